@@ -1,0 +1,2 @@
+//! The `gridlock` binary: flags, output and exit codes; no algorithms.
+fn main() {}

@@ -1,0 +1,3 @@
+//! Concrete syntax: the pest grammar, the tree it yields, and the parser between them.
+
+pub mod tree;

@@ -1,0 +1,7 @@
+//! Labelled transition systems and networks of them.
+//!
+//! This crate knows nothing of syntax or data: everything here is integers and printed labels. A [`network::Network`]
+//! is a set of leaves (process LTSs as tables) and synchronisation vectors over them.
+
+pub mod hash;
+pub mod network;

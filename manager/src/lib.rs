@@ -1,0 +1,1 @@
+//! The manager decides which job comes next; it does not know how a worker searches.

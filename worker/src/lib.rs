@@ -1,0 +1,1 @@
+//! The worker turns a job into feedback; it does not know how the job reached it.
