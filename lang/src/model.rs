@@ -248,7 +248,7 @@ pub enum ExprKind {
 }
 
 /// What a name or operator stands for.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Symbol {
     /// A mapping.
     Func(FuncId),
@@ -263,7 +263,7 @@ pub enum Symbol {
 }
 
 /// Built-in operations. The checker picks the variant by the sorts of the arguments.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Op {
     /// `==` on any sort.
     Equal,

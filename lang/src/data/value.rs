@@ -1,0 +1,334 @@
+//! Values of closed data expressions, in canonical form: two values are equal exactly if they are structurally equal
+//! here (for functions and infinite sets: if they are *known* to be equal).
+//!
+//! Numbers of all numeric sorts share one representation; a Real that is integral is an integer.
+
+use crate::data::code::LambdaCode;
+use crate::model::{CtorId, SortId, Symbol};
+use num_bigint::BigInt;
+use num_rational::BigRational;
+use num_traits::{One, ToPrimitive};
+use std::cmp::Ordering;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+/// A value. See the module head.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Value {
+    /// A truth value.
+    Bool(bool),
+    /// A number.
+    Number(Number),
+    /// A constructor applied to its arguments.
+    Ctor(CtorId, Args),
+    /// A list.
+    List(List),
+    /// A set.
+    Set(Arc<Set>),
+    /// A bag.
+    Bag(Arc<Bag>),
+    /// A function.
+    Function(Arc<Function>),
+    /// An irreducible term.
+    Stuck(Arc<Stuck>),
+}
+
+/// Arguments of a constructor; shared.
+pub type Args = Arc<[Value]>;
+
+/// An exact number. Small integers are the common case; `Big` never holds what fits `Small`, `Ratio` never an integer.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Number {
+    Small(i64),
+    Big(Arc<BigInt>),
+    Ratio(Arc<BigRational>),
+}
+
+impl Number {
+    /// The canonical form of an integer.
+    pub fn from_big(n: BigInt) -> Self {
+        match n.to_i64() {
+            Some(small) => Number::Small(small),
+            None => Number::Big(Arc::new(n)),
+        }
+    }
+
+    /// The canonical form of a rational.
+    pub fn from_ratio(r: BigRational) -> Self {
+        if r.denom().is_one() { Self::from_big(r.numer().clone()) } else { Number::Ratio(Arc::new(r)) }
+    }
+
+    /// As an integer, if it is one.
+    pub fn to_big(&self) -> Option<BigInt> {
+        match self {
+            Number::Small(n) => Some(BigInt::from(*n)),
+            Number::Big(n) => Some((**n).clone()),
+            Number::Ratio(_) => None,
+        }
+    }
+
+    /// As a rational.
+    pub fn to_ratio(&self) -> BigRational {
+        match self {
+            Number::Small(n) => BigRational::from_integer(BigInt::from(*n)),
+            Number::Big(n) => BigRational::from_integer((**n).clone()),
+            Number::Ratio(r) => (**r).clone(),
+        }
+    }
+
+    /// Whether it is below zero.
+    pub fn is_negative(&self) -> bool {
+        *self < Number::Small(0)
+    }
+}
+
+impl Ord for Number {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Number::Small(a), Number::Small(b)) => a.cmp(b),
+            (Number::Big(a), Number::Big(b)) => a.cmp(b),
+            _ => self.to_ratio().cmp(&other.to_ratio()),
+        }
+    }
+}
+
+impl PartialOrd for Number {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// A list, stored back to front so that `x |> l` on an unshared list and `tail` cost nothing.
+#[derive(Clone, Debug, Default)]
+pub struct List {
+    reversed: Arc<Vec<Value>>,
+    len: usize,
+}
+
+impl List {
+    /// A list of these elements.
+    pub fn new(mut items: Vec<Value>) -> Self {
+        items.reverse();
+        let len = items.len();
+        List { reversed: Arc::new(items), len }
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is no element.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The elements, first to last.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Value> + ExactSizeIterator {
+        self.reversed[..self.len].iter().rev()
+    }
+
+    /// The element at a position.
+    pub fn get(&self, at: usize) -> Option<&Value> {
+        if at < self.len { self.reversed.get(self.len - 1 - at) } else { None }
+    }
+
+    /// The list without its first element.
+    pub fn tail(mut self) -> Option<Self> {
+        self.len = self.len.checked_sub(1)?;
+        Some(self)
+    }
+
+    /// The list with one element before it.
+    pub fn cons(mut self, head: Value) -> Self {
+        match Arc::get_mut(&mut self.reversed) {
+            Some(items) => {
+                items.truncate(self.len);
+                items.push(head);
+            }
+            None => {
+                let mut items = Vec::with_capacity(self.len + 1);
+                items.extend_from_slice(&self.reversed[..self.len]);
+                items.push(head);
+                self.reversed = Arc::new(items);
+            }
+        }
+        self.len += 1;
+        self
+    }
+}
+
+impl PartialEq for List {
+    fn eq(&self, other: &Self) -> bool {
+        self.reversed[..self.len] == other.reversed[..other.len]
+    }
+}
+
+impl Eq for List {}
+
+impl PartialOrd for List {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for List {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.iter().cmp(other.iter())
+    }
+}
+
+impl Hash for List {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.reversed[..self.len].hash(state);
+    }
+}
+
+/// A set. Over a sort with few values every set is `Finite`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Set {
+    /// These elements, ascending.
+    Finite(Vec<Value>),
+    /// All but these elements, ascending.
+    CoFinite(Vec<Value>),
+    /// The elements for which a function yields true.
+    Where(Value),
+    /// A combination of which at least one side is not finite.
+    Combined(SetOp, Arc<Set>, Arc<Set>),
+}
+
+/// How two sets are combined. The complement of `s` is `CoFinite([])` minus `s`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs)]
+pub enum SetOp {
+    Union,
+    Intersection,
+    Difference,
+}
+
+/// A bag.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Bag {
+    /// These elements, ascending, with how often each occurs (at least once).
+    Finite(Vec<(Value, Number)>),
+    /// A function yields how often an element occurs.
+    Where(Value),
+}
+
+/// A function as a value.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Function {
+    /// A mapping, constructor or operator, applied to fewer argument groups than it takes.
+    Partial(Symbol, Vec<Args>),
+    /// A lambda expression with the values of its free variables.
+    Lambda(Arc<LambdaCode>, Vec<Value>),
+    /// A function with exceptions: ascending by argument, none equal to what the base yields.
+    Update(Value, Vec<(Value, Value)>),
+    /// All values over a small domain, in the order in which the domain (of that function sort) is enumerated.
+    Table(SortId, Vec<Value>),
+}
+
+/// An irreducible term.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Stuck {
+    /// What could not be reduced.
+    pub head: Head,
+    /// To what it is applied.
+    pub args: Vec<Value>,
+}
+
+/// The head of an irreducible term.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Head {
+    /// A mapping without a matching equation or an operation outside its domain (`head([])`), by argument groups: all
+    /// arguments are in one list, this is the number of groups.
+    Symbol(Symbol, u32),
+    /// `f(x)` where `f`, the first argument, is irreducible.
+    Apply,
+    /// `if(c, x, y)` with irreducible `c`.
+    If,
+    /// `f[x -> y]` where `x` contains an unknown.
+    Update,
+    /// A quantifier whose body could not be decided.
+    Quantifier,
+    /// An unknown of the enumeration: its number and its sort.
+    Unknown(u32, SortId),
+    /// A number of which only bounds are known.
+    Range(Option<Number>, Option<Number>),
+}
+
+impl Value {
+    /// A small number.
+    pub fn int(n: i64) -> Value {
+        Value::Number(Number::Small(n))
+    }
+
+    /// An irreducible term.
+    pub fn stuck(head: Head, args: Vec<Value>) -> Value {
+        Value::Stuck(Arc::new(Stuck { head, args }))
+    }
+
+    /// The truth value, if it is one.
+    pub fn as_bool(&self) -> Option<bool> {
+        match self {
+            Value::Bool(b) => Some(*b),
+            _ => None,
+        }
+    }
+
+    /// Whether an irreducible term or an unknown occurs anywhere inside, so that structural inequality proves nothing.
+    pub fn has_stuck(&self) -> bool {
+        stacker::maybe_grow(64 * 1024, 1024 * 1024, || match self {
+            Value::Bool(_) | Value::Number(_) => false,
+            Value::Ctor(_, args) => args.iter().any(Value::has_stuck),
+            Value::List(l) => l.iter().any(Value::has_stuck),
+            Value::Set(s) => set_has_stuck(s),
+            Value::Bag(b) => match &**b {
+                Bag::Finite(items) => items.iter().any(|(v, _)| v.has_stuck()),
+                Bag::Where(f) => f.has_stuck(),
+            },
+            Value::Function(f) => match &**f {
+                Function::Partial(_, groups) => groups.iter().any(|g| g.iter().any(Value::has_stuck)),
+                Function::Lambda(_, captured) => captured.iter().any(Value::has_stuck),
+                Function::Update(base, table) => {
+                    base.has_stuck() || table.iter().any(|(k, v)| k.has_stuck() || v.has_stuck())
+                }
+                Function::Table(_, values) => values.iter().any(Value::has_stuck),
+            },
+            Value::Stuck(_) => true,
+        })
+    }
+}
+
+fn set_has_stuck(set: &Set) -> bool {
+    match set {
+        Set::Finite(items) | Set::CoFinite(items) => items.iter().any(Value::has_stuck),
+        Set::Where(f) => f.has_stuck(),
+        Set::Combined(_, a, b) => set_has_stuck(a) || set_has_stuck(b),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_equal_by_content_however_they_were_made() {
+        let made = List::new(vec![Value::int(1), Value::int(2), Value::int(3)]);
+        let tail = made.clone().tail().expect("not empty");
+        let consed = List::default().cons(Value::int(3)).cons(Value::int(2));
+        assert_eq!(tail, consed);
+        assert_eq!(tail.cons(Value::int(1)), made);
+        assert!(consed > made, "lexicographic: [2,3] > [1,2,3]");
+        assert_eq!(List::default().tail(), None);
+    }
+
+    #[test]
+    fn numbers_are_canonical() {
+        assert_eq!(Number::from_big(BigInt::from(7)), Number::Small(7));
+        let half = BigRational::new(1.into(), 2.into());
+        assert_eq!(Number::from_ratio(&half + &half), Number::Small(1));
+        assert!(Number::from_ratio(half) < Number::Small(1));
+    }
+}
