@@ -6,4 +6,6 @@
 pub mod data;
 pub mod diagnostic;
 pub mod model;
+pub mod network;
+pub mod process;
 pub mod syntax;

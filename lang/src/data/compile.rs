@@ -3,6 +3,7 @@
 use crate::data::code::{
     ClauseCode, Code, FunctionCode, Goal, LambdaCode, PatternCode, QuantifierCode, Slot, visit_slots,
 };
+use crate::data::eval::Evaluator;
 use crate::data::print::expr_text;
 use crate::data::value::{Number, Value};
 use crate::model::{Clause, Expr, ExprKind, Function, Model, Op, Pattern, SortDef, Symbol, VarId};
@@ -47,6 +48,16 @@ impl<'m> Compiler<'m> {
     /// A compiler for a model.
     pub fn new(model: &'m Model) -> Self {
         Compiler { model, lambdas: 0 }
+    }
+
+    /// A compiler that goes on numbering where the one for the mappings of `ev` stopped.
+    pub fn after_functions(model: &'m Model, ev: &Evaluator) -> Self {
+        Compiler { model, lambdas: ev.lambdas }
+    }
+
+    /// How many lambda expressions were compiled so far.
+    pub fn lambdas(&self) -> u32 {
+        self.lambdas
     }
 
     /// All mappings, most specific equations first.

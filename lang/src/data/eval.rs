@@ -22,7 +22,7 @@ pub const DEPTH_LIMIT: u32 = 100_000;
 pub const TABLE_POINTS: usize = 4096;
 
 /// Why an evaluation gave no value.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Failure {
     /// The place, if known.
     pub span: Option<Span>,
@@ -88,6 +88,8 @@ pub struct Evaluator {
     /// Finite sorts.
     pub sorts: Sorts,
     functions: Vec<FunctionCode>,
+    /// How many lambda expressions the mappings contain; further ones are numbered from here.
+    pub lambdas: u32,
     constants: RefCell<Vec<Option<Value>>>,
     steps: Cell<u64>,
     depth: Cell<u32>,
@@ -95,12 +97,14 @@ pub struct Evaluator {
 }
 
 impl Evaluator {
-    /// An evaluator; the compiler is returned so that more code of the same model can be made.
+    /// An evaluator for the expressions of a model.
     pub fn new(model: Arc<Model>, step_limit: u64) -> Self {
-        let functions = Compiler::new(&model).functions();
+        let mut compiler = Compiler::new(&model);
+        let functions = compiler.functions();
+        let lambdas = compiler.lambdas();
         let constants = RefCell::new(vec![None; model.functions.len()]);
         let sorts = Sorts::new(&model);
-        Evaluator { model, sorts, functions, constants, steps: Cell::new(0), depth: Cell::new(0), step_limit }
+        Evaluator { model, sorts, functions, lambdas, constants, steps: Cell::new(0), depth: Cell::new(0), step_limit }
     }
 
     /// Starts a new evaluation as far as the step limit is concerned.

@@ -54,6 +54,8 @@ pub struct Problem<'a> {
     pub equations: Vec<Equation<'a>>,
     /// How many candidates may be tried.
     pub max_candidates: usize,
+    /// Whether a solution in which unknowns are left, whatever they are, may be reported: enough for a quantifier.
+    pub symbolic: bool,
 }
 
 type Report<'r> = dyn FnMut(&mut Frame) -> Eval<ControlFlow<()>> + 'r;
@@ -74,8 +76,13 @@ enum Candidates {
 impl Evaluator {
     /// Whether a quantifier's goal has a solution; `None` if the values it is asked about are themselves unknown.
     pub fn solvable(&self, q: &QuantifierCode, frame: &mut Frame) -> Eval<Option<bool>> {
-        let problem =
-            Problem { vars: &q.vars, goal: &q.goal, equations: Vec::new(), max_candidates: usize::MAX };
+        let problem = Problem {
+            vars: &q.vars,
+            goal: &q.goal,
+            equations: Vec::new(),
+            max_candidates: usize::MAX,
+            symbolic: true,
+        };
         let mut found = false;
         let outcome = self.solve(&problem, frame, &mut |_| {
             found = true;
@@ -458,12 +465,14 @@ impl<'a> Search<'a, '_> {
                 }
                 continue;
             };
-            if all_true {
-                // Whatever the unknowns are, the condition holds. One solution is enough for a quantifier; a sum over
-                // an infinite sort has no end here.
+            if all_true && self.problem.symbolic {
                 if let ControlFlow::Break(()) = (self.report)(frame)? {
                     return Ok(Solved::Stopped);
                 }
+                continue;
+            }
+            // Whatever an unknown of an infinite sort is, the condition holds: there is no end to the solutions.
+            if all_true && !self.first_unknown_is_finite(&partial[place]) {
                 return Ok(Solved::Unbounded(self.problem.vars[unbound[place]].0));
             }
             splits += 1;
@@ -482,6 +491,21 @@ impl<'a> Search<'a, '_> {
             }
         }
         Ok(Solved::All)
+    }
+
+    fn first_unknown_is_finite(&self, value: &Value) -> bool {
+        match value {
+            Value::Stuck(s) => match &s.head {
+                Head::Unknown(_, sort) => self.ev.sorts.size(*sort).is_some(),
+                Head::Range(..) => false,
+                _ => s.args.iter().find(|a| has_unknown(a)).is_some_and(|a| self.first_unknown_is_finite(a)),
+            },
+            Value::Ctor(_, args) => {
+                args.iter().find(|a| has_unknown(a)).is_some_and(|a| self.first_unknown_is_finite(a))
+            }
+            Value::List(l) => l.iter().find(|a| has_unknown(a)).is_some_and(|a| self.first_unknown_is_finite(a)),
+            _ => false,
+        }
     }
 
     fn unknown(&self, sort: SortId) -> Value {

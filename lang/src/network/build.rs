@@ -1,0 +1,522 @@
+//! Filling the tables of a network.
+//!
+//! A local state is expanded by solving its summands. A label (an action with values) only becomes part of the
+//! network once every partner it needs offers a fitting one somewhere in what is expanded so far; the states it leads
+//! to are made only then. So the tables are a small over-approximation of what the leaves really do, and the same
+//! machinery serves both modes: ahead of time every local state is expanded, on demand those a search reaches.
+//!
+//! A sum that its own leaf cannot bound is an *open offer*: its leaf is asked again with the values that partners
+//! know, as they become known. What stays unbounded, and every evaluation that fails, becomes a fault vector, which
+//! counts only if a search reaches a state where it is enabled.
+//!
+//! Everything happens in a fixed order, so all numbers are the same in every run and on every rank.
+
+use crate::data::eval::{Eval, Failure};
+use crate::data::value::Value;
+use crate::diagnostic::Span;
+use crate::network::flatten::{Context, Flat, LeafStart};
+use crate::network::join::{Choice, Groups, Offers, Signature, join};
+use crate::network::rules::{Rule, alphabet, rules};
+use crate::process::action::{MultiAction, label_text, names};
+use crate::process::program::{NodeId, Program, SummandHead};
+use crate::process::steps::{Answer, Known, MAX_CANDIDATES, Offer, Pending, unbounded};
+use crate::process::term::Term;
+use gridlock_lts::hash::{Map, Set};
+use gridlock_lts::network::{Label, LeafIx, Local, LocalLabel, Network, Outcome, TableSource};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// How many values a leaf tries by itself before it waits for what its partners offer.
+const OWN_CANDIDATES: usize = 4096;
+
+/// Fills the tables of one network. See the module head.
+pub struct Builder {
+    program: Program,
+    context: Context,
+    rules: Arc<Vec<Rule>>,
+    leaves: Vec<LeafTables>,
+    vectors: Set<Vec<(LeafIx, LocalLabel)>>,
+    events: VecDeque<Event>,
+    place: Box<dyn Fn(Span) -> String + Send>,
+}
+
+#[derive(Default)]
+struct LeafTables {
+    terms: Vec<Term>,
+    ids: Map<Term, Local>,
+    signatures: Vec<Signature>,
+    signature_ids: Map<Vec<crate::model::ActName>, usize>,
+    labels: Vec<LabelEntry>,
+    label_ids: Map<MultiAction, usize>,
+    /// For each signature its open offers.
+    opens: Vec<Vec<OpenEntry>>,
+    terminate: Option<LocalLabel>,
+}
+
+struct LabelEntry {
+    acts: MultiAction,
+    signature: usize,
+    /// Set once the label is part of a vector.
+    local: Option<LocalLabel>,
+    /// Moves that wait for that.
+    waiting: Vec<(Local, Pending)>,
+}
+
+/// An open offer: summands that know the same of their arguments.
+struct OpenEntry {
+    members: Vec<Member>,
+    asked: Vec<Asked>,
+    asked_ids: Map<Known, usize>,
+}
+
+#[derive(Clone)]
+struct Member {
+    from: Local,
+    node: NodeId,
+    summand: usize,
+    values: Arc<[Value]>,
+    outer: Vec<Arc<Term>>,
+}
+
+/// A question to an open offer: what if this much is known?
+struct Asked {
+    known: Known,
+    /// A label for the members that this much does not bound.
+    unbounded: Option<LocalLabel>,
+    span: Span,
+    /// The choices in which the question came up.
+    tuples: Vec<Tuple>,
+}
+
+#[derive(Clone)]
+struct Tuple {
+    rule: usize,
+    choices: Vec<Choice>,
+    /// For each part that is an open offer, which question it was asked.
+    questions: Vec<Option<usize>>,
+}
+
+enum Event {
+    Label(usize, usize),
+    Open(usize, usize, Known, Member),
+}
+
+impl Builder {
+    /// A builder, and the network with every leaf in its initial state. `place` turns a span into `file:line:column`.
+    pub fn new(
+        program: Program,
+        flat: Flat,
+        place: Box<dyn Fn(Span) -> String + Send>,
+    ) -> Eval<(Builder, Network)> {
+        let alphabets =
+            flat.leaves.iter().map(|l| alphabet(&program, &l.term)).collect::<Eval<Vec<_>>>()?;
+        let rules = Arc::new(rules(&flat.context, &alphabets)?);
+        let mut builder = Builder {
+            program,
+            context: flat.context,
+            rules: rules.clone(),
+            leaves: flat.leaves.iter().map(|_| LeafTables::default()).collect(),
+            vectors: Set::default(),
+            events: VecDeque::new(),
+            place,
+        };
+        for (r, rule) in rules.iter().enumerate() {
+            for (p, (leaf, names)) in rule.parts.iter().enumerate() {
+                let tables = &mut builder.leaves[*leaf];
+                let next = tables.signatures.len();
+                let id = *tables.signature_ids.entry(names.clone()).or_insert(next);
+                if id == next {
+                    tables.signatures.push(Signature::new(names.clone()));
+                    tables.opens.push(Vec::new());
+                }
+                tables.signatures[id].uses.push((r, p));
+            }
+        }
+        let mut net = Network::new();
+        for (i, LeafStart { name, term, .. }) in flat.leaves.into_iter().enumerate() {
+            net.add_leaf(name);
+            builder.intern(&mut net, i, term);
+        }
+        Ok((builder, net))
+    }
+
+    /// The rules, for people.
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    /// The name of an action.
+    pub fn action_name(&self, name: crate::model::ActName) -> &str {
+        &self.program.ev.model.action_names[name.ix()]
+    }
+
+    /// The checked specification.
+    pub fn model(&self) -> &crate::model::Model {
+        &self.program.ev.model
+    }
+
+    fn intern(&mut self, net: &mut Network, leaf: usize, term: Term) -> Local {
+        let tables = &mut self.leaves[leaf];
+        if let Some(&id) = tables.ids.get(&term) {
+            return id;
+        }
+        let id = net.add_state(LeafIx(leaf as u32));
+        tables.terms.push(term.clone());
+        tables.ids.insert(term, id);
+        id
+    }
+
+    fn fill(&mut self, net: &mut Network, leaf: usize, local: Local) {
+        net.leaves[leaf].states[local.0 as usize].expanded = true;
+        let term = self.leaves[leaf].terms[local.0 as usize].clone();
+        if term == Term::Done {
+            self.terminate(net, leaf, local);
+            return;
+        }
+        self.program.ev.begin();
+        match self.program.offers(&term) {
+            Err(failure) => self.fault_at(net, leaf, local, failure),
+            Ok(offers) => {
+                for offer in offers {
+                    if let Err(failure) = self.offer(net, leaf, local, offer) {
+                        self.fault_at(net, leaf, local, failure);
+                    }
+                }
+            }
+        }
+    }
+
+    /// All leaves terminate together, in one step that no operator touches.
+    fn terminate(&mut self, net: &mut Network, leaf: usize, local: Local) {
+        let dead = self.intern(net, leaf, Term::Dead);
+        let label = match self.leaves[leaf].terminate {
+            Some(label) => label,
+            None => {
+                let label = net.add_local_label(LeafIx(leaf as u32), "Terminate");
+                self.leaves[leaf].terminate = Some(label);
+                let all: Option<Vec<(LeafIx, LocalLabel)>> =
+                    self.leaves.iter().enumerate().map(|(i, l)| Some((LeafIx(i as u32), l.terminate?))).collect();
+                if let Some(parts) = all {
+                    let visible = net.label("Terminate");
+                    net.add_vector(parts, Outcome::Step(visible), visible);
+                }
+                label
+            }
+        };
+        net.add_move(LeafIx(leaf as u32), local, label, dead);
+    }
+
+    fn offer(&mut self, net: &mut Network, leaf: usize, from: Local, offer: Offer) -> Eval<()> {
+        match offer {
+            Offer::Step(acts, next) => {
+                self.add_label(net, leaf, from, acts, Pending::Ready(next));
+                Ok(())
+            }
+            Offer::Summand { node, summand, values, outer } => {
+                let names = self.program.summand(node, summand).names().expect("offers have actions");
+                let Some(&signature) = self.leaves[leaf].signature_ids.get(&names) else { return Ok(()) };
+                let uses = &self.leaves[leaf].signatures[signature].uses;
+                let alone = uses.iter().any(|(r, _)| self.rules[*r].parts.len() == 1);
+                let partners = uses.iter().any(|(r, _)| self.rules[*r].parts.len() > 1);
+                let room = if partners { OWN_CANDIDATES } else { MAX_CANDIDATES };
+                let nothing = Vec::new();
+                match self.program.answer((node, summand), &values, &outer, &nothing, room)? {
+                    Answer::Steps(steps) => {
+                        for (acts, next) in steps {
+                            self.add_label(net, leaf, from, acts, next);
+                        }
+                    }
+                    Answer::Unbounded(span) => {
+                        if alone {
+                            return Err(unbounded(span));
+                        }
+                        let known = self.in_order((node, summand), self.program.known_of((node, summand), &values)?);
+                        let member = Member { from, node, summand, values, outer };
+                        self.events.push_back(Event::Open(leaf, signature, known, member));
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// For each position in the sorted names the index of the summand's action.
+    fn order(&self, (node, summand): (NodeId, usize)) -> Vec<usize> {
+        let SummandHead::Action(acts) = &self.program.summand(node, summand).head else {
+            unreachable!("offers have actions")
+        };
+        let mut order: Vec<usize> = (0..acts.len()).collect();
+        order.sort_by_key(|i| acts[*i].name);
+        order
+    }
+
+    fn in_order(&self, summand: (NodeId, usize), known: Known) -> Known {
+        self.order(summand).into_iter().map(|i| known[i].clone()).collect()
+    }
+
+    fn add_label(&mut self, net: &mut Network, leaf: usize, from: Local, acts: MultiAction, next: Pending) {
+        let tables = &mut self.leaves[leaf];
+        let Some(&signature) = tables.signature_ids.get(&names(&acts)) else { return };
+        let fresh = tables.labels.len();
+        let label = *tables.label_ids.entry(acts.clone()).or_insert(fresh);
+        if label == fresh {
+            tables.labels.push(LabelEntry { acts, signature, local: None, waiting: Vec::new() });
+            self.events.push_back(Event::Label(leaf, label));
+        }
+        if let Some(local) = self.leaves[leaf].labels[label].local {
+            self.add_move(net, leaf, from, local, &next);
+        } else {
+            self.leaves[leaf].labels[label].waiting.push((from, next));
+        }
+    }
+
+    fn add_move(&mut self, net: &mut Network, leaf: usize, from: Local, label: LocalLabel, next: &Pending) {
+        let term = match self.program.finish(next) {
+            Ok(term) => term,
+            Err(failure) => Term::Fault(Arc::new(failure)),
+        };
+        let to = self.intern(net, leaf, term);
+        net.add_move(LeafIx(leaf as u32), from, label, to);
+    }
+
+    /// The local label of a label that takes part in a vector; its waiting moves become real.
+    fn live(&mut self, net: &mut Network, leaf: usize, label: usize) -> LocalLabel {
+        if let Some(local) = self.leaves[leaf].labels[label].local {
+            return local;
+        }
+        let text = label_text(&self.program.ev.model, &self.leaves[leaf].labels[label].acts);
+        let local = net.add_local_label(LeafIx(leaf as u32), text);
+        let entry = &mut self.leaves[leaf].labels[label];
+        entry.local = Some(local);
+        for (from, next) in std::mem::take(&mut entry.waiting) {
+            self.add_move(net, leaf, from, local, &next);
+        }
+        local
+    }
+
+    fn settle(&mut self, net: &mut Network) {
+        while let Some(event) = self.events.pop_front() {
+            match event {
+                Event::Label(leaf, label) => {
+                    let entry = &self.leaves[leaf].labels[label];
+                    let (signature, acts) = (entry.signature, entry.acts.clone());
+                    self.leaves[leaf].signatures[signature].add_label(label, &acts);
+                    self.join_all(net, leaf, signature, Choice::Label(label));
+                }
+                Event::Open(leaf, signature, known, member) => self.open(net, leaf, signature, known, member),
+            }
+        }
+    }
+
+    fn open(&mut self, net: &mut Network, leaf: usize, signature: usize, known: Known, member: Member) {
+        let opens = &mut self.leaves[leaf].signatures[signature].opens;
+        match opens.iter().position(|k| *k == known) {
+            Some(at) => {
+                let entry = &mut self.leaves[leaf].opens[signature][at];
+                entry.members.push(member.clone());
+                for question in 0..entry.asked.len() {
+                    self.ask(net, leaf, signature, at, question, &member);
+                }
+            }
+            None => {
+                opens.push(known);
+                let at = opens.len() - 1;
+                self.leaves[leaf].opens[signature].push(OpenEntry {
+                    members: vec![member],
+                    asked: Vec::new(),
+                    asked_ids: Map::default(),
+                });
+                self.join_all(net, leaf, signature, Choice::Open(at));
+            }
+        }
+    }
+
+    fn join_all(&mut self, net: &mut Network, leaf: usize, signature: usize, choice: Choice) {
+        let rules = self.rules.clone();
+        let uses = self.leaves[leaf].signatures[signature].uses.clone();
+        for (r, part) in uses {
+            for (choices, groups) in join(self, (r, &rules[r]), (part, choice)) {
+                if choices.iter().all(|c| matches!(c, Choice::Label(_))) {
+                    self.combine(net, r, &choices);
+                } else {
+                    self.question(net, r, choices, &groups);
+                }
+            }
+        }
+    }
+
+    /// All parts are labels: the combination is a vector if the operators let it pass.
+    fn combine(&mut self, net: &mut Network, rule: usize, choices: &[Choice]) {
+        let rules = self.rules.clone();
+        let leaf_labels: Vec<(usize, usize)> = rules[rule]
+            .parts
+            .iter()
+            .zip(choices)
+            .map(|((leaf, _), c)| match c {
+                Choice::Label(l) => (*leaf, *l),
+                Choice::Open(_) => unreachable!("only labels here"),
+            })
+            .collect();
+        let acts: Vec<(usize, &MultiAction)> =
+            leaf_labels.iter().map(|(leaf, l)| (*leaf, &self.leaves[*leaf].labels[*l].acts)).collect();
+        let Some((visible, hidden)) = self.context.compose(&acts) else { return };
+        let model = self.program.ev.model.clone();
+        let label = net.label(&label_text(&model, &visible));
+        let unhidden =
+            if hidden.is_empty() { label } else { net.label(&label_text(&model, &[visible, hidden].concat())) };
+        let parts: Vec<(LeafIx, LocalLabel)> = leaf_labels
+            .into_iter()
+            .map(|(leaf, l)| (LeafIx(leaf as u32), self.live(net, leaf, l)))
+            .collect();
+        if self.vectors.insert(parts.clone()) {
+            net.add_vector(parts, Outcome::Step(label), unhidden);
+        }
+    }
+
+    /// Some parts are open offers: they are asked again with what the others know.
+    fn question(&mut self, net: &mut Network, rule: usize, choices: Vec<Choice>, groups: &Groups) {
+        let rules = self.rules.clone();
+        let mut questions = vec![None; choices.len()];
+        let mut new = Vec::new();
+        for (part, choice) in choices.iter().enumerate() {
+            let Choice::Open(open) = *choice else { continue };
+            let leaf = rules[rule].parts[part].0;
+            let signature = self.leaves[leaf].signature_ids[&rules[rule].parts[part].1];
+            let mut known = self.leaves[leaf].signatures[signature].opens[open].clone();
+            for (members, values) in rules[rule].groups.iter().zip(groups) {
+                for (_, position) in members.iter().filter(|m| m.0 == part) {
+                    if let Some(values) = values {
+                        known[*position].clone_from(values);
+                    }
+                }
+            }
+            let entry = &mut self.leaves[leaf].opens[signature][open];
+            let fresh = entry.asked.len();
+            let question = *entry.asked_ids.entry(known.clone()).or_insert(fresh);
+            if question == fresh {
+                entry.asked.push(Asked { known, unbounded: None, span: Span::default(), tuples: Vec::new() });
+                new.push((leaf, signature, open, question));
+            }
+            questions[part] = Some(question);
+        }
+        let tuple = Tuple { rule, choices, questions };
+        for (part, choice) in tuple.choices.iter().enumerate() {
+            if let (Choice::Open(open), Some(question)) = (choice, tuple.questions[part]) {
+                let leaf = rules[rule].parts[part].0;
+                let signature = self.leaves[leaf].signature_ids[&rules[rule].parts[part].1];
+                self.leaves[leaf].opens[signature][*open].asked[question].tuples.push(tuple.clone());
+            }
+        }
+        for (leaf, signature, open, question) in new {
+            for member in self.leaves[leaf].opens[signature][open].members.clone() {
+                self.ask(net, leaf, signature, open, question, &member);
+            }
+        }
+        self.unbounded_tuple(net, &tuple);
+    }
+
+    fn ask(&mut self, net: &mut Network, leaf: usize, signature: usize, open: usize, question: usize, m: &Member) {
+        let sorted = &self.leaves[leaf].opens[signature][open].asked[question].known;
+        let order = self.order((m.node, m.summand));
+        let mut known: Known = vec![Vec::new(); order.len()];
+        for (position, act) in order.into_iter().enumerate() {
+            known[act].clone_from(&sorted[position]);
+        }
+        match self.program.answer((m.node, m.summand), &m.values, &m.outer, &known, MAX_CANDIDATES) {
+            Ok(Answer::Steps(steps)) => {
+                for (acts, next) in steps {
+                    self.add_label(net, leaf, m.from, acts, next);
+                }
+            }
+            Ok(Answer::Unbounded(span)) => {
+                let asked = &mut self.leaves[leaf].opens[signature][open].asked[question];
+                let fresh = asked.unbounded.is_none();
+                let label = *asked.unbounded.get_or_insert_with(|| {
+                    net.add_local_label(LeafIx(leaf as u32), format!("unbounded sum at {}", (self.place)(span)))
+                });
+                if fresh {
+                    asked.span = span;
+                }
+                net.add_move(LeafIx(leaf as u32), m.from, label, m.from);
+                if fresh {
+                    let tuples = self.leaves[leaf].opens[signature][open].asked[question].tuples.clone();
+                    for tuple in tuples {
+                        self.unbounded_tuple(net, &tuple);
+                    }
+                }
+            }
+            Err(failure) => self.fault_at(net, leaf, m.from, failure),
+        }
+    }
+
+    /// If no open part of a choice is bounded by what all know together, taking it is a fault.
+    fn unbounded_tuple(&mut self, net: &mut Network, tuple: &Tuple) {
+        let rules = self.rules.clone();
+        let mut parts = Vec::new();
+        let mut span = None;
+        for (part, (leaf, names)) in rules[tuple.rule].parts.iter().enumerate() {
+            match (tuple.choices[part], tuple.questions[part]) {
+                (Choice::Open(open), Some(question)) => {
+                    let signature = self.leaves[*leaf].signature_ids[names];
+                    let asked = &self.leaves[*leaf].opens[signature][open].asked[question];
+                    let Some(label) = asked.unbounded else { return };
+                    span = Some(asked.span);
+                    parts.push((LeafIx(*leaf as u32), label));
+                }
+                (Choice::Label(l), _) => parts.push((LeafIx(*leaf as u32), self.live(net, *leaf, l))),
+                (Choice::Open(_), None) => unreachable!("every open part was asked"),
+            }
+        }
+        if let Some(span) = span
+            && self.vectors.insert(parts.clone())
+        {
+            self.fault_vector(net, parts, unbounded(span));
+        }
+    }
+
+    /// The specification has no meaning once a search reaches this local state.
+    fn fault_at(&mut self, net: &mut Network, leaf: usize, local: Local, failure: Failure) {
+        let label = net.add_local_label(LeafIx(leaf as u32), format!("fault: {}", failure.message));
+        net.add_move(LeafIx(leaf as u32), local, label, local);
+        self.fault_vector(net, vec![(LeafIx(leaf as u32), label)], failure);
+    }
+
+    fn fault_vector(&mut self, net: &mut Network, parts: Vec<(LeafIx, LocalLabel)>, failure: Failure) {
+        let mut text = match failure.span {
+            Some(span) => format!("{}: {}", (self.place)(span), failure.message),
+            None => failure.message,
+        };
+        if let Some(help) = failure.help {
+            text.push_str("\n  help: ");
+            text.push_str(&help);
+        }
+        net.faults.push(text);
+        net.add_vector(parts, Outcome::Fault(net.faults.len() as u32 - 1), Label::TAU);
+    }
+}
+
+impl Offers for Builder {
+    fn signature(&mut self, rule: usize, part: usize) -> &mut Signature {
+        let (leaf, names) = &self.rules[rule].parts[part];
+        let tables = &mut self.leaves[*leaf];
+        &mut tables.signatures[tables.signature_ids[names]]
+    }
+
+    fn acts(&self, rule: usize, part: usize, label: usize) -> &MultiAction {
+        &self.leaves[self.rules[rule].parts[part].0].labels[label].acts
+    }
+}
+
+impl TableSource for Builder {
+    fn expand(&mut self, net: &mut Network, leaf: LeafIx, local: Local) -> Result<(), String> {
+        if !net.leaves[leaf.0 as usize].states[local.0 as usize].expanded {
+            self.fill(net, leaf.0 as usize, local);
+            self.settle(net);
+        }
+        Ok(())
+    }
+
+    fn describe(&self, leaf: LeafIx, local: Local) -> String {
+        self.program.describe(&self.leaves[leaf.0 as usize].terms[local.0 as usize], &self.place)
+    }
+}

@@ -1,0 +1,259 @@
+//! Local states as terms: a node with the values of its free variables, or an operator over such.
+//!
+//! Terms are normalised when they are made: process calls are unfolded, conditions decided, finished parts dropped. So
+//! two states that differ only in how they were reached are one.
+
+use crate::data::eval::{Eval, Failure, Frame};
+use crate::data::print::value_text;
+use crate::data::value::Value;
+use crate::process::program::{NodeId, NodeKind, Program, Target, frame_with};
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// How many calls may be unfolded on the way to the first action or parallel component.
+const MAX_UNFOLD: u32 = 10_000;
+
+/// A local state.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Term {
+    /// A node with the values of its free variables.
+    Node(NodeId, Arc<[Value]>),
+    /// First, then second.
+    Seq(Arc<Term>, Arc<Term>),
+    /// At least two parts, none of them finished.
+    Parallel(Arc<[Term]>),
+    /// `p ||_ q`.
+    LeftMerge(Arc<Term>, Arc<Term>),
+    /// `p | q`.
+    Sync(Arc<Term>, Arc<Term>),
+    /// The operator of a node around a term.
+    Operator(NodeId, Arc<Term>),
+    /// Successful termination: the only step is `Terminate`.
+    Done,
+    /// Nothing happens any more.
+    Dead,
+    /// The state has no meaning: making it failed.
+    Fault(Arc<Failure>),
+}
+
+impl Program {
+    /// The term a target stands for, given the frame it refers to.
+    pub fn instantiate(&self, target: &Target, frame: &mut Frame) -> Eval<Term> {
+        self.instantiate_at(target, frame, 0)
+    }
+
+    fn instantiate_at(&self, target: &Target, frame: &mut Frame, unfolded: u32) -> Eval<Term> {
+        let Term::Node(node, values) = self.suspend(target, frame)? else { unreachable!("suspended as a node") };
+        self.normalise(node, values.to_vec(), unfolded)
+    }
+
+    /// The initial term.
+    pub fn initial(&self) -> Eval<Term> {
+        self.normalise(self.init, Vec::new(), 0)
+    }
+
+    /// The term of a node with the values of its free variables.
+    pub fn normalise(&self, id: NodeId, values: Vec<Value>, unfolded: u32) -> Eval<Term> {
+        stacker::maybe_grow(256 * 1024, 2 * 1024 * 1024, || self.normalise_inner(id, values, unfolded))
+    }
+
+    fn normalise_inner(&self, mut id: NodeId, mut values: Vec<Value>, mut unfolded: u32) -> Eval<Term> {
+        loop {
+            let node = self.node(id);
+            match &node.kind {
+                NodeKind::Summands(_) => return Ok(Term::Node(id, values.into())),
+                NodeKind::Call(proc, args, size) => {
+                    unfolded += 1;
+                    if unfolded > MAX_UNFOLD {
+                        return Err(self.endless(*proc, node.span));
+                    }
+                    self.ev.tick(Some(node.span))?;
+                    let mut frame = frame_with(&values, *size);
+                    let def = &self.ev.model.processes[proc.ix()];
+                    let body = self.bodies[proc.ix()];
+                    // Only the parameters that the body reads are evaluated.
+                    values = Vec::with_capacity(self.node(body).free.len());
+                    for var in &self.node(body).free {
+                        let at = def.params.iter().position(|p| p == var).expect("a body's free variables are parameters");
+                        let value = self.ev.eval(&args[at], &mut frame)?;
+                        values.push(self.ev.canonical(self.ev.model.vars[var.ix()].sort, value)?);
+                    }
+                    id = body;
+                }
+                NodeKind::Condition(code, size, yes, no) => {
+                    let mut frame = frame_with(&values, *size);
+                    let next = match self.ev.eval(code, &mut frame)? {
+                        Value::Bool(true) => Some(yes),
+                        Value::Bool(false) => no.as_ref(),
+                        other => return Err(self.no_truth_value(&other, node.span)),
+                    };
+                    let Some(next) = next else { return Ok(Term::Dead) };
+                    values = next.slots.iter().map(|s| self.ev.force(&mut frame, *s)).collect::<Eval<_>>()?;
+                    id = next.node;
+                }
+                NodeKind::Seq(first, second) => {
+                    let mut frame = frame_with(&values, 0);
+                    let a = self.instantiate_at(first, &mut frame, unfolded)?;
+                    if a == Term::Dead {
+                        return Ok(Term::Dead);
+                    }
+                    // What follows is left folded up: unfolding it now could be endless in `P = a . P . P`.
+                    let b = self.suspend(second, &mut frame)?;
+                    return self.sequence(a, b);
+                }
+                NodeKind::Parallel(parts) => {
+                    let mut frame = frame_with(&values, 0);
+                    let parts: Vec<Term> = parts
+                        .iter()
+                        .map(|p| self.instantiate_at(p, &mut frame, unfolded + 1))
+                        .collect::<Eval<_>>()?;
+                    return Ok(parallel(parts));
+                }
+                NodeKind::LeftMerge(a, b) | NodeKind::Sync(a, b) => {
+                    let mut frame = frame_with(&values, 0);
+                    let x = Arc::new(self.instantiate_at(a, &mut frame, unfolded + 1)?);
+                    let y = Arc::new(self.instantiate_at(b, &mut frame, unfolded + 1)?);
+                    let left = matches!(node.kind, NodeKind::LeftMerge(..));
+                    return Ok(if left { Term::LeftMerge(x, y) } else { Term::Sync(x, y) });
+                }
+                NodeKind::Operator(_, inner) => {
+                    let mut frame = frame_with(&values, 0);
+                    let inner = self.instantiate_at(inner, &mut frame, unfolded + 1)?;
+                    return Ok(self.wrap(id, inner));
+                }
+            }
+        }
+    }
+
+    /// A continuation that is not normalised yet.
+    pub fn suspend(&self, target: &Target, frame: &mut Frame) -> Eval<Term> {
+        let free = &self.node(target.node).free;
+        let mut values = Vec::with_capacity(target.slots.len());
+        for (slot, var) in target.slots.iter().zip(free) {
+            let value = self.ev.force(frame, *slot)?;
+            values.push(self.ev.canonical(self.ev.model.vars[var.ix()].sort, value)?);
+        }
+        Ok(Term::Node(target.node, values.into()))
+    }
+
+    /// `first . second`; the second is normalised once the first has finished.
+    pub fn sequence(&self, first: Term, second: Term) -> Eval<Term> {
+        match first {
+            Term::Done => self.resume(second),
+            Term::Dead => Ok(Term::Dead),
+            first => Ok(Term::Seq(Arc::new(first), Arc::new(second))),
+        }
+    }
+
+    /// Normalises a suspended continuation.
+    pub fn resume(&self, term: Term) -> Eval<Term> {
+        match term {
+            Term::Node(id, values) => self.normalise(id, values.to_vec(), 0),
+            Term::Seq(a, b) => {
+                let a = self.resume((*a).clone())?;
+                self.sequence(a, (*b).clone())
+            }
+            other => Ok(other),
+        }
+    }
+
+    /// The term after a step of a summand: what follows it, in a frame with all its variables.
+    pub fn after(&self, then: &[Target], frame: &mut Frame, outer: &[Arc<Term>]) -> Eval<Term> {
+        let mut parts: Vec<Term> = then.iter().map(|t| self.suspend(t, frame)).collect::<Eval<_>>()?;
+        parts.extend(outer.iter().map(|t| (**t).clone()));
+        let Some(mut whole) = parts.pop() else { return Ok(Term::Done) };
+        if parts.is_empty() {
+            return self.resume(whole);
+        }
+        while parts.len() > 1 {
+            let before = parts.pop().expect("more than one");
+            whole = Term::Seq(Arc::new(before), Arc::new(whole));
+        }
+        let first = self.resume(parts.pop().expect("one left"))?;
+        self.sequence(first, whole)
+    }
+
+    /// An operator around a term.
+    pub fn wrap(&self, operator: NodeId, inner: Term) -> Term {
+        match &inner {
+            Term::Done | Term::Dead => inner,
+            Term::Operator(same, _) if *same == operator && self.is_idempotent(operator) => inner,
+            _ => Term::Operator(operator, Arc::new(inner)),
+        }
+    }
+
+    fn is_idempotent(&self, operator: NodeId) -> bool {
+        use crate::process::action::Operator;
+        matches!(
+            &self.node(operator).kind,
+            NodeKind::Operator(Operator::Block(_) | Operator::Hide(_) | Operator::Allow(_), _)
+        )
+    }
+
+    fn endless(&self, proc: crate::model::ProcId, span: crate::diagnostic::Span) -> Failure {
+        Failure::new(
+            Some(span),
+            format!("the recursion of '{}' never reaches an action", self.ev.model.processes[proc.ix()].name),
+            "every cycle of process calls needs an action in front of it, and a recursion over parallel processes an end",
+        )
+    }
+
+    /// The failure of a condition that is neither true nor false.
+    pub fn no_truth_value(&self, value: &Value, span: crate::diagnostic::Span) -> Failure {
+        Failure::new(
+            Some(span),
+            format!("the condition is neither true nor false: {}", value_text(&self.ev.model, value)),
+            "add equations that define it for these arguments",
+        )
+    }
+
+    /// A term for people: where control is, with the values it holds.
+    pub fn describe(&self, term: &Term, place: &dyn Fn(crate::diagnostic::Span) -> String) -> String {
+        match term {
+            Term::Node(id, values) => {
+                let model = &self.ev.model;
+                let node = self.node(*id);
+                let mut text = match self.bodies.iter().position(|b| b == id) {
+                    Some(p) => model.processes[p].name.to_string(),
+                    None => place(node.span),
+                };
+                for (i, (var, value)) in node.free.iter().zip(values.iter()).enumerate() {
+                    text.push_str(if i == 0 { "(" } else { ", " });
+                    let _ = write!(text, "{} = {}", model.vars[var.ix()].name, value_text(model, value));
+                }
+                if !values.is_empty() {
+                    text.push(')');
+                }
+                text
+            }
+            Term::Seq(a, b) => format!("{} . {}", self.describe(a, place), self.describe(b, place)),
+            Term::Parallel(parts) => {
+                let parts: Vec<String> = parts.iter().map(|p| self.describe(p, place)).collect();
+                format!("({})", parts.join(" || "))
+            }
+            Term::LeftMerge(a, b) => format!("({} ||_ {})", self.describe(a, place), self.describe(b, place)),
+            Term::Sync(a, b) => format!("({} | {})", self.describe(a, place), self.describe(b, place)),
+            Term::Operator(_, inner) => self.describe(inner, place),
+            Term::Done => "terminated".to_owned(),
+            Term::Dead => "delta".to_owned(),
+            Term::Fault(failure) => format!("fault: {}", failure.message),
+        }
+    }
+}
+
+/// A parallel composition without its finished parts.
+pub fn parallel(parts: Vec<Term>) -> Term {
+    let mut flat = Vec::with_capacity(parts.len());
+    for part in parts {
+        match part {
+            Term::Done => {}
+            Term::Parallel(inner) => flat.extend(inner.iter().cloned()),
+            other => flat.push(other),
+        }
+    }
+    match flat.len() {
+        0 => Term::Done,
+        1 => flat.pop().expect("one part"),
+        _ => Term::Parallel(flat.into()),
+    }
+}
