@@ -164,7 +164,12 @@ impl Checker {
     pub(super) fn declare_maps(&mut self, decls: &[FunctionDecl]) {
         for decl in decls {
             let sort = self.resolve(&decl.sort);
-            self.add_function(&decl.name, sort, Vec::new());
+            let entries = self.symbols.get(&decl.name.name).map_or(&[][..], |entries| entries);
+            let same = |e: &Entry| e.sort == sort && matches!(e.symbol, Symbol::Func(_));
+            // Saying the same twice is harmless, and mCRL2 accepts it.
+            if !entries.iter().any(same) {
+                self.add_function(&decl.name, sort, Vec::new());
+            }
         }
     }
 

@@ -127,14 +127,16 @@ impl Checker {
     pub(super) fn declare_sorts(&mut self, decls: &[tree::SortDecl]) {
         self.sorts.waiting = Some(Vec::new());
         let mut fresh: Vec<&tree::SortDecl> = Vec::new();
+        let mut again: Vec<&tree::SortDecl> = Vec::new();
         for decl in decls {
             let name = &decl.name;
-            if self.sorts.aliases.contains_key(&name.name) {
-                let message = match BASIC.iter().any(|(basic, _)| *basic == &*name.name) {
-                    true => format!("sort '{}' is built in and cannot be declared", name.name),
-                    false => format!("sort '{}' is declared more than once", name.name),
-                };
+            if BASIC.iter().any(|(basic, _)| *basic == &*name.name) {
+                let message = format!("sort '{}' is built in and cannot be declared", name.name);
                 self.error(Diagnostic::new(name.span, message));
+                continue;
+            }
+            if self.sorts.aliases.contains_key(&name.name) {
+                again.push(decl);
                 continue;
             }
             let alias = match &decl.definition {
@@ -165,6 +167,28 @@ impl Checker {
             let shape = renumber(&shape, &new_ids);
             self.sorts.shapes.insert(shape.clone(), sort);
             self.declare_struct(sort, &shape, &spans);
+        }
+        for decl in again {
+            self.check_same_sort(decl);
+        }
+    }
+
+    /// A second declaration of a sort is accepted if it says the same as the first, as mCRL2 does.
+    fn check_same_sort(&mut self, decl: &tree::SortDecl) {
+        let Some(Alias::Done(first)) = self.sorts.aliases.get(&decl.name.name) else { return };
+        let first = *first;
+        let same = match &decl.definition {
+            None => matches!(self.def(first), Some(SortDef::Named { name, .. })
+                if *name == decl.name.name && !self.sorts.shapes.values().any(|s| *s == first)),
+            Some(tree::Sort { kind: SortKind::Struct(constructors), .. }) => {
+                let shape = self.shape(constructors);
+                self.sorts.shapes.get(&shape) == Some(&first)
+            }
+            Some(definition) => self.resolve(definition) == first,
+        };
+        if !same && first != SortId::ERROR {
+            let message = format!("sort '{}' is declared before as something else", decl.name.name);
+            self.error(Diagnostic::new(decl.name.span, message));
         }
     }
 
