@@ -1,11 +1,14 @@
 //! The front end: mCRL2's process algebra in, a network of process LTSs out.
 //!
-//! The road of a specification: text → [`syntax`] tree with spans → checked [`model`] → leaves and rules → tables.
-//! Data is evaluated only while tables are built.
+//! The road of a specification: text → [`syntax`] tree with spans → [`check`]ed [`model`] → compiled processes
+//! ([`process`]) → leaves, rules and tables ([`network`]). [`system::load`] walks the whole road. Data ([`data`]) is
+//! evaluated only while tables are built.
 
+pub mod check;
 pub mod data;
 pub mod diagnostic;
 pub mod model;
 pub mod network;
 pub mod process;
 pub mod syntax;
+pub mod system;

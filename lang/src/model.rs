@@ -58,8 +58,10 @@ index!(
 /// A checked specification.
 #[derive(Clone, Debug, Default)]
 pub struct Model {
-    /// All sorts that occur.
+    /// All sorts that occur. The first five are Bool, Pos, Nat, Int and Real.
     pub sorts: Vec<SortDef>,
+    /// The names of the `sort` sections, aliases included, and what they stand for.
+    pub sort_names: Vec<(Arc<str>, SortId)>,
     /// Constructors of structured sorts and of `cons`.
     pub constructors: Vec<Constructor>,
     /// Projections of structured sorts. One projection may serve several constructors of its sort.
@@ -97,7 +99,10 @@ pub enum SortDef {
     Function(Vec<SortId>, SortId),
     /// A declared or structured sort. Without constructors it is abstract: nothing enumerates it. An unnamed `struct`
     /// gets the printed struct as its name. Two sorts of the same name do not exist.
-    Named { name: Arc<str>, constructors: Vec<CtorId> },
+    Named {
+        name: Arc<str>,
+        constructors: Vec<CtorId>,
+    },
 }
 
 /// A constructor.

@@ -1,0 +1,223 @@
+//! Equations: to clauses of the mapping at the head of the left-hand side.
+//!
+//! Invariant: every variable of a clause's condition or right-hand side occurs in one of its patterns.
+
+use super::Checker;
+use super::infer::key;
+use super::patterns::{Bound, Narrowed, free_variables};
+use super::types::{Candidate, Ty};
+use crate::diagnostic::{Diagnostic, Span};
+use crate::model::{Clause, Expr, ExprKind, FuncId, Op, SortId, Symbol, VarId};
+use crate::syntax::tree;
+use crate::syntax::tree::DataKind;
+use gridlock_lts::hash::{Map, Set};
+use std::sync::Arc;
+
+/// The names at the heads of the left-hand sides.
+pub(super) fn heads(sections: &[tree::EquationSection]) -> Set<Arc<str>> {
+    let mut heads = Set::default();
+    for equation in sections.iter().flat_map(|section| &section.equations) {
+        let mut head = &equation.left;
+        while let DataKind::Apply(inner, _) = &head.kind {
+            head = inner;
+        }
+        if let DataKind::Name(name) = &head.kind {
+            heads.insert(name.clone());
+        }
+    }
+    heads
+}
+
+impl Checker {
+    /// All equations.
+    pub(super) fn check_equations(&mut self, sections: &[tree::EquationSection]) {
+        for section in sections {
+            let vars = self.equation_vars(&section.vars);
+            self.in_scope(&vars, |checker| {
+                for equation in &section.equations {
+                    checker.check_equation(equation);
+                }
+            });
+        }
+    }
+
+    /// The variables of a `var` section. A name may stand there twice as long as its sort is the same.
+    fn equation_vars(&mut self, decls: &[tree::VarDecl]) -> Vec<VarId> {
+        let mut seen: Map<Arc<str>, VarId> = Map::default();
+        let mut vars = Vec::new();
+        for decl in decls {
+            let sort = self.resolve(&decl.sort);
+            if let Some(first) = seen.get(&decl.name.name) {
+                let before = self.model.vars[first.ix()].sort;
+                if before != sort && before != SortId::ERROR && sort != SortId::ERROR {
+                    let message = format!(
+                        "variable '{}' is declared as {} and as {}",
+                        decl.name.name,
+                        self.model.sort_name(before),
+                        self.model.sort_name(sort)
+                    );
+                    self.error(
+                        Diagnostic::new(decl.name.span, message)
+                            .help("start a new 'var' section before the equations that need the other sort"),
+                    );
+                }
+                continue;
+            }
+            let var = self.new_var(decl.name.name.clone(), sort, decl.name.span);
+            seen.insert(decl.name.name.clone(), var);
+            vars.push(var);
+        }
+        vars
+    }
+
+    fn check_equation(&mut self, equation: &tree::Equation) {
+        let errors = self.errors.len();
+        self.forget();
+        let left = self.infer(&equation.left);
+        let right = self.infer(&equation.right);
+        let condition = equation.condition.as_ref().map(|c| {
+            self.infer(c);
+            self.elaborate(c, SortId::BOOL)
+        });
+        if self.memo.get(&key(&equation.left)).is_some_and(|known| known.failed) {
+            return;
+        }
+        let Some(sort) = self.equation_sort(&left, &right) else {
+            let found = self.concrete(&left[0].ty);
+            let diagnostic = self.mismatch(equation.right.span, found, &right);
+            return self.error(diagnostic.help("both sides of an equation must have the same sort"));
+        };
+        let left = self.elaborate(&equation.left, sort);
+        let right = self.elaborate(&equation.right, sort);
+        if self.errors.len() > errors {
+            return;
+        }
+        if let Some((function, clause)) = self.clause(equation, left, condition, right) {
+            self.model.functions[function.ix()].clauses.push(clause);
+        }
+    }
+
+    /// The sort of an equation: one the left-hand side can have as it stands and the right-hand side can be upcast to.
+    fn equation_sort(&mut self, left: &[Candidate], right: &[Candidate]) -> Option<SortId> {
+        let mut best: Option<(u32, SortId)> = None;
+        for candidate in left {
+            let sort = self.concrete(&candidate.ty);
+            if let Some(cost) = self.fit(right, &Ty::Sort(sort)) {
+                let cost = cost.saturating_add(candidate.cost);
+                if best.is_none_or(|(least, _)| cost < least) {
+                    best = Some((cost, sort));
+                }
+            }
+        }
+        best.map(|(_, sort)| sort)
+    }
+
+    fn clause(
+        &mut self,
+        equation: &tree::Equation,
+        left: Expr,
+        condition: Option<Expr>,
+        right: Expr,
+    ) -> Option<(FuncId, Clause)> {
+        let mut args: Vec<Vec<Expr>> = Vec::new();
+        let mut head = left;
+        while let ExprKind::Apply(inner, group) = head.kind {
+            args.push(group);
+            head = *inner;
+        }
+        args.reverse();
+        let ExprKind::Symbol(Symbol::Func(function)) = head.kind else {
+            let diagnostic = self.bad_head(equation, &head);
+            self.error(diagnostic);
+            return None;
+        };
+        let mut bound = Bound::default();
+        let mut groups = Vec::with_capacity(args.len());
+        for group in args {
+            let patterns: Option<Vec<_>> =
+                group.into_iter().map(|arg| self.pattern(arg, &mut bound)).collect();
+            groups.push(patterns?);
+        }
+        let mut free: Vec<VarId> = Vec::new();
+        for side in condition.iter().chain([&right]) {
+            free_variables(side, &mut free);
+        }
+        free.retain(|var| !bound.vars.contains(var));
+        if !free.is_empty() {
+            let names: Vec<String> =
+                free.iter().map(|var| format!("'{}'", self.model.vars[var.ix()].name)).collect();
+            let message =
+                format!("{} on the right or in the condition, but not on the left", names.join(", "));
+            self.error(
+                Diagnostic::new(equation.span, message)
+                    .help("every variable of an equation must occur in the arguments on its left-hand side"),
+            );
+            return None;
+        }
+        let condition = self.guarded(&bound.narrowed, condition, equation);
+        Some((function, Clause { groups, condition, right, span: equation.span }))
+    }
+
+    fn bad_head(&self, equation: &tree::Equation, head: &Expr) -> Diagnostic {
+        let what = match &head.kind {
+            ExprKind::Var(var) => {
+                let name = &self.model.vars[var.ix()].name;
+                return Diagnostic::new(
+                    equation.left.span,
+                    format!("the left-hand side of an equation cannot start with the variable '{name}'"),
+                );
+            }
+            ExprKind::Symbol(Symbol::Ctor(c)) => {
+                format!("the constructor '{}'", self.model.constructors[c.ix()].name)
+            }
+            ExprKind::Symbol(Symbol::Project(p)) => {
+                format!("the projection '{}'", self.model.projections[p.ix()].name)
+            }
+            ExprKind::Symbol(Symbol::Recognise(r)) => {
+                format!("the recogniser '{}'", self.model.recognisers[r.ix()].name)
+            }
+            _ => "built-in operators and values".to_owned(),
+        };
+        Diagnostic::new(equation.left.span, format!("equations for {what} are not supported"))
+            .help("the left-hand side must be a mapping applied to patterns; declare one under 'map'")
+    }
+
+    /// The condition with the sorts of narrowed variables in front: where a parameter is an Int and the equation's
+    /// variable a Nat, the equation is only for the natural numbers.
+    fn guarded(
+        &mut self,
+        narrowed: &[Narrowed],
+        condition: Option<Expr>,
+        equation: &tree::Equation,
+    ) -> Option<Expr> {
+        let span = equation.left.span;
+        let number = |n: u32| Expr { kind: ExprKind::Number(n.into()), sort: SortId::REAL, span };
+        let mut guards: Vec<Expr> = Vec::new();
+        for &Narrowed { var, from } in narrowed {
+            let value = || Expr { kind: ExprKind::Var(var), sort: SortId::REAL, span };
+            if from == SortId::REAL {
+                let floor = self.apply_op(Op::Floor, vec![value()], SortId::INT, span);
+                guards.push(self.apply_op(Op::Equal, vec![floor, value()], SortId::BOOL, span));
+            }
+            let least = match self.model.vars[var.ix()].sort {
+                SortId::POS => 1,
+                SortId::NAT => 0,
+                _ => continue,
+            };
+            let args = vec![value(), number(least)];
+            guards.push(self.apply_op(Op::GreaterEqual, args, SortId::BOOL, span));
+        }
+        guards.into_iter().rev().fold(condition, |rest, guard| {
+            Some(match rest {
+                None => guard,
+                Some(rest) => self.apply_op(Op::And, vec![guard, rest], SortId::BOOL, span),
+            })
+        })
+    }
+
+    fn apply_op(&mut self, op: Op, args: Vec<Expr>, sort: SortId, span: Span) -> Expr {
+        let own_sort = self.function_sort(args.iter().map(|arg| arg.sort).collect(), sort);
+        let head = Expr { kind: ExprKind::Symbol(Symbol::Op(op)), sort: own_sort, span };
+        Expr { kind: ExprKind::Apply(Box::new(head), args), sort, span }
+    }
+}
