@@ -3,5 +3,10 @@
 //! This crate knows nothing of syntax or data: everything here is integers and printed labels. A [`network::Network`]
 //! is a set of leaves (process LTSs as tables) and synchronisation vectors over them.
 
+pub mod aut;
+pub mod dot;
+pub mod equivalence;
+pub mod explicit;
 pub mod hash;
 pub mod network;
+pub mod whole_file;
