@@ -199,8 +199,8 @@ impl Checker {
         ExprKind::Apply(Box::new(head), args)
     }
 
-    /// The cheapest choice that fits. A declared function wins over a built-in; between two declared ones that are
-    /// equally cheap there is no telling which is meant.
+    /// The cheapest choice that fits. A declared function wins over a built-in (declared ones come first); otherwise,
+    /// between two that are equally cheap there is no telling which is meant.
     fn pick(
         &mut self,
         choices: Vec<Choice>,
@@ -218,7 +218,9 @@ impl Checker {
                 Some((least, _)) if cost > *least => {}
                 Some((least, first)) if cost == *least => {
                     let built_in = |c: &Choice| matches!(c.symbol, Symbol::Op(_));
-                    if !built_in(first) && !built_in(&choice) {
+                    // Two readings of one operator differ only if its arguments do.
+                    let same_kind = built_in(first) == built_in(&choice);
+                    if same_kind && (!built_in(first) || args.iter().any(|arg| arg.len() > 1)) {
                         tie = Some(choice);
                     }
                 }

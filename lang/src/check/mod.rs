@@ -7,12 +7,14 @@
 //! Invariants: every error of a specification is collected before any is returned; what has an error is replaced by
 //! something that fits everywhere, so that one mistake is reported once; a model is returned only without errors.
 
+mod action_sets;
 mod builtin;
 mod declare;
 mod elaborate;
 mod equations;
 mod infer;
 mod inhabited;
+mod merge;
 mod mismatch;
 mod names;
 mod overload;
@@ -246,23 +248,31 @@ fn unknown(span: Span, kind: &str, name: &str, known: Vec<&str>) -> Diagnostic {
 /// The known name that differs least from this one, if it differs little: the first in the alphabet among equals.
 fn closest<'a>(name: &str, mut known: Vec<&'a str>) -> Option<&'a str> {
     let wanted: Vec<char> = name.chars().collect();
-    let limit = (wanted.len() / 3).max(1);
+    let limit = match wanted.len() {
+        0 | 1 => return None,
+        n => n.div_ceil(3).min(3),
+    };
     known.retain(|k| *k != name && k.len().abs_diff(name.len()) <= 4 * limit);
     known.sort_unstable();
     let distances = known.into_iter().map(|k| (distance(&wanted, k), k));
     distances.filter(|(d, _)| *d <= limit).min_by_key(|(d, _)| *d).map(|(_, k)| k)
 }
 
-/// How many characters must be changed, added or left out to turn one name into the other.
+/// How many characters must be changed, added, left out or swapped with their neighbour to turn one name into the other.
 fn distance(a: &[char], b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=a.len()).collect();
-    for (i, cb) in b.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, ca) in a.iter().enumerate() {
-            let changed = diagonal + usize::from(*ca != cb);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
+    let b: Vec<char> = b.chars().collect();
+    let mut before: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=a.len()).collect();
+    for i in 0..b.len() {
+        let mut row = vec![i + 1; a.len() + 1];
+        for j in 0..a.len() {
+            let changed = last[j] + usize::from(a[j] != b[i]);
+            row[j + 1] = changed.min(last[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && a[j] == b[i - 1] && a[j - 1] == b[i] {
+                row[j + 1] = row[j + 1].min(before[j - 1] + 1);
+            }
         }
+        before = std::mem::replace(&mut last, row);
     }
-    row[a.len()]
+    last[a.len()]
 }
