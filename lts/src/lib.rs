@@ -5,3 +5,11 @@
 
 pub mod hash;
 pub mod network;
+pub mod pack;
+pub mod property;
+pub mod random;
+pub mod search;
+pub mod successors;
+pub mod synthetic;
+pub mod trace;
+pub mod vector_set;
