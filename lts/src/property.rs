@@ -1,0 +1,224 @@
+//! Properties of a network, and how they become part of it.
+//!
+//! A search knows two kinds of violation: a state without steps, and a step that carries a mark and turns out to be
+//! forbidden. Both kinds of user-made properties end in the second: a forbidden vector is marked, and a
+//! [`Monitor`] becomes one more leaf that takes part in the vectors it listens to, which are marked if they can make it
+//! bad. So every search supports every property.
+//!
+//! Invariant of [`instrument`]: vectors keep their numbers, leaves keep theirs, and without its last leaves the
+//! instrumented network has exactly the steps of the original one.
+
+use crate::hash::Map;
+use crate::network::{LeafIx, Local, LocalLabel, Network, Outcome, VectorIx};
+use crate::successors::Finding;
+use crate::vector_set::VectorSet;
+use std::borrow::Cow;
+
+/// A predicate on the vectors of a network. It is asked once for each vector, also for those found during a search.
+pub type VectorPredicate = Box<dyn Fn(&Network, VectorIx) -> bool + Send + Sync>;
+
+/// What a search can check. A search may check several; they are known by their index.
+pub enum Property {
+    /// No reachable state is without steps.
+    DeadlockFree,
+    /// No step of these vectors is reachable.
+    Never(VectorPredicate),
+    /// The monitor never becomes bad.
+    Monitor(Monitor),
+}
+
+impl std::fmt::Debug for Property {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Property::DeadlockFree => "DeadlockFree",
+            Property::Never(_) => "Never",
+            Property::Monitor(_) => "Monitor",
+        })
+    }
+}
+
+/// The class of each vector of a network.
+pub type Classify = Box<dyn Fn(&Network, VectorIx) -> u32 + Send + Sync>;
+
+/// A deterministic finite automaton that reads the vectors of a run, class by class. Its initial state is 0. It is
+/// total, so listening never disables a step.
+pub struct Monitor {
+    name: String,
+    classify: Classify,
+    next: Vec<Vec<u32>>,
+    bad: Vec<bool>,
+}
+
+impl Monitor {
+    /// A monitor. `next[state][class]` is the state after a vector of that class, `bad[state]` whether the property
+    /// is violated there; `classify` must return a class below the length of the rows of `next`.
+    pub fn new(
+        name: impl Into<String>,
+        classify: Classify,
+        next: Vec<Vec<u32>>,
+        bad: Vec<bool>,
+    ) -> Result<Self, String> {
+        let name = name.into();
+        let classes = next.first().map_or(0, Vec::len);
+        let total =
+            next.iter().all(|row| row.len() == classes && row.iter().all(|&s| (s as usize) < next.len()));
+        if next.is_empty() || !total || bad.len() != next.len() || u32::try_from(next.len()).is_err() {
+            return Err(format!("the automaton of the monitor `{name}` is not total"));
+        }
+        Ok(Monitor { name, classify, next, bad })
+    }
+
+    /// The name of the leaf that the monitor becomes.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The number of states.
+    pub fn states(&self) -> usize {
+        self.next.len()
+    }
+
+    /// The class of a vector.
+    pub fn class(&self, net: &Network, vector: VectorIx) -> u32 {
+        let class = (self.classify)(net, vector);
+        assert!(
+            (class as usize) < self.next[0].len(),
+            "the classes of the monitor `{}` are total",
+            self.name
+        );
+        class
+    }
+
+    /// The state after a vector of a class.
+    pub fn next(&self, state: Local, class: u32) -> Local {
+        Local(self.next[state.0 as usize][class as usize])
+    }
+
+    /// Whether the property is violated in a state.
+    pub fn is_bad(&self, state: Local) -> bool {
+        self.bad[state.0 as usize]
+    }
+
+    /// Whether some state changes with a vector of the class.
+    fn listens_to(&self, class: u32) -> bool {
+        self.next.iter().enumerate().any(|(state, row)| row[class as usize] as usize != state)
+    }
+
+    /// Whether a vector of the class can make the monitor bad.
+    pub(crate) fn can_turn_bad(&self, class: u32) -> bool {
+        self.next.iter().any(|row| self.bad[row[class as usize] as usize])
+    }
+
+    /// Adds the monitor to `net` as its last leaf. Vectors are classified as they are in `original`.
+    fn compose(&self, original: &Network, net: &mut Network, alarms: &mut Alarms) -> LeafIx {
+        let leaf = net.add_leaf(self.name.clone());
+        for _ in 0..self.next.len() {
+            let state = net.add_state(leaf);
+            net.leaves[leaf.0 as usize].states[state.0 as usize].expanded = true;
+        }
+        let classes: Vec<LocalLabel> = (0..self.next[0].len())
+            .map(|class| net.add_local_label(leaf, format!("class {class}")))
+            .collect();
+        for (state, row) in self.next.iter().enumerate() {
+            for (&label, &to) in classes.iter().zip(row) {
+                net.add_move(leaf, Local(state as u32), label, Local(to));
+            }
+        }
+        for v in 0..net.vectors.len() {
+            let vector = VectorIx(v as u32);
+            if matches!(net.vectors[v].outcome, Outcome::Fault(_)) {
+                continue;
+            }
+            let class = self.class(original, vector);
+            if self.listens_to(class) {
+                net.vectors[v].parts.push((leaf, classes[class as usize]));
+                net.leaves[leaf.0 as usize].vectors_of[class as usize].push(vector);
+            }
+            if self.can_turn_bad(class) {
+                alarms.marked.insert(vector);
+            }
+        }
+        leaf
+    }
+}
+
+/// Which steps a search must look at, and what they then are.
+#[derive(Clone, Default, Debug)]
+pub struct Alarms {
+    marked: VectorSet,
+    faults: Map<VectorIx, u32>,
+    never: Vec<(usize, VectorSet)>,
+    monitors: Vec<(usize, LeafIx, Vec<bool>)>,
+}
+
+impl Alarms {
+    /// The alarms of a network without properties: its faults.
+    pub fn faults_of(net: &Network) -> Self {
+        let mut alarms = Alarms::default();
+        for (v, vector) in net.vectors.iter().enumerate() {
+            if let Outcome::Fault(fault) = vector.outcome {
+                alarms.faults.insert(VectorIx(v as u32), fault);
+                alarms.marked.insert(VectorIx(v as u32));
+            }
+        }
+        alarms
+    }
+
+    /// Whether the steps of a vector carry a mark.
+    pub fn is_marked(&self, vector: VectorIx) -> bool {
+        self.marked.contains(vector)
+    }
+
+    /// What a step is, given the local states of its target.
+    pub fn finding(&self, vector: VectorIx, local: impl Fn(LeafIx) -> Local) -> Option<Finding> {
+        if let Some(&fault) = self.faults.get(&vector) {
+            return Some(Finding::Fault(fault));
+        }
+        let never = self.never.iter().filter(|(_, set)| set.contains(vector)).map(|(property, _)| *property);
+        let bad = self.monitors.iter().filter(|(_, leaf, bad)| bad[local(*leaf).0 as usize]).map(|m| m.0);
+        never.chain(bad).min().map(Finding::Property)
+    }
+}
+
+/// A network with its properties built in.
+#[derive(Debug)]
+pub struct Instrumented<'a> {
+    /// The network, with one more leaf for each monitor.
+    pub network: Cow<'a, Network>,
+    /// Which of its steps are findings.
+    pub alarms: Alarms,
+}
+
+/// Builds properties into a network whose tables are complete.
+pub fn instrument<'a>(net: &'a Network, properties: &[Property]) -> Instrumented<'a> {
+    let mut network = Cow::Borrowed(net);
+    let mut alarms = Alarms::faults_of(net);
+    for (index, property) in properties.iter().enumerate() {
+        match property {
+            Property::DeadlockFree => {}
+            Property::Never(forbidden) => {
+                let mut set = VectorSet::default();
+                for v in (0..net.vectors.len() as u32).map(VectorIx).filter(|&v| forbidden(net, v)) {
+                    set.insert(v);
+                    alarms.marked.insert(v);
+                }
+                alarms.never.push((index, set));
+            }
+            Property::Monitor(monitor) => {
+                let leaf = monitor.compose(net, network.to_mut(), &mut alarms);
+                alarms.monitors.push((index, leaf, monitor.bad.clone()));
+            }
+        }
+    }
+    Instrumented { network, alarms }
+}
+
+/// The least property that is violated before the first step: a monitor that starts bad.
+pub fn violated_initially(properties: &[Property]) -> Option<usize> {
+    properties.iter().position(|p| matches!(p, Property::Monitor(m) if m.is_bad(Local(0))))
+}
+
+/// The index of the first property that asks for freedom from deadlock.
+pub fn asks_for_deadlocks(properties: &[Property]) -> Option<usize> {
+    properties.iter().position(|p| matches!(p, Property::DeadlockFree))
+}

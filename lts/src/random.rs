@@ -1,0 +1,182 @@
+//! Random networks for tests, the same for the same seed on every machine.
+//!
+//! They are small, so that a naive search can be the reference, and crowded with what successor functions and searches
+//! get wrong: nondeterministic moves, labels shared by several vectors, vectors of one to all leaves, hidden steps,
+//! faults, deadlocks, leaves with one state, labels that nobody offers. This is part of the public interface so that
+//! other crates test their searches on the same networks.
+
+use crate::network::{LeafIx, Local, LocalLabel, Network, Outcome, VectorIx};
+use crate::property::{Monitor, Property};
+
+/// A small, fast generator (SplitMix64). Not for secrets.
+#[derive(Clone, Debug)]
+pub struct Rng(u64);
+
+impl Rng {
+    /// A generator; equal seeds give equal sequences.
+    pub fn new(seed: u64) -> Self {
+        Rng(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d_4c95_7f2d)
+    }
+
+    /// The next 64 bits.
+    pub fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `n`; 0 if `n` is 0.
+    pub fn below(&mut self, n: usize) -> usize {
+        ((u128::from(self.bits()) * n as u128) >> 64) as usize
+    }
+
+    /// A number from `low` to `high`, both included.
+    pub fn between(&mut self, low: usize, high: usize) -> usize {
+        low + self.below(high - low + 1)
+    }
+
+    /// True in `n` of 100 cases.
+    pub fn percent(&mut self, n: usize) -> bool {
+        self.below(100) < n
+    }
+}
+
+/// What random networks look like.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    /// The greatest number of leaves.
+    pub leaves: usize,
+    /// The greatest number of local states of a leaf.
+    pub states: usize,
+    /// The greatest number of local labels of a leaf.
+    pub labels: usize,
+    /// Moves of a local state on average, in percent: 150 means one and a half.
+    pub moves: usize,
+    /// The greatest number of vectors, divided by the number of leaves.
+    pub vectors: usize,
+    /// In how many of 100 networks vectors may have faults.
+    pub faults: usize,
+    /// Whether all local moves lead to a higher number, so that every leaf is acyclic.
+    pub acyclic: bool,
+}
+
+impl Default for Shape {
+    /// One to six leaves, a few thousand global states at most.
+    fn default() -> Self {
+        Shape { leaves: 6, states: 6, labels: 5, moves: 180, vectors: 5, faults: 0, acyclic: false }
+    }
+}
+
+impl Shape {
+    /// The network of a seed. All tables are expanded.
+    pub fn network(&self, seed: u64) -> Network {
+        let rng = &mut Rng::new(seed);
+        let mut net = Network::new();
+        for i in 0..rng.between(1, self.leaves) {
+            self.add_leaf(&mut net, i, rng);
+        }
+        let faults = rng.percent(self.faults);
+        for v in 0..rng.between(1, self.vectors * net.leaves.len()) {
+            let parts = random_parts(&net, rng);
+            add_vector(&mut net, v, parts, faults && rng.percent(3), rng);
+        }
+        if rng.percent(30) {
+            // Termination: all leaves at once, each by its last label.
+            let last = |leaf: &crate::network::Leaf| LocalLabel(leaf.labels.len() as u32 - 1);
+            let parts = net.leaves.iter().enumerate().map(|(i, l)| (LeafIx(i as u32), last(l))).collect();
+            let label = net.label("Terminate");
+            net.add_vector(parts, Outcome::Step(label), label);
+        }
+        net
+    }
+
+    fn add_leaf(&self, net: &mut Network, i: usize, rng: &mut Rng) {
+        let leaf = net.add_leaf(format!("L{i}"));
+        // A leaf with many states now and then, so that fields have different widths.
+        let states =
+            if rng.percent(10) { rng.between(1, 3 * self.states) } else { rng.between(1, self.states) };
+        for _ in 0..states {
+            let state = net.add_state(leaf);
+            net.leaves[leaf.0 as usize].states[state.0 as usize].expanded = true;
+        }
+        let labels = rng.between(1, self.labels);
+        for k in 0..labels {
+            net.add_local_label(leaf, format!("l{i}.{k}"));
+        }
+        for _ in 0..states * self.moves / 100 + 1 {
+            let (from, to) = (rng.below(states), rng.below(states));
+            if self.acyclic && from >= to {
+                continue;
+            }
+            let label = LocalLabel(rng.below(labels) as u32);
+            net.add_move(leaf, Local(from as u32), label, Local(to as u32));
+        }
+    }
+}
+
+/// Mostly one or two leaves, as in real specifications, sometimes all.
+fn random_parts(net: &Network, rng: &mut Rng) -> Vec<(LeafIx, LocalLabel)> {
+    let leaves = net.leaves.len();
+    let wanted = match rng.below(10) {
+        0..=2 => 1,
+        3..=6 => 2,
+        7..=8 => 3,
+        _ => rng.between(1, leaves),
+    };
+    let mut chosen: Vec<usize> = (0..leaves).collect();
+    while chosen.len() > wanted {
+        chosen.remove(rng.below(chosen.len()));
+    }
+    let label = |leaf: usize, rng: &mut Rng| LocalLabel(rng.below(net.leaves[leaf].labels.len()) as u32);
+    chosen.into_iter().map(|leaf| (LeafIx(leaf as u32), label(leaf, rng))).collect()
+}
+
+fn add_vector(net: &mut Network, v: usize, parts: Vec<(LeafIx, LocalLabel)>, fault: bool, rng: &mut Rng) {
+    // Few labels, so that different vectors share one.
+    let unhidden = net.label(&format!("a{}", rng.below(8)));
+    let outcome = if fault {
+        net.faults.push(format!("fault of vector {v}"));
+        Outcome::Fault(net.faults.len() as u32 - 1)
+    } else if rng.percent(20) {
+        Outcome::Step(crate::network::Label::TAU)
+    } else {
+        Outcome::Step(unhidden)
+    };
+    net.add_vector(parts, outcome, unhidden);
+}
+
+/// Random properties of a network: freedom from deadlock, forbidden vectors, monitors; none to four of them.
+pub fn properties(net: &Network, seed: u64) -> Vec<Property> {
+    let mut rng = Rng::new(seed ^ 0x70_726f_7065_7274);
+    (0..rng.below(5))
+        .map(|k| match rng.below(3) {
+            0 => Property::DeadlockFree,
+            1 => {
+                let forbidden = VectorIx(rng.below(net.vectors.len()) as u32);
+                Property::Never(Box::new(move |_, v| v == forbidden))
+            }
+            _ => Property::Monitor(monitor(&format!("monitor {k}"), &mut rng)),
+        })
+        .collect()
+}
+
+/// A random monitor whose classes depend on the vectors' labels.
+pub fn monitor(name: &str, rng: &mut Rng) -> Monitor {
+    let (states, classes) = (rng.between(2, 5), rng.between(1, 4));
+    let salt = rng.bits();
+    let classify = move |net: &Network, v: VectorIx| {
+        let label = &net.labels[net.vectors[v.0 as usize].unhidden.0 as usize];
+        let text = label.bytes().fold(salt, |sum, b| sum.wrapping_mul(31).wrapping_add(u64::from(b)));
+        Rng::new(text).below(classes) as u32
+    };
+    let mut next = vec![vec![0; classes]; states];
+    for (state, row) in next.iter_mut().enumerate() {
+        for to in row {
+            *to = if rng.percent(50) { state } else { rng.below(states) } as u32;
+        }
+    }
+    let bad = (0..states).map(|s| s + 1 == states || (s == 0 && rng.percent(2))).collect();
+    Monitor::new(name, Box::new(classify), next, bad).expect("total by construction")
+}

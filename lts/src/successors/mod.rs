@@ -1,0 +1,107 @@
+//! Successor functions over packed states: what every search is written against.
+//!
+//! [`Successors`] is the one interface between a search and a network. [`Compiled`] implements it for complete tables,
+//! where the hot loop is integer additions only, and [`Lazy`](crate::lazy::Lazy) for tables that grow while they are
+//! searched. Invariant of every implementation: `expand` yields exactly the steps of
+//! [`Network::successors`](crate::network::Network::successors), each once, in an order that depends on the state only.
+
+mod build;
+mod compiled;
+
+#[cfg(test)]
+mod tests;
+
+pub use compiled::Compiled;
+
+use crate::network::VectorIx;
+use crate::pack::Width;
+
+/// The vector of a step, with a mark on those that a search must look at: faults and steps a property forbids.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Via(u32);
+
+impl Via {
+    const MARK: u32 = 1 << 31;
+    /// Vectors must have smaller numbers than this.
+    pub(crate) const LIMIT: u32 = 1 << 30;
+
+    /// The step of a vector.
+    #[inline]
+    pub fn new(vector: VectorIx, marked: bool) -> Self {
+        debug_assert!(vector.0 < Self::LIMIT);
+        Via(vector.0 | if marked { Self::MARK } else { 0 })
+    }
+
+    /// The vector taken.
+    #[inline]
+    pub fn vector(self) -> VectorIx {
+        VectorIx(self.0 & (Self::LIMIT - 1))
+    }
+
+    /// Whether [`Successors::finding`] has something to say about steps of this vector.
+    #[inline]
+    pub fn is_marked(self) -> bool {
+        self.0 & Self::MARK != 0
+    }
+}
+
+/// What a marked step turns out to be. The order is the order of preference among equally short ones: a fault comes
+/// first because a specification without meaning has no properties.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Finding {
+    /// The vector's outcome is the fault of that index.
+    Fault(u32),
+    /// The step violates the property of that index.
+    Property(usize),
+}
+
+/// Steps of one or of several states, in flat buffers that are reused.
+#[derive(Default, Debug)]
+pub struct Steps {
+    /// The packed target states, one after the other.
+    pub targets: Vec<u64>,
+    /// The vectors of the steps.
+    pub vias: Vec<Via>,
+}
+
+impl Steps {
+    /// The number of steps.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.vias.len()
+    }
+
+    /// Whether there is no step.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.vias.is_empty()
+    }
+
+    /// Forgets all steps and keeps the memory.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.targets.clear();
+        self.vias.clear();
+    }
+}
+
+/// A successor function over packed states.
+pub trait Successors: Sync {
+    /// The number of words of a state.
+    type Width: Width;
+
+    /// The number of words of a state.
+    fn width(&self) -> Self::Width;
+
+    /// The initial state.
+    fn initial(&self) -> Vec<u64>;
+
+    /// Appends the steps of `state` to `out`. An error is that of a table source and ends the search.
+    fn expand(&self, state: &[u64], out: &mut Steps) -> Result<(), String>;
+
+    /// What a marked step is, if it is anything: of several the least.
+    fn finding(&self, target: &[u64], via: Via) -> Option<Finding>;
+
+    /// Bytes held by tables.
+    fn table_bytes(&self) -> u64;
+}

@@ -1,0 +1,79 @@
+//! Networks whose numbers are known by construction, for tests and benchmarks.
+
+use crate::network::{LeafIx, Local, LocalLabel, Network, Outcome};
+
+fn leaf(net: &mut Network, name: String, states: u32) -> LeafIx {
+    let leaf = net.add_leaf(name);
+    for _ in 0..states {
+        let state = net.add_state(leaf);
+        net.leaves[leaf.0 as usize].states[state.0 as usize].expanded = true;
+    }
+    leaf
+}
+
+fn edge(net: &mut Network, leaf: LeafIx, from: u32, text: &str, to: u32) -> LocalLabel {
+    let known = net.leaves[leaf.0 as usize].labels.iter().position(|l| l == text);
+    let label = known.map_or_else(|| net.add_local_label(leaf, text), |l| LocalLabel(l as u32));
+    net.add_move(leaf, Local(from), label, Local(to));
+    label
+}
+
+fn sync(net: &mut Network, mut parts: Vec<(LeafIx, LocalLabel)>, text: &str) {
+    parts.sort();
+    let label = net.label(text);
+    net.add_vector(parts, Outcome::Step(label), label);
+}
+
+/// `n` philosophers, at least two, and the forks between them: each takes the left fork, then the right one, eats, puts
+/// the left one back, then the right one. A philosopher is a leaf and so is a fork; every step is shared by the two.
+/// The only deadlock is reached when everyone holds the left fork, after `n` steps.
+pub fn philosophers(n: u32) -> Network {
+    let mut net = Network::new();
+    let people: Vec<LeafIx> = (0..n).map(|i| leaf(&mut net, format!("Phil({i})"), 4)).collect();
+    let forks: Vec<LeafIx> = (0..n).map(|i| leaf(&mut net, format!("Fork({i})"), 2)).collect();
+    for i in 0..n {
+        let right = (i + 1) % n;
+        let actions = [("take", i), ("take", right), ("put", i), ("put", right)];
+        for (from, (action, fork)) in (0..).zip(actions) {
+            let text = format!("{action}({i}, {fork})");
+            let mine = edge(&mut net, people[i as usize], from, &text, (from + 1) % 4);
+            let (taken, free) = if action == "take" { (0, 1) } else { (1, 0) };
+            let theirs = edge(&mut net, forks[fork as usize], taken, &text, free);
+            sync(&mut net, vec![(people[i as usize], mine), (forks[fork as usize], theirs)], &text);
+        }
+    }
+    net
+}
+
+/// The number of states of [`philosophers`].
+pub fn philosophers_states(n: u32) -> u64 {
+    // A philosopher is in one of four phases: none, left, both, right. Neighbours share a fork: not both may hold it.
+    // Phase as (holds left, holds right); the transfer matrix says which phases may stand side by side.
+    let phases = [(false, false), (true, false), (true, true), (false, true)];
+    let fits = |a: usize, b: usize| !(phases[a].1 && phases[b].0);
+    let mut total = 0;
+    for first in 0..4 {
+        let mut ways = [0u64; 4];
+        ways[first] = 1;
+        for _ in 1..n {
+            ways = std::array::from_fn(|b| (0..4).filter(|&a| fits(a, b)).map(|a| ways[a]).sum());
+        }
+        total += (0..4).filter(|&last| fits(last, first)).map(|last| ways[last]).sum::<u64>();
+    }
+    // Nobody starts with the right fork: all holding only the right one cannot be reached.
+    total - 1
+}
+
+/// `n` leaves that count to `k` and start over, independently: `(k + 1)^n` states with `n` steps each.
+pub fn counters(n: u32, k: u32) -> Network {
+    let mut net = Network::new();
+    for i in 0..n {
+        let counter = leaf(&mut net, format!("Counter({i})"), k + 1);
+        for value in 0..=k {
+            let text = format!("count({i}, {value})");
+            let label = edge(&mut net, counter, value, &text, (value + 1) % (k + 1));
+            sync(&mut net, vec![(counter, label)], &text);
+        }
+    }
+    net
+}
