@@ -7,14 +7,17 @@ use crate::network::build::Builder;
 use crate::network::flatten::flatten;
 use crate::process::program::Program;
 use crate::syntax::parse;
+use gridlock_lts::explore::{self, warm_up};
 use gridlock_lts::network::{LeafIx, Local, Network, TableSource};
 use std::sync::Arc;
 
 /// How tables are filled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Tables {
-    /// Ahead of time if that ends within the limit, else on demand.
+    /// A short search first; if it does not see everything, ahead of time; if that does not end, on demand.
     Auto,
+    /// Ahead of time if that ends within the limits, else on demand.
+    AheadOfTime,
     /// On demand only.
     OnDemand,
 }
@@ -26,15 +29,21 @@ pub struct Options {
     pub step_limit: u64,
     /// Local states, over all leaves, that may be expanded ahead of time.
     pub table_limit: usize,
+    /// Global states that the short search of [`Tables::Auto`] may visit.
+    pub warm_up: usize,
     /// How tables are filled.
     pub tables: Tables,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { step_limit: STEP_LIMIT, table_limit: 200_000, tables: Tables::Auto }
+        Options { step_limit: STEP_LIMIT, table_limit: 200_000, warm_up: 50_000, tables: Tables::Auto }
     }
 }
+
+/// Rewrite steps of one evaluation ahead of time. Tables over-approximate, so equations may be asked about values
+/// that never occur and on which they do not terminate; that is no fault, but a reason to build on demand.
+const AHEAD_STEPS: u64 = 100_000;
 
 /// A specification as a network, with what is needed to grow and to describe it.
 pub struct System {
@@ -64,19 +73,39 @@ pub fn load(
 ) -> Result<System, Vec<Diagnostic>> {
     let tree = parse(text)?;
     let model = check(&tree)?;
-    let program = Program::new(Arc::new(model), options.step_limit);
-    let flat = flatten(&program, text).map_err(|f| vec![f.into()])?;
-    let (mut builder, mut network) =
-        Builder::new(program, flat, places(text, file)).map_err(|f| vec![Diagnostic::from(f)])?;
-    let closed = match options.tables {
-        Tables::OnDemand => false,
-        Tables::Auto => expand_all(&mut builder, &mut network, options, progress),
+    let model = Arc::new(model);
+    let start = || -> Result<(Builder, Network), Vec<Diagnostic>> {
+        let program = Program::new(model.clone(), options.step_limit);
+        let flat = flatten(&program, text).map_err(|f| vec![f.into()])?;
+        Builder::new(program, flat, places(text, file)).map_err(|f| vec![Diagnostic::from(f)])
     };
+    let (mut builder, mut network) = start()?;
+    let mut closed = false;
+    if options.tables == Tables::Auto && network.leaves.len() > 1 {
+        let mut told = |p: explore::Progress| progress(p.states);
+        let options = explore::Options { max_states: options.warm_up, progress: &mut told };
+        closed = warm_up(&mut network, &mut builder, options).unwrap_or(false);
+        if closed {
+            network.drop_moves_to_unexpanded();
+        }
+    }
+    if !closed && options.tables != Tables::OnDemand {
+        // A single leaf is explored exactly; nothing is asked there that does not happen.
+        let ahead = if network.leaves.len() == 1 { options.step_limit } else { AHEAD_STEPS.min(options.step_limit) };
+        builder.limit_steps(ahead);
+        closed = expand_all(&mut builder, &mut network, options, progress);
+        if builder.hit_step_limit() {
+            // What was built is not what the specification says: begin again, on demand.
+            (builder, network) = start()?;
+            closed = false;
+        }
+        builder.limit_steps(options.step_limit);
+    }
     Ok(System { network, closed, builder })
 }
 
-/// Expands local states until none is left (`true`) or the limit is reached. A single leaf is its own state space:
-/// expanding it ahead of time is exact, so the limit is not for it.
+/// Expands local states until none is left (`true`) or a limit is reached. A single leaf is its own state space:
+/// expanding it ahead of time is exact, so the limit on local states is not for it.
 fn expand_all(
     builder: &mut Builder,
     network: &mut Network,
@@ -91,7 +120,7 @@ fn expand_all(
         for leaf in 0..done.len() {
             // One round takes the states that are there now, so that leaves advance together, breadth first.
             for local in done[leaf]..network.leaves[leaf].states.len() {
-                if total >= limit || (total.is_multiple_of(1024) && !progress(total)) {
+                if total >= limit || builder.hit_step_limit() || (total.is_multiple_of(1024) && !progress(total)) {
                     return false;
                 }
                 builder

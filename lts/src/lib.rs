@@ -7,6 +7,7 @@ pub mod aut;
 pub mod dot;
 pub mod equivalence;
 pub mod explicit;
+pub mod explore;
 pub mod hash;
 pub mod network;
 pub mod pack;

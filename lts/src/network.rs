@@ -191,6 +191,17 @@ impl Network {
         ix
     }
 
+    /// Removes local transitions into states that were never expanded. Only for a network that a complete search has
+    /// been over: what it did not reach cannot happen.
+    pub fn drop_moves_to_unexpanded(&mut self) {
+        for leaf in &mut self.leaves {
+            let expanded: Vec<bool> = leaf.states.iter().map(|s| s.expanded).collect();
+            for table in &mut leaf.states {
+                table.moves.retain(|m| expanded[m.1.0 as usize]);
+            }
+        }
+    }
+
     /// The initial global state.
     pub fn initial(&self) -> Vec<Local> {
         vec![Local(0); self.leaves.len()]

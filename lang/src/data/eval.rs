@@ -93,7 +93,8 @@ pub struct Evaluator {
     constants: RefCell<Vec<Option<Value>>>,
     steps: Cell<u64>,
     depth: Cell<u32>,
-    step_limit: u64,
+    step_limit: Cell<u64>,
+    hit_limit: Cell<bool>,
 }
 
 impl Evaluator {
@@ -104,7 +105,7 @@ impl Evaluator {
         let lambdas = compiler.lambdas();
         let constants = RefCell::new(vec![None; model.functions.len()]);
         let sorts = Sorts::new(&model);
-        Evaluator { model, sorts, functions, lambdas, constants, steps: Cell::new(0), depth: Cell::new(0), step_limit }
+        Evaluator { model, sorts, functions, lambdas, constants, steps: Cell::new(0), depth: Cell::new(0), step_limit: Cell::new(step_limit), hit_limit: Cell::new(false) }
     }
 
     /// Starts a new evaluation as far as the step limit is concerned.
@@ -112,14 +113,26 @@ impl Evaluator {
         self.steps.set(0);
     }
 
+    /// Changes the step limit.
+    pub fn limit_steps(&self, limit: u64) {
+        self.step_limit.set(limit);
+        self.hit_limit.set(false);
+    }
+
+    /// Whether an evaluation ran into a limit on steps or depth since the limit was set.
+    pub fn hit_limit(&self) -> bool {
+        self.hit_limit.get()
+    }
+
     /// Counts work against the step limit.
     pub fn tick(&self, span: Option<Span>) -> Eval<()> {
         let steps = self.steps.get() + 1;
         self.steps.set(steps);
-        if steps > self.step_limit {
+        if steps > self.step_limit.get() {
+            self.hit_limit.set(true);
             return Err(Failure::new(
                 span,
-                format!("evaluation did not end within {} steps", self.step_limit),
+                format!("evaluation did not end within {} steps", self.step_limit.get()),
                 "check that the equations terminate, or raise the limit with --step-limit",
             ));
         }
@@ -274,6 +287,7 @@ impl Evaluator {
         self.tick(Some(self.model.functions[f.ix()].span))?;
         let depth = self.depth.get();
         if depth >= DEPTH_LIMIT {
+            self.hit_limit.set(true);
             return Err(Failure::new(
                 Some(self.model.functions[f.ix()].span),
                 format!("equations of '{}' call each other more than {DEPTH_LIMIT} deep", self.model.functions[f.ix()].name),

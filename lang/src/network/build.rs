@@ -140,6 +140,16 @@ impl Builder {
         Ok((builder, net))
     }
 
+    /// Bounds the rewrite steps of one evaluation from now on.
+    pub fn limit_steps(&self, limit: u64) {
+        self.program.ev.limit_steps(limit);
+    }
+
+    /// Whether an evaluation was cut off since the bound was set.
+    pub fn hit_step_limit(&self) -> bool {
+        self.program.ev.hit_limit()
+    }
+
     /// The rules, for people.
     pub fn rules(&self) -> &[Rule] {
         &self.rules
