@@ -15,7 +15,7 @@ use crate::data::eval::{Eval, Failure};
 use crate::data::value::Value;
 use crate::diagnostic::Span;
 use crate::network::flatten::{Context, Flat, LeafStart};
-use crate::network::join::{Choice, Groups, Offers, Signature, join};
+use crate::network::join::{Choice, Groups, Offers, OpenOffer, Signature, join};
 use crate::network::rules::{Rule, alphabet, rules};
 use crate::process::action::{MultiAction, label_text, names};
 use crate::process::program::{NodeId, Program, SummandHead};
@@ -37,6 +37,8 @@ pub struct Builder {
     leaves: Vec<LeafTables>,
     vectors: Set<Vec<(LeafIx, LocalLabel)>>,
     events: VecDeque<Event>,
+    /// Whether some label carries an irreducible term.
+    irreducible: bool,
     place: Box<dyn Fn(Span) -> String + Send>,
 }
 
@@ -98,7 +100,7 @@ struct Tuple {
 
 enum Event {
     Label(usize, usize),
-    Open(usize, usize, Known, Member),
+    Open(usize, usize, OpenOffer, Member),
 }
 
 impl Builder {
@@ -118,6 +120,7 @@ impl Builder {
             leaves: flat.leaves.iter().map(|_| LeafTables::default()).collect(),
             vectors: Set::default(),
             events: VecDeque::new(),
+            irreducible: false,
             place,
         };
         for (r, rule) in rules.iter().enumerate() {
@@ -230,20 +233,20 @@ impl Builder {
                 let partners = uses.iter().any(|(r, _)| self.rules[*r].parts.len() > 1);
                 let room = if partners { OWN_CANDIDATES } else { MAX_CANDIDATES };
                 let nothing = Vec::new();
-                match self.program.answer((node, summand), &values, &outer, &nothing, room)? {
+                let enumerated = match self.program.answer((node, summand), &values, &outer, &nothing, room)? {
                     Answer::Steps(steps) => {
                         for (acts, next) in steps {
                             self.add_label(net, leaf, from, acts, next);
                         }
+                        true
                     }
-                    Answer::Unbounded(span) => {
-                        if alone {
-                            return Err(unbounded(span));
-                        }
-                        let known = self.in_order((node, summand), self.program.known_of((node, summand), &values)?);
-                        let member = Member { from, node, summand, values, outer };
-                        self.events.push_back(Event::Open(leaf, signature, known, member));
-                    }
+                    Answer::Unbounded(span) if alone => return Err(unbounded(span)),
+                    Answer::Unbounded(_) => false,
+                };
+                if partners && !self.program.summand(node, summand).vars.is_empty() {
+                    let known = self.in_order((node, summand), self.program.known_of((node, summand), &values)?);
+                    let member = Member { from, node, summand, values, outer };
+                    self.events.push_back(Event::Open(leaf, signature, OpenOffer { known, enumerated }, member));
                 }
                 Ok(())
             }
@@ -310,17 +313,19 @@ impl Builder {
                 Event::Label(leaf, label) => {
                     let entry = &self.leaves[leaf].labels[label];
                     let (signature, acts) = (entry.signature, entry.acts.clone());
+                    self.irreducible |= acts.iter().any(|a| a.args.iter().any(Value::has_stuck));
                     self.leaves[leaf].signatures[signature].add_label(label, &acts);
                     self.join_all(net, leaf, signature, Choice::Label(label));
                 }
-                Event::Open(leaf, signature, known, member) => self.open(net, leaf, signature, known, member),
+                Event::Open(leaf, signature, offer, member) => self.open(net, leaf, signature, offer, member),
             }
         }
     }
 
-    fn open(&mut self, net: &mut Network, leaf: usize, signature: usize, known: Known, member: Member) {
+    fn open(&mut self, net: &mut Network, leaf: usize, signature: usize, offer: OpenOffer, member: Member) {
         let opens = &mut self.leaves[leaf].signatures[signature].opens;
-        match opens.iter().position(|k| *k == known) {
+        let enumerated = offer.enumerated;
+        match opens.iter().position(|o| *o == offer) {
             Some(at) => {
                 let entry = &mut self.leaves[leaf].opens[signature][at];
                 entry.members.push(member.clone());
@@ -329,14 +334,16 @@ impl Builder {
                 }
             }
             None => {
-                opens.push(known);
+                opens.push(offer);
                 let at = opens.len() - 1;
                 self.leaves[leaf].opens[signature].push(OpenEntry {
                     members: vec![member],
                     asked: Vec::new(),
                     asked_ids: Map::default(),
                 });
-                self.join_all(net, leaf, signature, Choice::Open(at));
+                if !enumerated || self.irreducible {
+                    self.join_all(net, leaf, signature, Choice::Open(at));
+                }
             }
         }
     }
@@ -348,11 +355,24 @@ impl Builder {
             for (choices, groups) in join(self, (r, &rules[r]), (part, choice)) {
                 if choices.iter().all(|c| matches!(c, Choice::Label(_))) {
                     self.combine(net, r, &choices);
-                } else {
+                } else if self.is_worth_asking(&rules[r], &choices, &groups) {
                     self.question(net, r, choices, &groups);
                 }
             }
         }
+    }
+
+    /// Whether some open part may learn from a choice: one that has run through its values learns only from
+    /// irreducible terms.
+    fn is_worth_asking(&self, rule: &Rule, choices: &[Choice], groups: &Groups) -> bool {
+        groups.iter().flatten().flatten().flatten().any(Value::has_stuck)
+            || rule.parts.iter().zip(choices).all(|((leaf, names), choice)| match choice {
+                Choice::Label(_) => true,
+                Choice::Open(o) => {
+                    let tables = &self.leaves[*leaf];
+                    !tables.signatures[tables.signature_ids[names]].opens[*o].enumerated
+                }
+            })
     }
 
     /// All parts are labels: the combination is a vector if the operators let it pass.
@@ -392,7 +412,7 @@ impl Builder {
             let Choice::Open(open) = *choice else { continue };
             let leaf = rules[rule].parts[part].0;
             let signature = self.leaves[leaf].signature_ids[&rules[rule].parts[part].1];
-            let mut known = self.leaves[leaf].signatures[signature].opens[open].clone();
+            let mut known = self.leaves[leaf].signatures[signature].opens[open].known.clone();
             for (members, values) in rules[rule].groups.iter().zip(groups) {
                 for (_, position) in members.iter().filter(|m| m.0 == part) {
                     if let Some(values) = values {
