@@ -33,7 +33,13 @@ use std::sync::Arc;
 use types::Ty;
 
 /// How many sorts one name may be declared with. Keeps overload resolution fast whatever the specification.
-const MAX_OVERLOADS: usize = 256;
+const MAX_OVERLOADS: usize = 128;
+
+/// How many sorts an expression that is not just a name may have before its context decides. For the same reason.
+const MAX_READINGS: usize = 32;
+
+/// How many errors get a hint that compares a name with all others. Whoever has more has another problem.
+const MAX_HINTS: usize = 100;
 
 /// Checks a specification. All errors are reported, in the order of the text.
 pub fn check(spec: &tree::Spec) -> Result<Model, Vec<Diagnostic>> {
@@ -214,7 +220,25 @@ impl Checker {
     ) -> Result<Action, Vec<Diagnostic>> {
         let action = self.in_scope(scope, |checker| checker.action_call(name, args, span));
         self.finish()?;
-        action.ok_or_else(|| vec![unknown(name.span, "action", &name.name, Vec::new())])
+        action.ok_or_else(|| vec![self.unknown(name.span, "action", &name.name, std::iter::empty())])
+    }
+
+    /// Says that a name is not declared, with the closest of the names that are.
+    fn unknown<'a>(
+        &self,
+        span: Span,
+        kind: &str,
+        name: &str,
+        known: impl Iterator<Item = &'a str>,
+    ) -> Diagnostic {
+        let diagnostic = Diagnostic::new(span, format!("no {kind} '{name}' is declared"));
+        if self.errors.len() >= MAX_HINTS {
+            return diagnostic;
+        }
+        match closest(name, known.collect()) {
+            Some(guess) => diagnostic.help(format!("did you mean '{guess}'?")),
+            None => diagnostic,
+        }
     }
 
     fn error(&mut self, diagnostic: Diagnostic) {
@@ -234,15 +258,6 @@ impl Checker {
 /// Runs on a stack that is surely large enough: expressions may be nested deeply.
 fn deep<R>(run: impl FnOnce() -> R) -> R {
     stacker::maybe_grow(128 << 10, 2 << 20, run)
-}
-
-/// Says that a name is not declared, with the closest of the names that are.
-fn unknown(span: Span, kind: &str, name: &str, known: Vec<&str>) -> Diagnostic {
-    let diagnostic = Diagnostic::new(span, format!("no {kind} '{name}' is declared"));
-    match closest(name, known) {
-        Some(guess) => diagnostic.help(format!("did you mean '{guess}'?")),
-        None => diagnostic,
-    }
 }
 
 /// The known name that differs least from this one, if it differs little: the first in the alphabet among equals.
