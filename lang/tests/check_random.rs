@@ -193,8 +193,7 @@ impl Random {
                 n => Expr::Leaf(leaves[n - 2].0),
             };
         }
-        let mut parts =
-            |random: &mut Self, n: usize| (0..n).map(|_| random.expr(depth - 1, leaves)).collect();
+        let parts = |random: &mut Self, n: usize| (0..n).map(|_| random.expr(depth - 1, leaves)).collect();
         match self.below(OPS.len() + 4 + 6) {
             0 | 1 => {
                 let n = self.below(4);

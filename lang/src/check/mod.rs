@@ -23,7 +23,7 @@ mod processes;
 mod sorts;
 mod types;
 
-use crate::diagnostic::{Diagnostic, Span};
+use crate::diagnostic::{Diagnostic, Span, did_you_mean};
 use crate::model::{ActName, Action, Expr, Model, ProcId, SortId, Symbol, VarId};
 use crate::syntax::tree;
 use gridlock_lts::hash::{Map, Set};
@@ -235,7 +235,7 @@ impl Checker {
         if self.errors.len() >= MAX_HINTS {
             return diagnostic;
         }
-        match closest(name, known.collect()) {
+        match did_you_mean(name, known) {
             Some(guess) => diagnostic.help(format!("did you mean '{guess}'?")),
             None => diagnostic,
         }
@@ -258,36 +258,4 @@ impl Checker {
 /// Runs on a stack that is surely large enough: expressions may be nested deeply.
 fn deep<R>(run: impl FnOnce() -> R) -> R {
     stacker::maybe_grow(128 << 10, 2 << 20, run)
-}
-
-/// The known name that differs least from this one, if it differs little: the first in the alphabet among equals.
-fn closest<'a>(name: &str, mut known: Vec<&'a str>) -> Option<&'a str> {
-    let wanted: Vec<char> = name.chars().collect();
-    let limit = match wanted.len() {
-        0 | 1 => return None,
-        n => n.div_ceil(3).min(3),
-    };
-    known.retain(|k| *k != name && k.len().abs_diff(name.len()) <= 4 * limit);
-    known.sort_unstable();
-    let distances = known.into_iter().map(|k| (distance(&wanted, k), k));
-    distances.filter(|(d, _)| *d <= limit).min_by_key(|(d, _)| *d).map(|(_, k)| k)
-}
-
-/// How many characters must be changed, added, left out or swapped with their neighbour to turn one name into the other.
-fn distance(a: &[char], b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut before: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=a.len()).collect();
-    for i in 0..b.len() {
-        let mut row = vec![i + 1; a.len() + 1];
-        for j in 0..a.len() {
-            let changed = last[j] + usize::from(a[j] != b[i]);
-            row[j + 1] = changed.min(last[j + 1] + 1).min(row[j] + 1);
-            if i > 0 && j > 0 && a[j] == b[i - 1] && a[j - 1] == b[i] {
-                row[j + 1] = row[j + 1].min(before[j - 1] + 1);
-            }
-        }
-        before = std::mem::replace(&mut last, row);
-    }
-    last[a.len()]
 }
