@@ -14,6 +14,7 @@
 use crate::data::eval::{Eval, Failure};
 use crate::data::value::Value;
 use crate::diagnostic::Span;
+use crate::model::Model;
 use crate::network::flatten::{Context, Flat, LeafStart};
 use crate::network::join::{Choice, Groups, Offers, OpenOffer, Signature, join};
 use crate::network::rules::{Rule, alphabet, rules};
@@ -24,10 +25,14 @@ use crate::process::term::Term;
 use gridlock_lts::hash::{Map, Set};
 use gridlock_lts::network::{Label, LeafIx, Local, LocalLabel, Network, Outcome, TableSource};
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, RwLock};
 
 /// How many values a leaf tries by itself before it waits for what its partners offer.
 const OWN_CANDIDATES: usize = 4096;
+
+/// The multi-action behind each label of a network, for properties that look at names and values. Shared, since labels
+/// may still be added while a search runs.
+pub type LabelActions = Arc<RwLock<Map<Label, MultiAction>>>;
 
 /// Fills the tables of one network. See the module head.
 pub struct Builder {
@@ -39,6 +44,7 @@ pub struct Builder {
     events: VecDeque<Event>,
     /// Whether some label carries an irreducible term.
     irreducible: bool,
+    actions: LabelActions,
     place: Box<dyn Fn(Span) -> String + Send>,
 }
 
@@ -121,6 +127,7 @@ impl Builder {
             vectors: Set::default(),
             events: VecDeque::new(),
             irreducible: false,
+            actions: LabelActions::default(),
             place,
         };
         for (r, rule) in rules.iter().enumerate() {
@@ -164,8 +171,18 @@ impl Builder {
     }
 
     /// The checked specification.
-    pub fn model(&self) -> &crate::model::Model {
+    pub fn model(&self) -> &Arc<Model> {
         &self.program.ev.model
+    }
+
+    /// The multi-actions behind the labels.
+    pub fn label_actions(&self) -> LabelActions {
+        self.actions.clone()
+    }
+
+    /// The operators around the leaves.
+    pub fn context(&self) -> &Context {
+        &self.context
     }
 
     fn intern(&mut self, net: &mut Network, leaf: usize, term: Term) -> Local {
@@ -391,9 +408,9 @@ impl Builder {
             leaf_labels.iter().map(|(leaf, l)| (*leaf, &self.leaves[*leaf].labels[*l].acts)).collect();
         let Some((visible, hidden)) = self.context.compose(&acts) else { return };
         let model = self.program.ev.model.clone();
-        let label = net.label(&label_text(&model, &visible));
+        let label = self.label(net, &model, visible.clone());
         let unhidden =
-            if hidden.is_empty() { label } else { net.label(&label_text(&model, &[visible, hidden].concat())) };
+            if hidden.is_empty() { label } else { self.label(net, &model, [visible, hidden].concat()) };
         let parts: Vec<(LeafIx, LocalLabel)> = leaf_labels
             .into_iter()
             .map(|(leaf, l)| (LeafIx(leaf as u32), self.live(net, leaf, l)))
@@ -401,6 +418,13 @@ impl Builder {
         if self.vectors.insert(parts.clone()) {
             net.add_vector(parts, Outcome::Step(label), unhidden);
         }
+    }
+
+    fn label(&self, net: &mut Network, model: &Model, mut acts: MultiAction) -> Label {
+        acts.sort();
+        let label = net.label(&label_text(model, &acts));
+        self.actions.write().expect("no writer panics").entry(label).or_insert(acts);
+        label
     }
 
     /// Some parts are open offers: they are asked again with what the others know.
