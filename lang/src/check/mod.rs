@@ -11,6 +11,7 @@ mod action_sets;
 mod builtin;
 mod declare;
 mod elaborate;
+mod equality;
 mod equations;
 mod infer;
 mod inhabited;
