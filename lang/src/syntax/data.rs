@@ -18,11 +18,14 @@ pub(super) enum DataOp {
     Binder(Binder, Vec<VarDecl>, u32, Span),
 }
 
-/// Prefix operators bind more tightly than `*`: `-x * y` is `(-x) * y`.
-const PREFIX: u8 = 13;
-const POSTFIX: u8 = 14;
-const BINDER: u8 = 1;
-const WHERE: u8 = 0;
+/// How tightly operators bind; higher is tighter.
+pub(super) mod levels {
+    /// Prefix operators bind more tightly than `*`: `-x * y` is `(-x) * y`.
+    pub(in crate::syntax) const PREFIX: u8 = 13;
+    pub(in crate::syntax) const POSTFIX: u8 = 14;
+    pub(in crate::syntax) const BINDER: u8 = 1;
+    pub(in crate::syntax) const WHERE: u8 = 0;
+}
 
 /// How tightly an infix operator binds.
 pub(super) fn binary_level(op: BinaryOp) -> (u8, Assoc) {
@@ -113,23 +116,25 @@ impl Reader {
         for item in items {
             let span = self.span(&item);
             match item.as_rule() {
-                Rule::not => climb.prefix(PREFIX, DataOp::Unary(UnaryOp::Not, span)),
-                Rule::size => climb.prefix(PREFIX, DataOp::Unary(UnaryOp::Size, span)),
-                Rule::minus if operand_due => climb.prefix(PREFIX, DataOp::Unary(UnaryOp::Minus, span)),
+                Rule::not => climb.prefix(levels::PREFIX, DataOp::Unary(UnaryOp::Not, span)),
+                Rule::size => climb.prefix(levels::PREFIX, DataOp::Unary(UnaryOp::Size, span)),
+                Rule::minus if operand_due => {
+                    climb.prefix(levels::PREFIX, DataOp::Unary(UnaryOp::Minus, span))
+                }
                 Rule::binder => {
                     let op = self.binder(item, span);
-                    climb.prefix(BINDER, op);
+                    climb.prefix(levels::BINDER, op);
                 }
                 Rule::sum | Rule::dist => {
                     self.not_data(&item);
                 }
                 Rule::arguments | Rule::update => {
-                    let target = climb.postfix(self, POSTFIX);
+                    let target = climb.postfix(self, levels::POSTFIX);
                     let applied = self.postfix(target, item);
                     climb.operand(applied);
                 }
                 Rule::where_clause => {
-                    let target = climb.postfix(self, WHERE);
+                    let target = climb.postfix(self, levels::WHERE);
                     let applied = self.where_clause(target, item);
                     climb.operand(applied);
                 }
@@ -304,6 +309,7 @@ impl Reader {
             let equals = parts_of(assignment.clone(), Rule::equals).next().unwrap_or(assignment);
             let place = self.span(&equals);
             self.error_help(place, "'=' cannot stand in data", "to compare, write '=='");
+            return target;
         }
         let place = self.span(&pair);
         let (arguments, below) = self.data_list(pair);

@@ -4,7 +4,7 @@
 //! hint where the mistake is a common one.
 
 use super::grammar::{Piece, Rule};
-use super::scan::{Token, TokenKind, Tokens, found};
+use super::tokens::{Token, TokenKind, Tokens, found};
 use crate::diagnostic::{Diagnostic, Span, locate};
 use pest::error::{Error, ErrorVariant, InputLocation};
 

@@ -6,7 +6,7 @@
 
 use super::expected;
 use super::tree::Ident;
-use super::{MAX_DEPTH, STACK_PER_LEVEL};
+use super::{MAX_DEPTH, MAX_ERRORS, STACK_PER_LEVEL};
 use crate::diagnostic::{Diagnostic, Span};
 use pest::Parser;
 use pest::iterators::Pair;
@@ -79,7 +79,7 @@ impl<T> Deep<T> {
 pub(super) struct Reader {
     /// Where the piece begins in the text.
     offset: usize,
-    pub errors: Vec<Diagnostic>,
+    errors: Vec<Diagnostic>,
     /// Whether the depth was complained about; once for each declaration is enough.
     too_deep: bool,
 }
@@ -92,11 +92,17 @@ impl Reader {
     }
 
     pub(super) fn error(&mut self, span: Span, message: impl Into<String>) {
-        self.errors.push(Diagnostic::new(span, message));
+        self.push(Diagnostic::new(span, message));
     }
 
     pub(super) fn error_help(&mut self, span: Span, message: impl Into<String>, help: impl Into<String>) {
-        self.errors.push(Diagnostic::new(span, message).help(help));
+        self.push(Diagnostic::new(span, message).help(help));
+    }
+
+    fn push(&mut self, error: Diagnostic) {
+        if self.errors.len() < MAX_ERRORS {
+            self.errors.push(error);
+        }
     }
 
     /// The depth of a node over parts of depth `below`, or `None`, with a complaint, if it would be too deep.

@@ -21,14 +21,17 @@ enum RegularOp {
     Quantifier(Quantifier, Vec<VarDecl>, u32, Span),
 }
 
-const CHOICE: u8 = 1;
-const SEQ: u8 = 2;
-const REPEAT: u8 = 3;
-const QUANTIFIER: u8 = 4;
-const IMPLIES: u8 = 5;
-const OR: u8 = 6;
-const AND: u8 = 7;
-const NOT: u8 = 8;
+/// How tightly operators bind; higher is tighter.
+pub(super) mod levels {
+    pub(in crate::syntax) const CHOICE: u8 = 1;
+    pub(in crate::syntax) const SEQ: u8 = 2;
+    pub(in crate::syntax) const REPEAT: u8 = 3;
+    pub(in crate::syntax) const QUANTIFIER: u8 = 4;
+    pub(in crate::syntax) const IMPLIES: u8 = 5;
+    pub(in crate::syntax) const OR: u8 = 6;
+    pub(in crate::syntax) const AND: u8 = 7;
+    pub(in crate::syntax) const NOT: u8 = 8;
+}
 
 /// A formula being put together. `open` says that it is a chain of an associative operator that no parentheses close.
 struct Part {
@@ -166,13 +169,13 @@ impl Reader {
         for item in pair.into_inner() {
             let span = self.span(&item);
             let (level, assoc, op) = match item.as_rule() {
-                Rule::plus => (CHOICE, Assoc::Left, RegularOp::Choice),
-                Rule::dot => (SEQ, Assoc::Left, RegularOp::Seq),
-                Rule::implies => (IMPLIES, Assoc::Right, RegularOp::Implies(span)),
-                Rule::or => (OR, Assoc::Left, RegularOp::Or(span)),
-                Rule::and => (AND, Assoc::Left, RegularOp::And(span)),
+                Rule::plus => (levels::CHOICE, Assoc::Left, RegularOp::Choice),
+                Rule::dot => (levels::SEQ, Assoc::Left, RegularOp::Seq),
+                Rule::implies => (levels::IMPLIES, Assoc::Right, RegularOp::Implies(span)),
+                Rule::or => (levels::OR, Assoc::Left, RegularOp::Or(span)),
+                Rule::and => (levels::AND, Assoc::Left, RegularOp::And(span)),
                 Rule::times | Rule::repeat => {
-                    let operand = climb.postfix(&mut Regulars(self), REPEAT).formula;
+                    let operand = climb.postfix(&mut Regulars(self), levels::REPEAT).formula;
                     let place = operand.node.span.to(span);
                     let body = Box::new(operand.node);
                     let star = item.as_rule() == Rule::times;
@@ -185,12 +188,12 @@ impl Reader {
                     continue;
                 }
                 Rule::not => {
-                    climb.prefix(NOT, RegularOp::Not(span));
+                    climb.prefix(levels::NOT, RegularOp::Not(span));
                     continue;
                 }
                 Rule::quantifier => {
                     let (quantifier, vars, below) = self.quantifier(item);
-                    climb.prefix(QUANTIFIER, RegularOp::Quantifier(quantifier, vars, below, span));
+                    climb.prefix(levels::QUANTIFIER, RegularOp::Quantifier(quantifier, vars, below, span));
                     continue;
                 }
                 _ => {
