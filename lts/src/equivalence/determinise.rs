@@ -13,9 +13,9 @@ use crate::network::Label;
 pub struct DeterminisationLimit(pub usize);
 
 impl Default for DeterminisationLimit {
-    /// Around a gigabyte.
+    /// Around half a gigabyte, which is reached within some ten seconds.
     fn default() -> Self {
-        DeterminisationLimit(1 << 27)
+        DeterminisationLimit(1 << 26)
     }
 }
 

@@ -2,14 +2,14 @@
 //!
 //! | equivalence | tau | how |
 //! |---|---|---|
-//! | strong bisimulation | a label like any other | signature refinement ([`refine`]) |
-//! | branching bisimulation | silent, tau cycles ignored | tau cycles contracted ([`silent`]), signature refinement |
+//! | strong bisimulation | a label like any other | signature refinement (`refine`) |
+//! | branching bisimulation | silent, tau cycles ignored | tau cycles contracted (`silent`), signature refinement |
 //! | the same, preserving divergence | silent, tau cycles observed | contracted cycles are marked by a loop |
-//! | trace equivalence | a label like any other | strong quotient, subset construction ([`determinise`]), strong quotient |
+//! | trace equivalence | a label like any other | strong quotient, subset construction (`determinise`), strong quotient |
 //! | weak trace equivalence | silent | branching quotient, subset construction, strong quotient |
 //!
 //! A minimal system has the canonical numbers of states and transitions, those that mCRL2's `ltsconvert` reports: only
-//! reachable states, no inert tau, no transition twice (see [`quotient`] for how it is numbered). Two systems that differ
+//! reachable states, no inert tau, no transition twice (see `quotient` for how it is numbered). Two systems that differ
 //! get an explanation that can be checked against them: a trace that only one of them has, if there is one, else a
 //! formula that only the first satisfies.
 //!
@@ -23,7 +23,7 @@
 //!   history of the refinement and the formulas would be ours anyway, on another representation of the same system;
 //! - `read_aut` allocates what the header announces (`des (0,99999999999,99999999999)` aborts the process), panics on
 //!   the line `(0,",1)`, accepts a header that contradicts the file, and reports no line numbers;
-//! - they bring some ninety crates, among them a global term pool, a second regular expression engine, a release candidate
+//! - they bring some ninety crates, among them a global term pool, a regular expression engine, a release candidate
 //!   and `bindgen` as a build dependency, need a newer compiler than this workspace does, and extend lifetimes by
 //!   `transmute`.
 
