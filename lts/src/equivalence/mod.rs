@@ -8,14 +8,14 @@
 //! | trace equivalence | a label like any other | strong quotient, subset construction (`determinise`), strong quotient |
 //! | weak trace equivalence | silent | branching quotient, subset construction, strong quotient |
 //!
-//! A minimal system has the canonical numbers of states and transitions, those that mCRL2's `ltsconvert` reports: only
+//! A minimal system has the canonical numbers of states and transitions, which other tools can be compared with: only
 //! reachable states, no inert tau, no transition twice (see `quotient` for how it is numbered). Two systems that differ
-//! get an explanation that can be checked against them: a trace that only one of them has, if there is one, else a
-//! formula that only the first satisfies.
+//! get an explanation that can be checked against them: a trace that only one of them has, if moderate effort finds
+//! one, else a formula that only the first satisfies.
 //!
 //! # Why not `merc_lts` and `merc_reduction`
 //!
-//! Version 2.0.0 of these crates (by some of mCRL2's authors, BSL-1.0) was tried first. Their bisimulation quotients
+//! Version 2.0.0 of these crates (by Laveaux and Martens, BSL-1.0) was tried first. Their bisimulation quotients
 //! agree with the ones here on hundreds of random systems, and they are fast: on a random system of 200,000 states and
 //! 350,000 transitions 0.3 s for strong and 0.9 s for branching, where the code here took 0.2 s each. They were not taken
 //! because:
