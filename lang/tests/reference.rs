@@ -208,6 +208,7 @@ impl Reference {
     }
 
     fn label(&self, acts: &[Action]) -> String {
+        // No name of a generated action is a prefix of another, so sorting texts sorts by name and arguments.
         let mut parts: Vec<String> = acts
             .iter()
             .map(|(name, args)| {
