@@ -5,7 +5,7 @@
 //! problems of a declaration are found.
 
 use super::expected;
-use super::tree::Ident;
+use super::tree::{BinaryOp, Ident};
 use super::{MAX_DEPTH, MAX_ERRORS, STACK_PER_LEVEL};
 use crate::diagnostic::{Diagnostic, Span};
 use pest::Parser;
@@ -167,4 +167,39 @@ pub(super) fn parts(pair: Pair<'_, Rule>) -> impl Iterator<Item = Pair<'_, Rule>
 /// The parts of a pair that are made by one rule.
 pub(super) fn parts_of(pair: Pair<'_, Rule>, rule: Rule) -> impl Iterator<Item = Pair<'_, Rule>> {
     pair.into_inner().filter(move |part| part.as_rule() == rule)
+}
+
+/// An operator between two operands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Infix {
+    /// One that data knows; processes use some of these signs too.
+    Data(BinaryOp),
+    /// `->`
+    Arrow,
+    /// `<>`
+    Else,
+    /// `<<`
+    Until,
+    /// `@`
+    At,
+    /// `||_`
+    LeftMerge,
+    /// `|`
+    Bar,
+}
+
+/// The operator that a pair is, if it is one.
+pub(super) fn infix(pair: &Pair<'_, Rule>) -> Option<Infix> {
+    if !matches!(pair.as_rule(), Rule::data_infix | Rule::mixed_infix) {
+        return None;
+    }
+    Some(match pair.as_str() {
+        "->" => Infix::Arrow,
+        "<>" => Infix::Else,
+        "<<" => Infix::Until,
+        "@" => Infix::At,
+        "||_" => Infix::LeftMerge,
+        "|" => Infix::Bar,
+        symbol => Infix::Data(BinaryOp::of_symbol(symbol)?),
+    })
 }

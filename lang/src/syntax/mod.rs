@@ -33,7 +33,7 @@ pub const MAX_NESTING: usize = 10_000;
 pub const MAX_DEPTH: u32 = 2_000;
 
 /// The longest text that is parsed, in bytes.
-pub const MAX_LENGTH: usize = 16 << 20;
+pub const MAX_LENGTH: usize = 8 << 20;
 
 /// Stack for one level of brackets. pest and the readers need less than 7 KiB without optimisation and less than 2 KiB
 /// with it.

@@ -120,35 +120,26 @@ impl Reader {
 
     fn state(&mut self, pair: Pair<'_, Rule>) -> Deep<StateFormula> {
         let mut climb = Climb::new();
-        let mut operand_due = true;
         for item in pair.into_inner() {
             let span = self.span(&item);
-            let (level, assoc, op) = match item.as_rule() {
-                Rule::implies => (levels::IMPLIES, Assoc::Right, StateOp::Implies),
-                Rule::or => (levels::OR, Assoc::Left, StateOp::Or),
-                Rule::and => (levels::AND, Assoc::Left, StateOp::And),
-                Rule::plus | Rule::times => {
-                    self.no_quantity(&item);
-                    (levels::AND, Assoc::Left, StateOp::And)
-                }
-                Rule::minus | Rule::quantity => {
-                    self.no_quantity(&item);
-                    continue;
-                }
-                _ if operand_due => {
-                    match self.state_prefix(&item, span) {
-                        Some((level, op)) => climb.prefix(level, op),
-                        None => {
-                            operand_due = false;
-                            climb.operand(closed(self.state_primary(item, span)));
-                        }
+            if item.as_rule() == Rule::state_infix {
+                let (level, assoc, op) = match item.as_str() {
+                    "=>" => (levels::IMPLIES, Assoc::Right, StateOp::Implies),
+                    "||" => (levels::OR, Assoc::Left, StateOp::Or),
+                    "&&" => (levels::AND, Assoc::Left, StateOp::And),
+                    _ => {
+                        self.no_quantity(&item);
+                        (levels::AND, Assoc::Left, StateOp::And)
                     }
-                    continue;
-                }
-                _ => continue,
-            };
-            operand_due = true;
-            climb.infix(&mut States(self), level, assoc, op);
+                };
+                climb.infix(&mut States(self), level, assoc, op);
+            } else if item.as_rule() == Rule::quantity || matches!(item.as_str(), "-" | "#") {
+                self.no_quantity(&item);
+            } else if let Some((level, op)) = self.state_prefix(&item, span) {
+                climb.prefix(level, op);
+            } else {
+                climb.operand(closed(self.state_primary(item, span)));
+            }
         }
         climb.finish(&mut States(self)).formula
     }
@@ -166,7 +157,7 @@ impl Reader {
     fn state_prefix(&mut self, item: &Pair<'_, Rule>, span: Span) -> Option<(u8, StateOp)> {
         let item = item.clone();
         Some(match item.as_rule() {
-            Rule::not => (levels::MODALITY, StateOp::Not(span)),
+            Rule::sign => (levels::MODALITY, StateOp::Not(span)),
             Rule::box_modality => (levels::MODALITY, StateOp::Box(self.regular_inside(item)?, span)),
             Rule::diamond_modality => (levels::MODALITY, StateOp::Diamond(self.regular_inside(item)?, span)),
             Rule::quantifier => {

@@ -206,17 +206,12 @@ impl Display for DataText<'_> {
                 write!(f, "{function}[{} -> {}]", DataText(at, 0), DataText(value, 0))
             }
             DataKind::Unary(op, operand) => {
-                let symbol = match op {
-                    UnaryOp::Not => "!",
-                    UnaryOp::Minus => "-",
-                    UnaryOp::Size => "#",
-                };
-                write!(f, "{symbol}{}", DataText(operand, data_levels::PREFIX))
+                write!(f, "{}{}", op.symbol(), DataText(operand, data_levels::PREFIX))
             }
             DataKind::Binary(op, left, right) => {
                 let (level, assoc) = binary_level(*op);
                 let (left_level, right_level) = assoc.operand_levels(level);
-                write!(f, "{} {} {}", DataText(left, left_level), symbol(*op), DataText(right, right_level))
+                write!(f, "{} {} {}", DataText(left, left_level), op.symbol(), DataText(right, right_level))
             }
             DataKind::Binder(binder, vars, body) => {
                 let word = match binder {
@@ -240,32 +235,6 @@ fn data_level(data: &Data) -> u8 {
         DataKind::Binder(..) => data_levels::BINDER,
         DataKind::Where(..) => data_levels::WHERE,
         _ => data_levels::POSTFIX,
-    }
-}
-
-/// How an infix operator is written.
-fn symbol(op: BinaryOp) -> &'static str {
-    match op {
-        BinaryOp::Implies => "=>",
-        BinaryOp::Or => "||",
-        BinaryOp::And => "&&",
-        BinaryOp::Equal => "==",
-        BinaryOp::NotEqual => "!=",
-        BinaryOp::Less => "<",
-        BinaryOp::LessEqual => "<=",
-        BinaryOp::GreaterEqual => ">=",
-        BinaryOp::Greater => ">",
-        BinaryOp::In => "in",
-        BinaryOp::Cons => "|>",
-        BinaryOp::Snoc => "<|",
-        BinaryOp::Concat => "++",
-        BinaryOp::Plus => "+",
-        BinaryOp::Minus => "-",
-        BinaryOp::Divide => "/",
-        BinaryOp::Div => "div",
-        BinaryOp::Mod => "mod",
-        BinaryOp::Times => "*",
-        BinaryOp::At => ".",
     }
 }
 

@@ -5,9 +5,8 @@
 //! is the then-branch, whatever its operators.
 
 use super::climb::{Assoc, Climb, Language};
-use super::data::binary_op;
-use super::grammar::{Deep, Reader, Rule, parts_of};
-use super::tree::{Data, Process, ProcessKind, VarDecl};
+use super::grammar::{Deep, Infix, Reader, Rule, infix, parts_of};
+use super::tree::{BinaryOp, Data, Process, ProcessKind, VarDecl};
 use crate::diagnostic::Span;
 use pest::iterators::Pair;
 
@@ -160,9 +159,9 @@ impl Outlook {
         };
         let mut open = Vec::new();
         for (at, item) in items.iter().enumerate() {
-            match item.as_rule() {
-                Rule::arrow => open.push(at),
-                Rule::otherwise => match open.pop() {
+            match infix(item) {
+                Some(Infix::Arrow) => open.push(at),
+                Some(Infix::Else) => match open.pop() {
                     Some(arrow) => outlook.has_else[arrow] = true,
                     None => outlook.orphans.push(at),
                 },
@@ -171,9 +170,9 @@ impl Outlook {
         }
         let mut arrow_ahead = false;
         for (at, item) in items.iter().enumerate().rev() {
-            match item.as_rule() {
-                Rule::arrow => arrow_ahead = true,
-                Rule::plus | Rule::or | Rule::dot | Rule::bar | Rule::otherwise => arrow_ahead = false,
+            match infix(item) {
+                Some(Infix::Arrow) => arrow_ahead = true,
+                Some(op) if chain(op).is_some() || op == Infix::Else => arrow_ahead = false,
                 _ => {}
             }
             outlook.in_condition[at] = arrow_ahead;
@@ -182,10 +181,20 @@ impl Outlook {
     }
 }
 
-/// Whether a rule can stand before the operand of a process.
-fn is_process_operator(rule: Rule) -> bool {
-    use Rule::*;
-    matches!(rule, plus | or | dot | bar | left_merge | arrow | otherwise | until | sum | dist)
+/// The associative operator of processes that a sign stands for.
+fn chain(op: Infix) -> Option<Chain> {
+    Some(match op {
+        Infix::Data(BinaryOp::Plus) => Chain::Choice,
+        Infix::Data(BinaryOp::Or) => Chain::Parallel,
+        Infix::Data(BinaryOp::At) => Chain::Seq,
+        Infix::Bar => Chain::Sync,
+        _ => return None,
+    })
+}
+
+/// Whether an item is an operator that only data has.
+fn is_data_operator(item: &Pair<'_, Rule>) -> bool {
+    infix(item).is_some_and(|op| matches!(op, Infix::Data(_)) && chain(op).is_none())
 }
 
 pub(super) fn is_postfix(rule: Rule) -> bool {
@@ -209,7 +218,7 @@ impl Reader {
         let mut at = 0;
         while at < items.len() {
             at = self.process_operand(&mut climb, &items, at, &outlook);
-            while items.get(at).is_some_and(|item| item.as_rule() == Rule::at) {
+            while items.get(at).and_then(infix) == Some(Infix::At) {
                 let span = self.span(&items[at]);
                 self.no_time(span, "@");
                 at = unit_end(&items, at + 1);
@@ -239,15 +248,15 @@ impl Reader {
             }
             let end = unit_end(items, at);
             let unit = &items[at..end];
-            if items.get(end).is_none_or(|next| next.as_rule() != Rule::arrow) {
+            if items.get(end).and_then(infix) != Some(Infix::Arrow) {
                 // The operator of data that follows will say what is wrong with a condition.
-                let followed = items.get(end).is_some_and(|next| binary_op(next.as_rule()).is_some());
+                let followed = items.get(end).is_some_and(is_data_operator);
                 let part = self.process_primary(unit, followed && outlook.in_condition[end]);
                 climb.operand(part);
                 return end;
             }
             // An operator of data before it has been told that the whole condition needs parentheses.
-            if at == 0 || is_process_operator(items[at - 1].as_rule()) {
+            if at == 0 || !is_data_operator(&items[at - 1]) {
                 self.check_condition(unit);
             }
             let condition = self.data_sequence(unit.iter().cloned());
@@ -270,23 +279,19 @@ impl Reader {
     ) -> usize {
         let item = &items[at];
         let span = self.span(item);
-        let chain = match item.as_rule() {
-            Rule::plus => Chain::Choice,
-            Rule::or => Chain::Parallel,
-            Rule::dot => Chain::Seq,
-            Rule::bar => Chain::Sync,
-            Rule::left_merge => {
+        let chain = match infix(item) {
+            Some(Infix::LeftMerge) => {
                 climb.infix(&mut Processes(self), levels::LEFT_MERGE, Assoc::Right, ProcessOp::LeftMerge);
                 return at + 1;
             }
-            Rule::otherwise => {
+            Some(Infix::Else) => {
                 if let Some((ProcessOp::Then(condition), then)) = climb.close(&mut Processes(self)) {
                     climb.prefix(levels::CONDITION, ProcessOp::Else(condition, then.process));
                     return at + 1;
                 }
                 Chain::Choice
             }
-            Rule::until => {
+            Some(Infix::Until) => {
                 self.error_help(
                     span,
                     "bounded initialisation ('<<') is not supported: it is an operator of time",
@@ -294,10 +299,10 @@ impl Reader {
                 );
                 Chain::Choice
             }
-            _ => {
+            op => op.and_then(chain).unwrap_or_else(|| {
                 self.not_process_operator(item, outlook.in_condition[at]);
                 Chain::Choice
-            }
+            }),
         };
         climb.infix(&mut Processes(self), chain.level(), Assoc::Left, ProcessOp::Chain(chain));
         at + 1
@@ -365,10 +370,8 @@ impl Reader {
 
 /// The end of the operand that begins at a position: prefixes of data, the operand itself, what is applied to it.
 fn unit_end(items: &[Pair<'_, Rule>], start: usize) -> usize {
-    let prefixes = items[start..]
-        .iter()
-        .take_while(|item| matches!(item.as_rule(), Rule::not | Rule::minus | Rule::size | Rule::binder))
-        .count();
+    let prefixes =
+        items[start..].iter().take_while(|item| matches!(item.as_rule(), Rule::sign | Rule::binder)).count();
     let primary = (start + prefixes + 1).min(items.len());
     let postfixes = items[primary..].iter().take_while(|item| is_postfix(item.as_rule())).count();
     primary + postfixes

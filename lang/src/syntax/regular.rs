@@ -165,47 +165,46 @@ impl Reader {
 
     pub(super) fn regular(&mut self, pair: Pair<'_, Rule>) -> Deep<RegularFormula> {
         let mut climb = Climb::new();
-        let mut operand_due = true;
         for item in pair.into_inner() {
             let span = self.span(&item);
-            let (level, assoc, op) = match item.as_rule() {
-                Rule::plus => (levels::CHOICE, Assoc::Left, RegularOp::Choice),
-                Rule::dot => (levels::SEQ, Assoc::Left, RegularOp::Seq),
-                Rule::implies => (levels::IMPLIES, Assoc::Right, RegularOp::Implies(span)),
-                Rule::or => (levels::OR, Assoc::Left, RegularOp::Or(span)),
-                Rule::and => (levels::AND, Assoc::Left, RegularOp::And(span)),
-                Rule::times | Rule::repeat => {
+            match item.as_rule() {
+                Rule::regular_infix => {
+                    let (level, assoc, op) = match item.as_str() {
+                        "+" => (levels::CHOICE, Assoc::Left, RegularOp::Choice),
+                        "." => (levels::SEQ, Assoc::Left, RegularOp::Seq),
+                        "=>" => (levels::IMPLIES, Assoc::Right, RegularOp::Implies(span)),
+                        "||" => (levels::OR, Assoc::Left, RegularOp::Or(span)),
+                        _ => (levels::AND, Assoc::Left, RegularOp::And(span)),
+                    };
+                    climb.infix(&mut Regulars(self), level, assoc, op);
+                }
+                Rule::star | Rule::repeat => {
                     let operand = climb.postfix(&mut Regulars(self), levels::REPEAT).formula;
                     let place = operand.node.span.to(span);
                     let body = Box::new(operand.node);
-                    let star = item.as_rule() == Rule::times;
+                    let star = item.as_rule() == Rule::star;
                     let kind = if star { RegularKind::Star(body) } else { RegularKind::Plus(body) };
                     climb.operand(closed(self.regular_node(kind, place, operand.depth)));
-                    continue;
                 }
                 Rule::action_time => {
-                    self.no_time(Span::new(span.start as usize, span.start as usize + 1), "@");
-                    continue;
+                    self.no_time(Span::new(span.start as usize, span.start as usize + 1), "@")
                 }
-                Rule::not => {
+                Rule::sign => {
+                    if item.as_str() != "!" {
+                        self.error_help(
+                            span,
+                            format!("'{}' cannot stand before actions", item.as_str()),
+                            "'not' is '!'",
+                        );
+                    }
                     climb.prefix(levels::NOT, RegularOp::Not(span));
-                    continue;
                 }
                 Rule::quantifier => {
                     let (quantifier, vars, below) = self.quantifier(item);
                     climb.prefix(levels::QUANTIFIER, RegularOp::Quantifier(quantifier, vars, below, span));
-                    continue;
                 }
-                _ => {
-                    if operand_due {
-                        operand_due = false;
-                        climb.operand(closed(self.regular_primary(item, span)));
-                    }
-                    continue;
-                }
-            };
-            operand_due = true;
-            climb.infix(&mut Regulars(self), level, assoc, op);
+                _ => climb.operand(closed(self.regular_primary(item, span))),
+            }
         }
         climb.finish(&mut Regulars(self)).formula
     }

@@ -148,7 +148,7 @@ fn long_texts() {
     assert!(answer(";".repeat(1_000_000)).is_err());
     assert!(answer("(".repeat(1_000_000)).is_err());
     assert!(answer("init a\n".repeat(100_000)).is_err());
-    assert_eq!(answer("a".repeat(syntax::MAX_LENGTH + 1)), Err("the text is longer than 16 MiB".into()));
+    assert_eq!(answer("a".repeat(syntax::MAX_LENGTH + 1)), Err("the text is longer than 8 MiB".into()));
 }
 
 #[test]
