@@ -4,12 +4,15 @@
 //! is a set of leaves (process LTSs as tables) and synchronisation vectors over them.
 
 pub mod hash;
+pub mod memory;
 pub mod network;
 pub mod pack;
 pub mod property;
 pub mod random;
+pub mod replay;
 pub mod search;
 pub mod successors;
 pub mod synthetic;
 pub mod trace;
 pub mod vector_set;
+pub mod visited;

@@ -209,11 +209,6 @@ impl<W: Width> Compiled<W> {
         Ok(Compiled { width, packing, initial, tables, alarms })
     }
 
-    /// How states are packed.
-    pub fn packing(&self) -> &Packing {
-        &self.packing
-    }
-
     /// The local state of a leaf in a packed state.
     pub fn local(&self, state: &[u64], leaf: LeafIx) -> Local {
         self.packing.field(leaf).get(state)
@@ -330,6 +325,10 @@ impl<W: Width> Successors for Compiled<W> {
 
     fn width(&self) -> W {
         self.width
+    }
+
+    fn packing(&self) -> &Packing {
+        &self.packing
     }
 
     fn initial(&self) -> Vec<u64> {

@@ -14,7 +14,7 @@ mod tests;
 pub use compiled::Compiled;
 
 use crate::network::VectorIx;
-use crate::pack::Width;
+use crate::pack::{Packing, Width};
 
 /// The vector of a step, with a mark on those that a search must look at: faults and steps a property forbids.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -92,6 +92,9 @@ pub trait Successors: Sync {
 
     /// The number of words of a state.
     fn width(&self) -> Self::Width;
+
+    /// How states are packed.
+    fn packing(&self) -> &Packing;
 
     /// The initial state.
     fn initial(&self) -> Vec<u64>;
