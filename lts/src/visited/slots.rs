@@ -234,7 +234,7 @@ fn settled<A: Word>(word: &A, mut value: u64, busy: u64) -> u64 {
     while value == busy {
         // The writer has a few stores to do. If it lost its processor in between, spinning would only delay it.
         rounds += 1;
-        if rounds % 64 == 0 || cfg!(loom) {
+        if rounds.is_multiple_of(64) || cfg!(loom) {
             #[cfg(loom)]
             loom::thread::yield_now();
             #[cfg(not(loom))]
