@@ -216,6 +216,13 @@ impl<W: Width> Table<W> {
         *self.len.get_mut() = 0;
     }
 
+    /// Writes to all pages.
+    pub(super) fn touch(&mut self) {
+        self.region.iter().step_by(512).for_each(|word| {
+            word.fetch_or(0, Relaxed);
+        });
+    }
+
     /// Lets the table become fuller than it should. False if it is as full as that already.
     pub(super) fn fill_up(&mut self) -> bool {
         let slots = self.region.len() as u64 / self.width.words() as u64;
