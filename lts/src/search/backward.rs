@@ -172,10 +172,9 @@ impl<'r, 'a, S: Successors> Backward<'r, 'a, S> {
     }
 
     fn step(&self, from: &[u64], to: &[u64]) -> Result<VectorIx, Stop> {
-        let mut steps = Steps::default();
+        let mut steps = Steps::new(self.run.system.width().words());
         self.run.system.expand(from, &mut steps).map_err(Stop::Failed)?;
-        let words = self.run.system.width().words();
-        let there = steps.targets.chunks_exact(words).zip(&steps.vias).filter(|(target, _)| *target == to);
+        let there = steps.iter().filter(|(target, _)| *target == to);
         there.map(|(_, via)| via.vector()).min().ok_or_else(|| internal("a step of a trace is missing"))
     }
 
@@ -199,7 +198,7 @@ impl<'r, 'a, S: Successors> Backward<'r, 'a, S> {
         let mut level: (Stack<u64>, Stack<usize>) =
             (Stack::new(self.run.budget), Stack::new(self.run.budget));
         let mut middle: Option<Stack<u64>> = None;
-        let (mut steps, mut new) = (Steps::default(), Vec::new());
+        let (mut steps, mut new) = (Steps::new(words), Vec::new());
         insert(from, &mut new)?;
         level.0.extend(from)?;
         level.1.push(0)?;
@@ -214,10 +213,10 @@ impl<'r, 'a, S: Successors> Backward<'r, 'a, S> {
                 steps.clear();
                 self.run.system.expand(state, &mut steps).map_err(Stop::Failed)?;
                 new.clear();
-                insert(&steps.targets, &mut new)?;
+                insert(steps.targets(), &mut new)?;
                 let ancestor = if depth == length / 2 { k } else { level.1[k] };
                 for &n in &new {
-                    let target = &steps.targets[n * words..(n + 1) * words];
+                    let target = steps.target(n);
                     if let Some(middle) = middle.as_ref().filter(|_| target == to) {
                         return Ok(middle[ancestor * words..(ancestor + 1) * words].to_vec());
                     }

@@ -134,7 +134,7 @@ impl<'r, 'a, S: Successors> Worker<'r, 'a, S> {
             run,
             depth,
             table: None,
-            steps: Steps::default(),
+            steps: Steps::new(run.system.width().words()),
             ends: Vec::new(),
             full: Vec::new(),
             done: Done::default(),
@@ -179,13 +179,13 @@ impl<'r, 'a, S: Successors> Worker<'r, 'a, S> {
     /// Looks the collected steps up; those of `states`, from the first on.
     fn flush(&mut self, states: &[u64]) -> Result<(), Stop> {
         let words = self.run.system.width().words();
-        if self.steps.vias.iter().fold(false, |any, via| any | via.is_marked()) {
+        if self.steps.vias().iter().fold(false, |any, via| any | via.is_marked()) {
             let found = self.run.look_at_marked(states, &self.ends, &mut self.steps);
             keep_least(&mut self.found, found);
         }
         self.done.expanded += self.ends.len() as u64;
         self.done.transitions += self.steps.len() as u64;
-        let mut rest = &self.steps.targets[..];
+        let mut rest = self.steps.targets();
         while !rest.is_empty() {
             if self.full.last().is_none_or(|chunk| !chunk.has_room(words)) {
                 self.full.push(Chunk::new(words, self.run.budget)?);

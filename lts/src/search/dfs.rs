@@ -36,7 +36,7 @@ pub(super) fn search<S: Successors>(run: &Run<S>) -> Option<FoundBy> {
         path_vias: Stack::new(run.budget),
         pending: Stack::new(run.budget),
         pending_vias: Stack::new(run.budget),
-        steps: Steps::default(),
+        steps: Steps::new(run.system.width().words()),
         done: Done::default(),
         longest: 0,
         cut: false,
@@ -105,7 +105,6 @@ impl<S: Successors> Dfs<'_, '_, S> {
 
     /// Pushes the frame of a state that was just appended to the path.
     fn expand(&mut self, state: &[u64]) -> Result<Option<Found>, Stop> {
-        let words = self.run.system.width().words();
         let depth = self.frames.len() as u64;
         self.longest = self.longest.max(depth);
         self.frames.push(self.pending_vias.len())?;
@@ -119,21 +118,21 @@ impl<S: Successors> Dfs<'_, '_, S> {
         let found = if self.steps.is_empty() {
             self.done.deadlocks += 1;
             self.run.deadlock_at(state)
-        } else if self.steps.vias.iter().any(|via| via.is_marked()) {
+        } else if self.steps.vias().iter().any(|via| via.is_marked()) {
             self.run.look_at_marked(state, &[self.steps.len()], &mut self.steps)
         } else {
             None
         };
         self.done.transitions += self.steps.len() as u64;
-        self.pending.reserve(self.steps.targets.len())?;
+        self.pending.reserve(self.steps.targets().len())?;
         self.pending_vias.reserve(self.steps.len())?;
         // The first step is to be taken first and so is pushed last. What was visited before need not be pushed.
         let table = self.run.visited.table();
         let mut absent = Vec::new();
-        table.absent(&self.steps.targets, |k| absent.push(k));
+        table.absent(self.steps.targets(), |k| absent.push(k));
         for k in absent.into_iter().rev() {
-            self.pending.extend(&self.steps.targets[k * words..(k + 1) * words])?;
-            self.pending_vias.push(self.steps.vias[k])?;
+            self.pending.extend(self.steps.target(k))?;
+            self.pending_vias.push(self.steps.vias()[k])?;
         }
         Ok(found)
     }

@@ -180,8 +180,8 @@ impl<'a, S: Successors> Run<'a, S> {
         let words = self.system.width().words();
         let (mut least, mut faults, mut k) = (None, Vec::new(), 0);
         for (state, &end) in states.chunks_exact(words).zip(ends) {
-            for (k, &via) in (k..end).zip(&steps.vias[k..end]).filter(|(_, via)| via.is_marked()) {
-                let target = &steps.targets[k * words..(k + 1) * words];
+            for (k, &via) in (k..end).zip(&steps.vias()[k..end]).filter(|(_, via)| via.is_marked()) {
+                let target = steps.target(k);
                 let Some(finding) = self.system.finding(target, via) else { continue };
                 let what = match finding {
                     Finding::Fault(fault) => What::Fault(fault),
@@ -198,8 +198,7 @@ impl<'a, S: Successors> Run<'a, S> {
             k = end;
         }
         for k in faults.into_iter().rev() {
-            steps.vias.remove(k);
-            steps.targets.drain(k * words..(k + 1) * words);
+            steps.remove(k);
         }
         least
     }

@@ -5,13 +5,16 @@
 //! searched. Invariant of every implementation: `expand` yields exactly the steps of
 //! [`Network::successors`](crate::network::Network::successors), each once, in an order that depends on the state only.
 
+mod blocks;
 mod build;
 mod compiled;
+mod steps;
 
 #[cfg(test)]
 mod tests;
 
 pub use compiled::Compiled;
+pub use steps::Steps;
 
 use crate::network::VectorIx;
 use crate::pack::{Packing, Width};
@@ -53,36 +56,6 @@ pub enum Finding {
     Fault(u32),
     /// The step violates the property of that index.
     Property(usize),
-}
-
-/// Steps of one or of several states, in flat buffers that are reused.
-#[derive(Default, Debug)]
-pub struct Steps {
-    /// The packed target states, one after the other.
-    pub targets: Vec<u64>,
-    /// The vectors of the steps.
-    pub vias: Vec<Via>,
-}
-
-impl Steps {
-    /// The number of steps.
-    #[inline]
-    pub fn len(&self) -> usize {
-        self.vias.len()
-    }
-
-    /// Whether there is no step.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.vias.is_empty()
-    }
-
-    /// Forgets all steps and keeps the memory.
-    #[inline]
-    pub fn clear(&mut self) {
-        self.targets.clear();
-        self.vias.clear();
-    }
 }
 
 /// A successor function over packed states.

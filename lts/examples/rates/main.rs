@@ -9,13 +9,15 @@
 //! that others use as well; wall-clock seconds are printed beside them.
 //! Models: `philosophers:N`, `counters:N:K`, `tokens:N:K`, `registers:N:K`, `barrier:N:K`; all of a default list if none is given.
 
+mod models;
+
 use gridlock_lts::memory::Budget;
 use gridlock_lts::network::Network;
 use gridlock_lts::pack::One;
 use gridlock_lts::random::Rng;
 use gridlock_lts::search::{Options, Report, check};
-use gridlock_lts::synthetic;
 use gridlock_lts::visited::Visited;
+use models::{network, processor_time};
 
 fn main() {
     let mut args: Vec<String> = std::env::args().skip(1).collect();
@@ -39,20 +41,6 @@ fn main() {
         for &workers in &workers {
             row(&model, &net, workers);
         }
-    }
-}
-
-fn network(model: &str) -> Option<Network> {
-    let mut parts = model.split(':');
-    let name = parts.next()?;
-    let numbers: Vec<u32> = parts.filter_map(|p| p.parse().ok()).collect();
-    match (name, numbers.as_slice()) {
-        ("philosophers", &[n]) => Some(synthetic::philosophers(n)),
-        ("counters", &[n, k]) => Some(synthetic::counters(n, k)),
-        ("tokens", &[n, k]) => Some(synthetic::tokens(n, k)),
-        ("registers", &[n, k]) => Some(synthetic::registers(n, k)),
-        ("barrier", &[n, k]) => Some(synthetic::barrier(n, k)),
-        _ => None,
     }
 }
 
@@ -116,12 +104,4 @@ fn limit(states: usize, operations: usize, threads: usize) -> f64 {
         }
     });
     (per_thread * threads * threads) as f64 / (processor_time() - before) / 1e6
-}
-
-/// Seconds of processor time of this process.
-fn processor_time() -> f64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is a valid place for the result.
-    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
-    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
