@@ -17,5 +17,6 @@ pub mod search;
 pub mod successors;
 pub mod synthetic;
 pub mod trace;
+pub mod trace_file;
 pub mod vector_set;
 pub mod whole_file;
