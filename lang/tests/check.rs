@@ -1,8 +1,9 @@
 //! The checker on small specifications: what it accepts, which sorts it infers, what it says about mistakes.
 
 use gridlock_lang::check;
+use gridlock_lang::check::Checker;
 use gridlock_lang::diagnostic::Diagnostic;
-use gridlock_lang::model::Model;
+use gridlock_lang::model::{ExprKind, Model, ProcKind, SortId};
 use gridlock_lang::syntax;
 
 fn run(text: &str) -> Result<Model, Vec<Diagnostic>> {
@@ -242,18 +243,27 @@ fn no_downcasts_and_no_casts_inside_sorts() {
         "proc P(x: List(Pos)) = ([0] ++ x == x) -> tau; init delta;",
         &["[0] ++ x: '++' cannot be applied to List(Nat) and List(Pos)"],
     );
-    check_spec("map f: Nat -> Nat; eqn f = lambda x: Int. 1;", &["lambda x: Int. 1: expected Nat -> Nat, found Int -> Pos"]);
+    check_spec(
+        "map f: Nat -> Nat; eqn f = lambda x: Int. 1;",
+        &["lambda x: Int. 1: expected Nat -> Nat, found Int -> Pos"],
+    );
     check_spec(
         "map l: List(Nat) -> List(Nat); var x: List(Nat); eqn l(x) = head(x) ++ tail(x);",
         &["head(x) ++ tail(x): '++' cannot be applied to Nat and List(Nat)"],
     );
     check_spec("map b: Bool; eqn b = !{:};", &["!{:}: '!' cannot be applied to FBag(_)"]);
-    check_spec("proc P(s: Set(Nat)) = (#s > 1) -> tau; init delta;", &["#s: '#' cannot be applied to Set(Nat)"]);
+    check_spec(
+        "proc P(s: Set(Nat)) = (#s > 1) -> tau; init delta;",
+        &["#s: '#' cannot be applied to Set(Nat)"],
+    );
     check_spec(
         "proc P(n: Nat) = (n mod n == 0) -> tau; init delta;",
         &["n mod n: 'mod' cannot be applied to Nat and Nat [the right-hand side of 'mod' must be a Pos"],
     );
-    check_spec("map b: Bag(Pos); eqn b = {n: Pos | 2/3};", &["2/3: expected Bool (for a set) or Nat (for a bag), found Real"]);
+    check_spec(
+        "map b: Bag(Pos); eqn b = {n: Pos | 2/3};",
+        &["2/3: expected Bool (for a set) or Nat (for a bag), found Real"],
+    );
 }
 
 #[test]
@@ -285,10 +295,10 @@ fn one_mistake_is_reported_once() {
         "act a: Nat; proc P(x: List(Foo)) = (x == [] && head(x) > 2) -> a(#x) . P(tail(x)); init P([]);",
         &["Foo: no sort 'Foo' is declared"],
     );
-    check_spec("act a: Nat; init a(undefined + 1) . a(#undefined2);", &[
-        "undefined: no name 'undefined' is declared",
-        "undefined2: no name 'undefined2' is declared",
-    ]);
+    check_spec(
+        "act a: Nat; init a(undefined + 1) . a(#undefined2);",
+        &["undefined: no name 'undefined' is declared", "undefined2: no name 'undefined2' is declared"],
+    );
     check_spec("act a: Nat # Foo; init a(1, 2);", &["Foo: no sort 'Foo' is declared"]);
 }
 
@@ -325,7 +335,10 @@ fn applications_that_do_not_fit() {
         &["(lambda y: Nat. y): this function takes 1 argument, but gets 2"],
     );
     check_spec("proc P(x: Nat) = (x(1) == 2) -> tau;", &["x: this is Nat, not a function"]);
-    check_spec("map x: List(Nat); eqn x = [1, true, 2];", &["true: the elements before this one are Pos, this one is Bool"]);
+    check_spec(
+        "map x: List(Nat); eqn x = [1, true, 2];",
+        &["true: the elements before this one are Pos, this one is Bool"],
+    );
     check_spec("proc P(f: Nat -> Nat) = (f[true -> 1](0) == 1) -> tau;", &["true: expected Nat, found Bool"]);
     check_spec("proc P(f: Nat -> Nat) = (f[1 -> -1](0) == 1) -> tau;", &["-1: expected Nat, found Int"]);
     check_spec(
@@ -371,10 +384,16 @@ fn sorts() {
         ("sort A = struct a(B); B = struct b(A);", &["a: sort A has no values", "b: sort B has no values"]),
         ("sort D; cons f: D -> D;", &["f: sort D has no values"]),
         ("sort G = struct f(Nat -> G) | c;", &["f: sort G is defined by itself through a function sort"]),
-        ("sort G = struct f(Set(G)) | c;", &["f: sort G is defined by itself through a function sort, Set or Bag"]),
+        (
+            "sort G = struct f(Set(G)) | c;",
+            &["f: sort G is defined by itself through a function sort, Set or Bag"],
+        ),
         ("sort S = struct c; S = Nat;", &["S: sort 'S' is declared before as something else"]),
         ("sort S; S = struct c;", &["S: sort 'S' is declared before as something else"]),
-        ("cons maybe: Bool;", &["maybe: constructor 'maybe' is for the sort Bool, which cannot have constructors"]),
+        (
+            "cons maybe: Bool;",
+            &["maybe: constructor 'maybe' is for the sort Bool, which cannot have constructors"],
+        ),
         ("sort S = struct c | c;", &["c: 'c' is declared more than once as S"]),
         ("sort S = struct c(p: Nat, p: Bool);", &["p: two fields of 'c' are named 'p'"]),
         ("sort S = struct c; map c: S;", &["c: 'c' is declared more than once as S"]),
@@ -389,7 +408,8 @@ fn sorts() {
 
 #[test]
 fn merged_structs_share_one_index() {
-    let model = run("sort A = struct a; B = struct a; L = List(A); M = List(B); init delta;").expect("accepted");
+    let model =
+        run("sort A = struct a; B = struct a; L = List(A); M = List(B); init delta;").expect("accepted");
     let id = |name: &str| model.sort_names.iter().find(|(n, _)| &**n == name).map(|(_, id)| *id);
     assert_eq!(id("A"), id("B"));
     assert_eq!(id("L"), id("M"));
@@ -417,6 +437,10 @@ fn equations() {
         "map f: Nat -> Bool; var p: Pos; eqn f(Pos2Nat(p)) = true; f(0) = false;",
         "map f: Nat -> Bool; var x: Nat; x: Nat; eqn f(x) = true;",
         "sort S; map S: S -> Bool; var S: S; eqn S(S) = S == S;",
+        "sort D; cons d1, d2: D; e: D # Nat -> D; var d, d': D; n, n': Nat; \
+         eqn d1 == d2 = false; d == d = true; d1 != d2 = true; d != d' = !(d == d'); e(d, n) == d1 = false; \
+         e(d, n) == e(d', n') = d == d' && n' == n;",
+        "map f: Nat -> Nat; var i, j: Nat; eqn f(i) = i + j whr i = 2, j = 1 end;",
     ] {
         check_spec(text, &[]);
     }
@@ -425,26 +449,33 @@ fn equations() {
             "map f: Nat -> Nat; var m, n, k: Nat; eqn k > 0 -> f(n) = m;",
             &["k > 0 -> f(n) = m: 'k', 'm' on the right or in the condition, but not on the left"][..],
         ),
-        ("map f: Nat -> Nat; var n: Nat; eqn f(n) = n - 1;", &[
-            "n - 1: expected Nat, found Int [both sides of an equation must have the same sort]",
-        ]),
+        (
+            "map f: Nat -> Nat; var n: Nat; eqn f(n) = n - 1;",
+            &["n - 1: expected Nat, found Int [both sides of an equation must have the same sort]"],
+        ),
         ("map f: Nat -> Nat; var n: Nat; eqn f(n + 1) = n;", &["n + 1: this can never match"]),
         ("map f: Nat -> Nat; var n: Nat; eqn f(succ(n)) = n;", &["succ(n): this can never match"]),
-        ("map f: List(Nat) -> Nat; var l: List(Nat); eqn f(l ++ l) = 1;", &["l ++ l: this can never match"]),
-        ("var b: Bool; eqn b && b = b;", &["b && b: equations for built-in operators and values are not supported"]),
-        ("sort S = struct c(Nat); var n: Nat; eqn c(n) = c(0);", &[
-            "c(n): equations for the constructor 'c' are not supported",
-        ]),
-        ("sort S = struct c?is; var s: S; eqn is(s) = true;", &[
-            "is(s): equations for the recogniser 'is' are not supported",
-        ]),
-        ("var f: Nat -> Nat; eqn f(1) = 2;", &[
-            "f(1): the left-hand side of an equation cannot start with the variable 'f'",
-        ]),
+        (
+            "var b: Bool; eqn b && b = b;",
+            &["b && b: equations for built-in operators and values are not supported"],
+        ),
+        (
+            "sort S = struct c(Nat); var n: Nat; eqn c(n) = c(0);",
+            &["c(n): equations for the constructor 'c' are not supported"],
+        ),
+        (
+            "sort S = struct c?is; var s: S; eqn is(s) = true;",
+            &["is(s): equations for the recogniser 'is' are not supported"],
+        ),
+        (
+            "var f: Nat -> Nat; eqn f(1) = 2;",
+            &["f(1): the left-hand side of an equation cannot start with the variable 'f'"],
+        ),
         ("map f: Nat -> Nat; var n: Nat; eqn n -> f(n) = n;", &["n: expected Bool, found Nat"]),
-        ("map f: Nat -> Nat; var n: Nat; n: Bool; eqn f(n) = n;", &[
-            "n: variable 'n' is declared as Nat and as Bool",
-        ]),
+        (
+            "map f: Nat -> Nat; var n: Nat; n: Bool; eqn f(n) = n;",
+            &["n: variable 'n' is declared as Nat and as Bool"],
+        ),
     ] {
         check_spec(text, errors);
     }
@@ -493,19 +524,34 @@ fn processes() {
         ("proc P(n: Nat) = P(m = 1);", &["m: no parameter of process 'P' 'm' is declared"]),
         ("proc P(n: Nat) = P(n = 1, n = 2);", &["n: parameter 'n' is assigned twice"]),
         ("proc P(n: Nat) = P(n = true);", &["true: expected Nat, found Bool"]),
-        ("proc P(n: Nat) = delta; init P();", &["P(): parameter 'n' of process 'P' gets no value [no 'n' is in scope"]),
-        ("proc P(n: Nat) = delta; Q(n: Int) = P();", &["P(): parameter 'n' of process 'P' gets no value [the 'n' in scope is Int"]),
+        (
+            "proc P(n: Nat) = delta; init P();",
+            &["P(): parameter 'n' of process 'P' gets no value [no 'n' is in scope"],
+        ),
+        (
+            "proc P(n: Nat) = delta; Q(n: Int) = P();",
+            &["P(): parameter 'n' of process 'P' gets no value [the 'n' in scope is Int"],
+        ),
         ("proc P(n: Nat) = (n) -> tau;", &["(n): expected Bool, found Nat"]),
         ("act a; init a || Q(1);", &["Q: no action or process 'Q' is declared"]),
         ("act a; init block({P}, P); proc P = a;", &["P: 'P' is a process; 'block' is about actions"]),
         ("act a, b; init rename({a -> b, a -> a}, a);", &["a: action 'a' is renamed twice"]),
         ("act a: Nat; b: Bool; init rename({a -> b}, a(1));", &["a -> b: 'a' cannot be renamed to 'b'"]),
-        ("act a, b, c, d; init comm({a|b -> c, a|d -> c}, a);", &["a: action 'a' communicates in two different ways"]),
-        ("act a, b, c, d; init comm({a|b -> c, c|d -> a}, a);", &[
-            "c: action 'c' is the result of one communication and takes part in another",
-            "a: action 'a' is the result of one communication and takes part in another",
-        ]),
-        ("act a, b: Nat; c; init comm({a|b -> c}, a(1));", &["a|b -> c: these actions and 'c' never have arguments of the same sorts"]),
+        (
+            "act a, b, c, d; init comm({a|b -> c, a|d -> c}, a);",
+            &["a: action 'a' communicates in two different ways"],
+        ),
+        (
+            "act a, b, c, d; init comm({a|b -> c, c|d -> a}, a);",
+            &[
+                "c: action 'c' is the result of one communication and takes part in another",
+                "a: action 'a' is the result of one communication and takes part in another",
+            ],
+        ),
+        (
+            "act a, b: Nat; c; init comm({a|b -> c}, a(1));",
+            &["a|b -> c: these actions and 'c' never have arguments of the same sorts"],
+        ),
     ] {
         check_spec(text, errors);
     }
@@ -558,4 +604,82 @@ fn ambiguity_is_an_error() {
         "act a: Pos # Nat; a: Nat # Pos; init a(1, 1);",
         &["a(1, 1): action 'a' is ambiguous here [it could be the one with (Pos # Nat) or with (Nat # Pos)]"],
     );
+}
+
+/// The data expression that stands as the condition of the first process.
+fn condition(text: &str) -> syntax::tree::Data {
+    let spec = syntax::parse(&format!("proc X = ({text}) -> tau; init delta;")).expect("syntax");
+    match &spec.processes[0].body.kind {
+        syntax::tree::ProcessKind::Condition(condition, ..) => (**condition).clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn expressions_are_checked_against_a_finished_model() {
+    let mut model = run(
+        "sort D = struct d1 | d2; Q = List(D); act a: Q # Nat; b; map f: struct t(x: D) -> Nat; proc P(q: Q) = b.P(); \
+         init P([]);",
+    )
+    .expect("accepted");
+    let q = model.processes[0].params[0];
+    let expr =
+        check::check_data_in(&mut model, &[q], &condition("head(q) == d1 && f(t(d2)) > 1"), SortId::BOOL);
+    assert!(matches!(expr.expect("accepted").kind, ExprKind::Apply(..)));
+    let errors = check::check_data_in(&mut model, &[], &condition("q == [] && d1 + 1"), SortId::BOOL)
+        .expect_err("wrong");
+    assert_eq!(errors.len(), 2, "{errors:?}");
+    let errors = check::check_data_in(&mut model, &[q], &condition("#q"), SortId::BOOL).expect_err("wrong");
+    assert_eq!(errors[0].message, "expected Bool, found Nat");
+
+    let sorts = model.sorts.len();
+    let mut checker = Checker::new(model);
+    let spec =
+        syntax::parse("map x: Q; y: List(D); z: struct t(x: D); w: Quue; init delta;").expect("syntax");
+    let first = checker.sort(&spec.maps[0].sort).expect("declared");
+    assert_eq!(checker.sort(&spec.maps[1].sort), Ok(first));
+    assert!(checker.sort(&spec.maps[2].sort).is_ok());
+    assert_eq!(checker.model().sorts.len(), sorts, "nothing new");
+    let errors = checker.sort(&spec.maps[3].sort).expect_err("not declared");
+    assert_eq!(errors[0].message, "no sort 'Quue' is declared");
+
+    let spec = syntax::parse("act a; init a([d1], 3) + a(3) + c;").expect("syntax");
+    let syntax::tree::ProcessKind::Choice(calls) = &spec.inits[0].kind else { panic!("a choice") };
+    let results: Vec<bool> = calls
+        .iter()
+        .map(|call| match &call.kind {
+            syntax::tree::ProcessKind::Call(name, args) => checker.action(&[], name, args, call.span).is_ok(),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(results, [true, false, false]);
+}
+
+#[test]
+fn multi_actions_are_flattened_and_calls_completed() {
+    let model = run(
+        "act a: Nat; b, c; proc P(n: Nat, m: Nat) = (a(1)|b|tau|c) . P(m = n) + (b . c) | b; init P(1, 2);",
+    )
+    .expect("accepted");
+    let ProcKind::Choice(parts) = &model.processes[0].body.kind else { panic!("a choice") };
+    let ProcKind::Seq(steps) = &parts[0].kind else { panic!("a sequence") };
+    assert!(matches!(&steps[0].kind, ProcKind::Multi(actions) if actions.len() == 3));
+    let ProcKind::Call(_, args) = &steps[1].kind else { panic!("a call") };
+    let n = model.processes[0].params[0];
+    assert!(args.len() == 2 && args.iter().all(|arg| matches!(arg.kind, ExprKind::Var(v) if v == n)));
+    assert!(matches!(&parts[1].kind, ProcKind::Sync(..)));
+    let basic: Vec<String> = (0..5).map(|i| model.sort_name(SortId(i))).collect();
+    assert_eq!(basic, ["Bool", "Pos", "Nat", "Int", "Real"]);
+}
+
+#[test]
+fn equations_that_never_match_have_no_effect() {
+    let model = run(
+        "map f: List(Nat) -> Nat; g: Nat # Bool -> Nat; var l, m: List(Nat); c: Bool; n: Nat; \
+         eqn f(if(c, l, m)) = if(c, f(l), f(m)); f(l ++ m) = f(l) + f(m); f([]) = 0; g(n, n == n) = 1; g(1 + 1, true) = 2; \
+         init delta;",
+    )
+    .expect("accepted");
+    assert_eq!(model.functions[0].clauses.len(), 1);
+    assert_eq!(model.functions[1].clauses.len(), 1, "a closed expression is compared by value");
 }

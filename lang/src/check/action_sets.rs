@@ -18,8 +18,8 @@ impl Checker {
                 format!("'{}' is a process; '{operator}' is about actions", name.name),
             ),
             false => {
-                let names = self.actions.keys().map(|n| &**n).collect();
-                super::unknown(name.span, "action", &name.name, names)
+                let names = self.actions.keys().map(|n| &**n);
+                self.unknown(name.span, "action", &name.name, names)
             }
         };
         self.error(diagnostic);

@@ -3,6 +3,7 @@
 //! Invariant: every variable of a clause's condition or right-hand side occurs in one of its patterns.
 
 use super::Checker;
+use super::equality::holds_anyway;
 use super::infer::key;
 use super::patterns::{Bound, Narrowed, free_variables};
 use super::types::{Candidate, Ty};
@@ -112,6 +113,7 @@ impl Checker {
         best.map(|(_, sort)| sort)
     }
 
+    /// The clause of an equation; `None` if there is an error, or if it has no effect.
     fn clause(
         &mut self,
         equation: &tree::Equation,
@@ -119,6 +121,9 @@ impl Checker {
         condition: Option<Expr>,
         right: Expr,
     ) -> Option<(FuncId, Clause)> {
+        if holds_anyway(&left, &right) {
+            return None;
+        }
         let mut args: Vec<Vec<Expr>> = Vec::new();
         let mut head = left;
         while let ExprKind::Apply(inner, group) = head.kind {
@@ -152,6 +157,9 @@ impl Checker {
                 Diagnostic::new(equation.span, message)
                     .help("every variable of an equation must occur in the arguments on its left-hand side"),
             );
+            return None;
+        }
+        if bound.never {
             return None;
         }
         let condition = self.guarded(&bound.narrowed, condition, equation);

@@ -7,7 +7,7 @@
 use super::builtin;
 use super::overload::{Candidates, Choice};
 use super::types::{Candidate, Ty};
-use super::{Checker, deep};
+use super::{Checker, MAX_READINGS, deep};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::model::{SortDef, SortId, VarId};
 use crate::syntax::tree::{Binder, Container, Data, DataKind, Ident};
@@ -86,7 +86,13 @@ impl Checker {
                 self.in_scope(&vars, |checker| checker.infer(body)).to_vec()
             }
         };
-        Ok(Inferred { candidates: self.prune(found), failed: false, vars: vars.into() })
+        let candidates = self.prune(found);
+        if candidates.len() > MAX_READINGS && !matches!(data.kind, DataKind::Name(_)) {
+            let message = format!("this can have more than {MAX_READINGS} different sorts");
+            let help = "give some of the overloaded functions in it names of their own";
+            return self.fail(Diagnostic::new(data.span, message).help(help));
+        }
+        Ok(Inferred { candidates, failed: false, vars: vars.into() })
     }
 
     /// Runs with these variables in scope.
@@ -146,7 +152,7 @@ impl Checker {
         let variables = self.scope.iter().filter(|(_, stack)| !stack.is_empty()).map(|(name, _)| &**name);
         let symbols = self.symbols.keys().map(|name| &**name);
         let builtins = builtin::NAMED.iter().map(|b| b.name);
-        super::unknown(span, "name", name, variables.chain(symbols).chain(builtins).collect())
+        self.unknown(span, "name", name, variables.chain(symbols).chain(builtins))
     }
 
     pub(super) fn fail<T>(&mut self, diagnostic: Diagnostic) -> Result<T, ()> {
@@ -355,7 +361,7 @@ impl Checker {
             let diagnostic = self.operator_mismatch(data.span, operator.name, &candidates);
             return self.fail(diagnostic);
         }
-        Ok(results(choices))
+        Ok(results(choices, &candidates))
     }
 
     fn infer_application(&mut self, data: &Data, head: &Data, args: &[Data]) -> Result<Vec<Candidate>, ()> {
@@ -369,7 +375,7 @@ impl Checker {
                 let diagnostic = self.application_mismatch(data.span, head.span, name, args, &candidates);
                 return self.fail(diagnostic);
             }
-            return Ok(results(choices));
+            return Ok(results(choices, &candidates));
         }
         let heads = self.infer(head);
         let mut found = Vec::new();
@@ -411,6 +417,11 @@ impl Checker {
 const BELOW: [(&str, &str); 6] =
     [("Pos", "Nat"), ("Pos", "Int"), ("Pos", "Real"), ("Nat", "Int"), ("Nat", "Real"), ("Int", "Real")];
 
-fn results(choices: Vec<Choice>) -> Vec<Candidate> {
+fn results(choices: Vec<Choice>, args: &[Candidates]) -> Vec<Candidate> {
+    // Everything fits an argument that has failed; then the many readings are no news.
+    let unknown = |arg: &Candidates| arg.iter().any(|c| matches!(c.ty, Ty::Unknown));
+    if choices.len() > MAX_READINGS && args.iter().any(unknown) {
+        return vec![Candidate::free(Ty::Unknown)];
+    }
     choices.into_iter().map(|c| Candidate { ty: c.result, cost: c.cost }).collect()
 }

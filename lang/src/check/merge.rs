@@ -17,31 +17,7 @@ impl Checker {
         shapes: &[(SortId, Shape, Vec<tree::StructConstructor>)],
     ) -> Vec<SortId> {
         let old = std::mem::take(&mut self.model.sorts);
-        let mut new_ids: Vec<SortId> = (0..old.len()).map(|i| SortId(i as u32)).collect();
-        let mut shape_of: Vec<Option<&Shape>> = vec![None; old.len()];
-        for (sort, shape, _) in shapes {
-            shape_of[sort.ix()] = Some(shape);
-        }
-        // Each round sees the merges of the one before; most specifications need one round.
-        loop {
-            let mut defs: Map<SortDef, SortId> = Map::default();
-            let mut structs: Map<Shape, SortId> = Map::default();
-            let mut changed = false;
-            for i in 0..old.len() {
-                let own = SortId(i as u32);
-                let first = match (&old[i], shape_of[i]) {
-                    (_, Some(shape)) => *structs.entry(renumber(shape, &new_ids)).or_insert(own),
-                    (SortDef::Named { .. }, None) => own,
-                    (def, None) => *defs.entry(renumber_def(def, &new_ids)).or_insert(own),
-                };
-                let target = new_ids[first.ix()].min(first);
-                changed |= new_ids[i] != target;
-                new_ids[i] = target;
-            }
-            if !changed {
-                break;
-            }
-        }
+        let mut new_ids = representatives(&old, shapes);
         // Close the gaps that the doubles leave.
         let mut position = vec![SortId::ERROR; old.len()];
         let mut kept = 0;
@@ -54,32 +30,64 @@ impl Checker {
         for id in &mut new_ids {
             *id = position[id.ix()];
         }
+        self.rebuild_sorts(&old, &new_ids, kept as usize);
+        new_ids
+    }
+
+    fn rebuild_sorts(&mut self, old: &[SortDef], new_ids: &[SortId], kept: usize) {
         self.sorts.index.clear();
-        let mut named: Vec<Option<Arc<str>>> = vec![None; kept as usize];
-        for (i, def) in old.iter().enumerate() {
+        let mut named: Vec<Option<Arc<str>>> = vec![None; kept];
+        for (def, id) in old.iter().zip(new_ids) {
             if let SortDef::Named { name, .. } = def {
                 // A declared name wins over the printed text of the same struct without one.
-                let slot = &mut named[new_ids[i].ix()];
+                let slot = &mut named[id.ix()];
                 if slot.as_ref().is_none_or(|n| n.starts_with("struct ") && !name.starts_with("struct ")) {
                     *slot = Some(name.clone());
                 }
             }
         }
-        for (i, def) in old.iter().enumerate() {
-            let id = new_ids[i];
+        for (def, id) in old.iter().zip(new_ids) {
             if id.ix() != self.model.sorts.len() {
                 continue;
             }
             let def = match named[id.ix()].take() {
                 Some(name) => SortDef::Named { name, constructors: Vec::new() },
-                None => renumber_def(def, &new_ids),
+                None => renumber_def(def, new_ids),
             };
             if !matches!(def, SortDef::Named { .. }) {
-                self.sorts.index.insert(def.clone(), id);
+                self.sorts.index.insert(def.clone(), *id);
             }
             self.model.sorts.push(def);
         }
-        new_ids
+    }
+}
+
+/// For each sort the first one that is equal to it.
+fn representatives(old: &[SortDef], shapes: &[(SortId, Shape, Vec<tree::StructConstructor>)]) -> Vec<SortId> {
+    let mut first_equal: Vec<SortId> = (0..old.len()).map(|i| SortId(i as u32)).collect();
+    let mut shape_of: Vec<Option<&Shape>> = vec![None; old.len()];
+    for (sort, shape, _) in shapes {
+        shape_of[sort.ix()] = Some(shape);
+    }
+    // Each round sees the merges of the one before; most specifications need one round.
+    loop {
+        let mut defs: Map<SortDef, SortId> = Map::default();
+        let mut structs: Map<Shape, SortId> = Map::default();
+        let mut changed = false;
+        for i in 0..old.len() {
+            let own = SortId(i as u32);
+            let first = match (&old[i], shape_of[i]) {
+                (_, Some(shape)) => *structs.entry(renumber(shape, &first_equal)).or_insert(own),
+                (SortDef::Named { .. }, None) => own,
+                (def, None) => *defs.entry(renumber_def(def, &first_equal)).or_insert(own),
+            };
+            let target = first_equal[first.ix()].min(first);
+            changed |= first_equal[i] != target;
+            first_equal[i] = target;
+        }
+        if !changed {
+            return first_equal;
+        }
     }
 }
 

@@ -53,10 +53,10 @@ impl Checker {
             .filter(|(domain, _)| domain.len() == args.len())
             .map(|(domain, _)| domain.to_vec())
             .collect();
-        if let ([domain], None) = (&fitting[..], builtin) {
-            if let Some(diagnostic) = self.argument_mismatch(domain, args, found) {
-                return diagnostic.help(declared);
-            }
+        if let ([domain], None) = (&fitting[..], builtin)
+            && let Some(diagnostic) = self.argument_mismatch(domain, args, found)
+        {
+            return diagnostic.help(declared);
         }
         if fitting.is_empty() && builtin.is_none() {
             let applicable = sorts.iter().any(|sort| self.function_of(*sort).is_some());

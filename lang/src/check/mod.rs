@@ -11,6 +11,7 @@ mod action_sets;
 mod builtin;
 mod declare;
 mod elaborate;
+mod equality;
 mod equations;
 mod infer;
 mod inhabited;
@@ -23,7 +24,7 @@ mod processes;
 mod sorts;
 mod types;
 
-use crate::diagnostic::{Diagnostic, Span};
+use crate::diagnostic::{Diagnostic, Span, did_you_mean};
 use crate::model::{ActName, Action, Expr, Model, ProcId, SortId, Symbol, VarId};
 use crate::syntax::tree;
 use gridlock_lts::hash::{Map, Set};
@@ -33,7 +34,13 @@ use std::sync::Arc;
 use types::Ty;
 
 /// How many sorts one name may be declared with. Keeps overload resolution fast whatever the specification.
-const MAX_OVERLOADS: usize = 256;
+const MAX_OVERLOADS: usize = 128;
+
+/// How many sorts an expression that is not just a name may have before its context decides. For the same reason.
+const MAX_READINGS: usize = 32;
+
+/// How many errors get a hint that compares a name with all others. Whoever has more has another problem.
+const MAX_HINTS: usize = 100;
 
 /// Checks a specification. All errors are reported, in the order of the text.
 pub fn check(spec: &tree::Spec) -> Result<Model, Vec<Diagnostic>> {
@@ -214,7 +221,25 @@ impl Checker {
     ) -> Result<Action, Vec<Diagnostic>> {
         let action = self.in_scope(scope, |checker| checker.action_call(name, args, span));
         self.finish()?;
-        action.ok_or_else(|| vec![unknown(name.span, "action", &name.name, Vec::new())])
+        action.ok_or_else(|| vec![self.unknown(name.span, "action", &name.name, std::iter::empty())])
+    }
+
+    /// Says that a name is not declared, with the closest of the names that are.
+    fn unknown<'a>(
+        &self,
+        span: Span,
+        kind: &str,
+        name: &str,
+        known: impl Iterator<Item = &'a str>,
+    ) -> Diagnostic {
+        let diagnostic = Diagnostic::new(span, format!("no {kind} '{name}' is declared"));
+        if self.errors.len() >= MAX_HINTS {
+            return diagnostic;
+        }
+        match did_you_mean(name, known) {
+            Some(guess) => diagnostic.help(format!("did you mean '{guess}'?")),
+            None => diagnostic,
+        }
     }
 
     fn error(&mut self, diagnostic: Diagnostic) {
@@ -234,45 +259,4 @@ impl Checker {
 /// Runs on a stack that is surely large enough: expressions may be nested deeply.
 fn deep<R>(run: impl FnOnce() -> R) -> R {
     stacker::maybe_grow(128 << 10, 2 << 20, run)
-}
-
-/// Says that a name is not declared, with the closest of the names that are.
-fn unknown(span: Span, kind: &str, name: &str, known: Vec<&str>) -> Diagnostic {
-    let diagnostic = Diagnostic::new(span, format!("no {kind} '{name}' is declared"));
-    match closest(name, known) {
-        Some(guess) => diagnostic.help(format!("did you mean '{guess}'?")),
-        None => diagnostic,
-    }
-}
-
-/// The known name that differs least from this one, if it differs little: the first in the alphabet among equals.
-fn closest<'a>(name: &str, mut known: Vec<&'a str>) -> Option<&'a str> {
-    let wanted: Vec<char> = name.chars().collect();
-    let limit = match wanted.len() {
-        0 | 1 => return None,
-        n => n.div_ceil(3).min(3),
-    };
-    known.retain(|k| *k != name && k.len().abs_diff(name.len()) <= 4 * limit);
-    known.sort_unstable();
-    let distances = known.into_iter().map(|k| (distance(&wanted, k), k));
-    distances.filter(|(d, _)| *d <= limit).min_by_key(|(d, _)| *d).map(|(_, k)| k)
-}
-
-/// How many characters must be changed, added, left out or swapped with their neighbour to turn one name into the other.
-fn distance(a: &[char], b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut before: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=a.len()).collect();
-    for i in 0..b.len() {
-        let mut row = vec![i + 1; a.len() + 1];
-        for j in 0..a.len() {
-            let changed = last[j] + usize::from(a[j] != b[i]);
-            row[j + 1] = changed.min(last[j + 1] + 1).min(row[j] + 1);
-            if i > 0 && j > 0 && a[j] == b[i - 1] && a[j - 1] == b[i] {
-                row[j + 1] = row[j + 1].min(before[j - 1] + 1);
-            }
-        }
-        before = std::mem::replace(&mut last, row);
-    }
-    last[a.len()]
 }

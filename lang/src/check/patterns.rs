@@ -1,7 +1,9 @@
 //! Left-hand sides: checked expressions to patterns.
 //!
 //! mCRL2 matches terms in normal form, so a pattern can only be made of what normal forms are made of: constructors,
-//! numbers, list cells, mappings that do not reduce. Other operators with variables below them can never match.
+//! numbers, list cells, mappings that do not reduce. Other operators with variables below them can never match a value.
+//! Specifications have equations with such patterns nevertheless, as in `f(if(c, x, y)) = if(c, f(x), f(y))`, to help
+//! mCRL2 rewrite open terms; here they have no effect. Only `f(n + 1)` is refused: who writes that means `n - 1`.
 
 use super::{Checker, deep};
 use crate::diagnostic::Diagnostic;
@@ -22,6 +24,8 @@ pub(super) struct Bound {
     pub vars: Set<VarId>,
     /// In the order of the text, each variable once.
     pub narrowed: Vec<Narrowed>,
+    /// Whether one of the patterns can match no value.
+    pub never: bool,
 }
 
 impl Checker {
@@ -60,7 +64,7 @@ impl Checker {
                     place,
                     bound,
                 ),
-                kind => self.closed_pattern(Expr { kind, sort, span }),
+                kind => self.other_pattern(Expr { kind, sort, span }, bound),
             }
         })
     }
@@ -114,19 +118,29 @@ impl Checker {
                         groups.reverse();
                         Some(Pattern::Func(function, groups))
                     }
-                    _ => self.closed_pattern(expr),
+                    _ => self.other_pattern(expr, bound),
                 }
             }
         }
     }
 
-    fn closed_pattern(&mut self, expr: Expr) -> Option<Pattern> {
-        if is_closed(&expr) {
+    /// A closed expression is compared by value; with variables in it, it never matches.
+    fn other_pattern(&mut self, expr: Expr, bound: &mut Bound) -> Option<Pattern> {
+        let mut free = Vec::new();
+        free_variables(&expr, &mut free);
+        if free.is_empty() {
             return Some(Pattern::Closed(expr));
         }
-        let diagnostic = never_matches(&expr);
-        self.error(diagnostic);
-        None
+        if let Some(Symbol::Op(Op::Add | Op::Succ)) = innermost_head(&expr) {
+            let message = "this can never match: a number is a value, not a sum";
+            self.error(Diagnostic::new(expr.span, message).help(
+                "use a variable here and a condition, as in '(n > 0) -> f(n) = … f(Int2Nat(n - 1)) …'",
+            ));
+            return None;
+        }
+        bound.vars.extend(free);
+        bound.never = true;
+        Some(Pattern::Closed(expr))
     }
 }
 
@@ -150,25 +164,6 @@ fn is_upcast(op: Op, args: &[Expr]) -> bool {
         _ => return false,
     };
     args.len() == 1 && args[0].sort < to
-}
-
-fn never_matches(expr: &Expr) -> Diagnostic {
-    let op = match innermost_head(expr) {
-        Some(Symbol::Op(op)) => Some(op),
-        _ => None,
-    };
-    let help = match op {
-        Some(Op::Add | Op::Succ) => {
-            "use a variable here and a condition, as in '(n > 0) -> f(n) = … Int2Nat(n - 1) …'"
-        }
-        Some(Op::Concat) => "match lists with '[]' and 'x |> l', or 'l <| x'",
-        _ => "use a variable here and a condition that says what it must be",
-    };
-    Diagnostic::new(
-        expr.span,
-        "this can never match: on the left-hand side only constructors, values, lists and variables are compared",
-    )
-    .help(help)
 }
 
 /// Whether no variable of the outside occurs.

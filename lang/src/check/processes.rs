@@ -147,8 +147,8 @@ impl Checker {
         self.forget();
         let found: Vec<Candidates> = args.iter().map(|arg| self.infer(arg)).collect();
         let Some(&action) = self.actions.get(&name.name) else {
-            let names = self.actions.keys().map(|n| &**n).collect();
-            let diagnostic = super::unknown(name.span, "action", &name.name, names);
+            let names = self.actions.keys().map(|n| &**n);
+            let diagnostic = self.unknown(name.span, "action", &name.name, names);
             self.error(diagnostic);
             return None;
         };
@@ -239,8 +239,8 @@ impl Checker {
     }
 
     fn unknown_process(&self, name: &Ident) -> Diagnostic {
-        let names = self.actions.keys().chain(self.processes.keys()).map(|n| &**n).collect();
-        super::unknown(name.span, "action or process", &name.name, names)
+        let names = self.actions.keys().chain(self.processes.keys()).map(|n| &**n);
+        self.unknown(name.span, "action or process", &name.name, names)
     }
 
     /// `P(x = e)`: parameters that are not named keep the value of the variable of the same name.
@@ -309,10 +309,9 @@ impl Checker {
                     let names = processes
                         .iter()
                         .flat_map(|p| &self.model.processes[p.ix()].params)
-                        .map(|v| &*self.model.vars[v.ix()].name)
-                        .collect();
+                        .map(|v| &*self.model.vars[v.ix()].name);
                     let what = format!("parameter of process '{}'", name.name);
-                    super::unknown(parameter.span, &what, &parameter.name, names)
+                    self.unknown(parameter.span, &what, &parameter.name, names)
                 }
                 None => Diagnostic::new(
                     span,

@@ -228,8 +228,8 @@ impl Checker {
     /// The sort a name stands for.
     fn resolve_name(&mut self, name: &Arc<str>, span: Span) -> SortId {
         let Some(alias) = self.sorts.aliases.get_mut(name) else {
-            let names: Vec<&str> = self.sorts.aliases.keys().map(|n| &**n).collect();
-            let diagnostic = super::unknown(span, "sort", name, names);
+            let names = self.sorts.aliases.keys().map(|n| &**n);
+            let diagnostic = self.unknown(span, "sort", name, names);
             self.error(diagnostic);
             return SortId::ERROR;
         };
@@ -287,6 +287,10 @@ impl Checker {
         let shape = self.shape(constructors);
         if let Some(&sort) = self.sorts.shapes.get(&shape) {
             return sort;
+        }
+        // A finished model has no shapes any more, but the same text is the same struct.
+        if let Some(Alias::Done(sort)) = self.sorts.aliases.get(&name) {
+            return *sort;
         }
         let sort = self.new_sort(SortDef::Named { name, constructors: Vec::new() });
         self.sorts.shapes.insert(shape.clone(), sort);

@@ -4,10 +4,13 @@
 //! both in a clear [`Failure`]. The machine stack grows on the heap, so depth is never a crash.
 
 use crate::data::code::{ClauseCode, Code, FunctionCode, LambdaCode, PatternCode, Slot};
+use crate::data::bags;
 use crate::data::compile::Compiler;
+use crate::data::lists;
 use crate::data::ops;
+use crate::data::sets;
 use crate::data::sorts::{Sorts, placeholder};
-use crate::data::value::{Args, Bag, Function, Head, List, Number, Set, Value};
+use crate::data::value::{Args, Bag, Base, Function, Head, List, Number, Set, Value};
 use crate::diagnostic::Span;
 use crate::model::{FuncId, Model, SortDef, SortId, Symbol};
 use std::cell::{Cell, RefCell};
@@ -198,13 +201,13 @@ impl Evaluator {
                 self.apply(head, args)
             }
             Code::List(items) => Ok(Value::List(List::new(self.eval_all(items, frame)?))),
-            Code::Set(items) => Ok(ops::finite_set(self.eval_all(items, frame)?)),
+            Code::Set(items) => Ok(sets::finite_set(self.eval_all(items, frame)?)),
             Code::Bag(items) => {
                 let mut counted = Vec::with_capacity(items.len());
                 for (x, n) in items {
                     counted.push((self.eval(x, frame)?, self.eval(n, frame)?));
                 }
-                Ok(ops::finite_bag(counted))
+                Ok(bags::finite_bag(counted))
             }
             Code::Comprehension(bag, sort, lambda) => self.comprehension(*bag, *sort, lambda, frame),
             Code::Update(sort, parts) => {
@@ -389,7 +392,7 @@ impl Evaluator {
             },
             PatternCode::EmptyList => match value {
                 Value::List(l) if l.is_empty() => Fit::Yes,
-                Value::Stuck(s) if !ops::is_cons(s) => Fit::Open,
+                Value::Stuck(s) if !lists::is_cons(s) => Fit::Open,
                 _ => Fit::No,
             },
             PatternCode::Cons(head, tail) => match value {
@@ -400,7 +403,7 @@ impl Evaluator {
                     }
                     None => Fit::No,
                 },
-                Value::Stuck(s) if ops::is_cons(s) => {
+                Value::Stuck(s) if lists::is_cons(s) => {
                     self.fit_all([(&**head, &s.args[0]), (&**tail, &s.args[1])].into_iter(), frame)?
                 }
                 Value::Stuck(_) => Fit::Open,
@@ -600,8 +603,7 @@ impl Evaluator {
 
     fn comprehension(&self, bag: bool, sort: SortId, lambda: &Arc<LambdaCode>, frame: &mut Frame) -> Eval {
         let f = self.closure(lambda, frame)?;
-        if self.sorts.size(sort).is_some_and(|n| n <= TABLE_POINTS) {
-            let values = self.sorts.values(&self.model, sort).expect("finite");
+        if let Some(values) = self.few_values(sort) {
             let mut members = Vec::new();
             let mut open = false;
             for v in values.iter() {
@@ -615,13 +617,17 @@ impl Evaluator {
             }
             if !open {
                 return Ok(if bag {
-                    Value::Bag(Arc::new(Bag::Finite(members)))
+                    Value::Bag(Arc::new(Bag { base: Base::Zero, exceptions: members }))
                 } else {
                     Value::Set(Arc::new(Set::Finite(members.into_iter().map(|m| m.0).collect())))
                 });
             }
         }
-        Ok(if bag { Value::Bag(Arc::new(Bag::Where(f))) } else { Value::Set(Arc::new(Set::Where(f))) })
+        Ok(if bag {
+            Value::Bag(Arc::new(Bag { base: Base::Where(f), exceptions: Vec::new() }))
+        } else {
+            Value::Set(Arc::new(Set::Where(f)))
+        })
     }
 
     /// `f[x -> y]` in canonical form.
@@ -670,9 +676,18 @@ impl Evaluator {
         Some(at)
     }
 
-    /// The canonical form of a value of the given sort: functions over small domains become tables. Values that are
-    /// stored in states or compared pass through here.
+    /// The form in which a value of the given sort is stored in a state: functions over small domains become tables.
     pub fn canonical(&self, sort: SortId, value: Value) -> Eval {
+        self.in_form(sort, value, false)
+    }
+
+    /// The form in which equal values of the given sort look equal: like [`Self::canonical`], and sets and bags over
+    /// small sorts are spelt out.
+    pub fn comparable(&self, sort: SortId, value: Value) -> Eval {
+        self.in_form(sort, value, true)
+    }
+
+    fn in_form(&self, sort: SortId, value: Value, spelt_out: bool) -> Eval {
         if !self.sorts.is_functional(sort) {
             return Ok(value);
         }
@@ -693,29 +708,68 @@ impl Evaluator {
                 let mut table = Vec::new();
                 for args in crate::data::sorts::product(&domains) {
                     let y = self.apply(value.clone(), args)?;
-                    table.push(self.canonical(*range, y)?);
+                    table.push(self.in_form(*range, y, spelt_out)?);
                 }
                 Ok(Value::Function(Arc::new(Function::Table(sort, table))))
             }
             (SortDef::List(e), Value::List(l)) => {
-                let items = l.iter().map(|v| self.canonical(*e, v.clone())).collect::<Eval<_>>()?;
+                let items = l.iter().map(|v| self.in_form(*e, v.clone(), spelt_out)).collect::<Eval<_>>()?;
                 Ok(Value::List(List::new(items)))
             }
             (SortDef::Set(e) | SortDef::FSet(e), Value::Set(s)) => match &**s {
                 Set::Finite(items) if self.sorts.is_functional(*e) => {
-                    let items = items.iter().map(|v| self.canonical(*e, v.clone())).collect::<Eval<_>>()?;
-                    Ok(ops::finite_set(items))
+                    let items = items.iter().map(|v| self.in_form(*e, v.clone(), spelt_out)).collect::<Eval<_>>()?;
+                    Ok(sets::finite_set(items))
                 }
+                Set::Finite(_) => Ok(value),
+                _ if spelt_out => self.spell_out_set(*e, value),
                 _ => Ok(value),
             },
+            (SortDef::Bag(e) | SortDef::FBag(e), Value::Bag(b)) if spelt_out && b.base != Base::Zero => {
+                self.spell_out_bag(*e, value)
+            }
             (SortDef::Named { .. }, Value::Ctor(c, args)) => {
                 let fields = &model.constructors[c.ix()].fields;
-                let args: Vec<Value> =
-                    fields.iter().zip(args.iter()).map(|(s, v)| self.canonical(*s, v.clone())).collect::<Eval<_>>()?;
+                let args: Vec<Value> = fields
+                    .iter()
+                    .zip(args.iter())
+                    .map(|(s, v)| self.in_form(*s, v.clone(), spelt_out))
+                    .collect::<Eval<_>>()?;
                 Ok(Value::Ctor(*c, args.into()))
             }
             _ => Ok(value),
         }
+    }
+
+    /// All values of a sort that is small enough to be gone through.
+    fn few_values(&self, sort: SortId) -> Option<Arc<Vec<Value>>> {
+        self.sorts.size(sort).filter(|n| *n <= TABLE_POINTS)?;
+        self.sorts.values(&self.model, sort)
+    }
+
+    fn spell_out_set(&self, element: SortId, value: Value) -> Eval {
+        let (Value::Set(set), Some(all)) = (&value, self.few_values(element)) else { return Ok(value) };
+        let mut members = Vec::new();
+        for x in all.iter() {
+            match sets::contains(self, set, x)? {
+                Some(true) => members.push(x.clone()),
+                Some(false) => {}
+                None => return Ok(value),
+            }
+        }
+        Ok(Value::Set(Arc::new(Set::Finite(members))))
+    }
+
+    fn spell_out_bag(&self, element: SortId, value: Value) -> Eval {
+        let (Value::Bag(bag), Some(all)) = (&value, self.few_values(element)) else { return Ok(value) };
+        let mut members = Vec::new();
+        for x in all.iter() {
+            match bags::count(self, bag, x)? {
+                Some(n) => members.push((x.clone(), Value::Number(n))),
+                None => return Ok(value),
+            }
+        }
+        Ok(bags::finite_bag(members))
     }
 }
 

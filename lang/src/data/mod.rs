@@ -5,11 +5,15 @@
 //! ([`value::Value::Stuck`]), as in mCRL2. The same mechanism carries unknowns, which makes the evaluator a partial
 //! evaluator for the enumeration in [`solve`].
 
+pub mod bags;
 pub mod code;
 pub mod compile;
 pub mod eval;
+pub mod lists;
+pub mod numbers;
 pub mod ops;
 pub mod print;
+pub mod sets;
 pub mod solve;
 pub mod sorts;
 pub mod value;

@@ -1,6 +1,6 @@
 //! Values, expressions and labels as text, the way mCRL2's tools print them.
 
-use crate::data::value::{Bag, Function, Head, Number, Set, SetOp, Value};
+use crate::data::value::{BagOp, Base, Function, Head, Number, Set, SetOp, Value};
 use crate::model::{Expr, ExprKind, Model, Op, SortDef, SortId, Symbol, VarId};
 use std::fmt::Write;
 
@@ -47,22 +47,29 @@ pub fn write_value(model: &Model, value: &Value, out: &mut String) {
             out.push(']');
         }
         Value::Set(s) => write_set(model, s, out),
-        Value::Bag(b) => match &**b {
-            Bag::Finite(items) if items.is_empty() => out.push_str("{:}"),
-            Bag::Finite(items) => {
-                out.push('{');
-                for (i, (x, n)) in items.iter().enumerate() {
-                    if i > 0 {
-                        out.push_str(", ");
-                    }
-                    write_value(model, x, out);
-                    out.push_str(": ");
-                    out.push_str(&number_text(n));
+        Value::Bag(b) => {
+            if b.base != Base::Zero {
+                write_base(model, &b.base, out);
+                if b.exceptions.is_empty() {
+                    return;
                 }
-                out.push('}');
+                out.push_str(" but ");
             }
-            Bag::Where(f) => write_value(model, f, out),
-        },
+            if b.exceptions.is_empty() {
+                out.push_str("{:}");
+                return;
+            }
+            out.push('{');
+            for (i, (x, n)) in b.exceptions.iter().enumerate() {
+                if i > 0 {
+                    out.push_str(", ");
+                }
+                write_value(model, x, out);
+                out.push_str(": ");
+                out.push_str(&number_text(n));
+            }
+            out.push('}');
+        }
         Value::Function(f) => write_function(model, f, out),
         Value::Stuck(s) => write_stuck(model, &s.head, &s.args, out),
     })
@@ -91,6 +98,25 @@ fn write_set(model: &Model, set: &Set, out: &mut String) {
             write_set(model, a, out);
             out.push_str(sign);
             write_set(model, b, out);
+            out.push(')');
+        }
+    }
+}
+
+fn write_base(model: &Model, base: &Base, out: &mut String) {
+    match base {
+        Base::Zero => out.push('0'),
+        Base::One => out.push('1'),
+        Base::Where(f) => write_value(model, f, out),
+        Base::Combined(op, a, b) => {
+            out.push('(');
+            write_base(model, a, out);
+            out.push_str(match op {
+                BagOp::Sum => " + ",
+                BagOp::Least => " * ",
+                BagOp::Difference => " - ",
+            });
+            write_base(model, b, out);
             out.push(')');
         }
     }

@@ -9,9 +9,10 @@
 use crate::data::code::{Code, Goal, QuantifierCode, Slot};
 use crate::data::compile::occurring;
 use crate::data::eval::{Bound, Eval, Evaluator, Failure, Frame};
+use crate::data::numbers;
 use crate::data::ops;
 use crate::data::sorts::fits;
-use crate::data::value::{Bag, Head, Number, Set, Value};
+use crate::data::value::{Base, Head, Number, Set, Value};
 use crate::model::{Op, SortDef, SortId, Symbol};
 use num_traits::ToPrimitive;
 use std::collections::VecDeque;
@@ -324,10 +325,9 @@ impl<'a> Search<'a, '_> {
             (Op::Equal, _) => (!value.has_stuck()).then(|| Candidates::Values(vec![value])),
             (Op::InList, Value::List(l)) => Some(Candidates::Values(l.iter().cloned().collect())),
             (Op::InSet, Value::Set(s)) => finite_part(s).map(Candidates::Values),
-            (Op::InBag, Value::Bag(b)) => match &**b {
-                Bag::Finite(items) => Some(Candidates::Values(items.iter().map(|i| i.0.clone()).collect())),
-                Bag::Where(_) => None,
-            },
+            (Op::InBag, Value::Bag(b)) if b.base == Base::Zero => {
+                Some(Candidates::Values(b.exceptions.iter().map(|i| i.0.clone()).collect()))
+            }
             (_, Value::Number(n)) if order => {
                 let upper = matches!(op, Op::Less | Op::LessEqual) == first;
                 // Bounds of integers; the exact comparison is checked again once the variable is bound.
@@ -510,9 +510,9 @@ impl<'a> Search<'a, '_> {
 
     fn unknown(&self, sort: SortId) -> Value {
         match &self.ev.model.sorts[sort.ix()] {
-            SortDef::Pos => ops::range(Some(Number::Small(1)), None),
-            SortDef::Nat => ops::range(Some(Number::Small(0)), None),
-            SortDef::Int => ops::range(None, None),
+            SortDef::Pos => numbers::range(Some(Number::Small(1)), None),
+            SortDef::Nat => numbers::range(Some(Number::Small(0)), None),
+            SortDef::Int => numbers::range(None, None),
             _ => Value::stuck(Head::Unknown(0, sort), Vec::new()),
         }
     }
@@ -620,10 +620,10 @@ fn split_range(lo: &Option<Number>, hi: &Option<Number>) -> Vec<Value> {
         Number::from_big(n.to_big().expect("bounds of unknowns are integers") + num_bigint::BigInt::from(by))
     };
     match (lo, hi) {
-        (Some(lo), hi) => vec![Value::Number(lo.clone()), ops::range(Some(shift(lo, 1)), hi.clone())],
-        (None, Some(hi)) => vec![Value::Number(hi.clone()), ops::range(None, Some(shift(hi, -1)))],
+        (Some(lo), hi) => vec![Value::Number(lo.clone()), numbers::range(Some(shift(lo, 1)), hi.clone())],
+        (None, Some(hi)) => vec![Value::Number(hi.clone()), numbers::range(None, Some(shift(hi, -1)))],
         (None, None) => {
-            vec![ops::range(Some(Number::Small(0)), None), ops::range(None, Some(Number::Small(-1)))]
+            vec![numbers::range(Some(Number::Small(0)), None), numbers::range(None, Some(Number::Small(-1)))]
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The values of finite sorts, in a fixed order, computed once.
 
-use crate::data::value::{Bag, Function, List, Number, Set, Value};
+use crate::data::value::{Function, Number, Set, Value};
 use crate::model::{Model, SortDef, SortId};
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -161,16 +161,6 @@ fn size_of(model: &Model, sizes: &[Option<usize>], sort: SortId) -> Option<usize
 /// The value that stands for "nothing yet" in frames; never visible to a specification.
 pub fn placeholder() -> Value {
     Value::Bool(false)
-}
-
-/// The empty value of a container sort, if it is one.
-pub fn empty(def: &SortDef) -> Option<Value> {
-    Some(match def {
-        SortDef::List(_) => Value::List(List::default()),
-        SortDef::Set(_) | SortDef::FSet(_) => Value::Set(Arc::new(Set::Finite(Vec::new()))),
-        SortDef::Bag(_) | SortDef::FBag(_) => Value::Bag(Arc::new(Bag::Finite(Vec::new()))),
-        _ => return None,
-    })
 }
 
 /// Whether a value lies in a numeric sort (any value lies in any other sort).

@@ -185,7 +185,7 @@ impl Hash for List {
     }
 }
 
-/// A set. Over a sort with few values every set is `Finite`.
+/// A set.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Set {
     /// These elements, ascending.
@@ -207,13 +207,35 @@ pub enum SetOp {
     Difference,
 }
 
-/// A bag.
+/// A bag: how often an element occurs in general, and the elements for which that is not so.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Bag {
-    /// These elements, ascending, with how often each occurs (at least once).
-    Finite(Vec<(Value, Number)>),
-    /// A function yields how often an element occurs.
+pub struct Bag {
+    /// The general case.
+    pub base: Base,
+    /// Elements, ascending, with how often they really occur; never what the base says.
+    pub exceptions: Vec<(Value, Number)>,
+}
+
+/// How often an element occurs in a bag unless it is an exception.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Base {
+    /// Not at all: the bag is finite.
+    Zero,
+    /// Once.
+    One,
+    /// As often as a function says.
     Where(Value),
+    /// Computed from two bases.
+    Combined(BagOp, Arc<Base>, Arc<Base>),
+}
+
+/// How two bags are combined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs)]
+pub enum BagOp {
+    Sum,
+    Least,
+    Difference,
 }
 
 /// A function as a value.
@@ -284,10 +306,7 @@ impl Value {
             Value::Ctor(_, args) => args.iter().any(Value::has_stuck),
             Value::List(l) => l.iter().any(Value::has_stuck),
             Value::Set(s) => set_has_stuck(s),
-            Value::Bag(b) => match &**b {
-                Bag::Finite(items) => items.iter().any(|(v, _)| v.has_stuck()),
-                Bag::Where(f) => f.has_stuck(),
-            },
+            Value::Bag(b) => b.exceptions.iter().any(|(v, _)| v.has_stuck()) || base_has_stuck(&b.base),
             Value::Function(f) => match &**f {
                 Function::Partial(_, groups) => groups.iter().any(|g| g.iter().any(Value::has_stuck)),
                 Function::Lambda(_, captured) => captured.iter().any(Value::has_stuck),
@@ -298,6 +317,14 @@ impl Value {
             },
             Value::Stuck(_) => true,
         })
+    }
+}
+
+fn base_has_stuck(base: &Base) -> bool {
+    match base {
+        Base::Zero | Base::One => false,
+        Base::Where(f) => f.has_stuck(),
+        Base::Combined(_, a, b) => base_has_stuck(a) || base_has_stuck(b),
     }
 }
 

@@ -14,8 +14,9 @@
 use crate::data::eval::{Eval, Failure};
 use crate::data::value::Value;
 use crate::diagnostic::Span;
+use crate::model::Model;
 use crate::network::flatten::{Context, Flat, LeafStart};
-use crate::network::join::{Choice, Groups, Offers, Signature, join};
+use crate::network::join::{Choice, Groups, Offers, OpenOffer, Signature, join};
 use crate::network::rules::{Rule, alphabet, rules};
 use crate::process::action::{MultiAction, label_text, names};
 use crate::process::program::{NodeId, Program, SummandHead};
@@ -24,10 +25,14 @@ use crate::process::term::Term;
 use gridlock_lts::hash::{Map, Set};
 use gridlock_lts::network::{Label, LeafIx, Local, LocalLabel, Network, Outcome, TableSource};
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, RwLock};
 
 /// How many values a leaf tries by itself before it waits for what its partners offer.
 const OWN_CANDIDATES: usize = 4096;
+
+/// The multi-action behind each label of a network, for properties that look at names and values. Shared, since labels
+/// may still be added while a search runs.
+pub type LabelActions = Arc<RwLock<Map<Label, MultiAction>>>;
 
 /// Fills the tables of one network. See the module head.
 pub struct Builder {
@@ -37,6 +42,9 @@ pub struct Builder {
     leaves: Vec<LeafTables>,
     vectors: Set<Vec<(LeafIx, LocalLabel)>>,
     events: VecDeque<Event>,
+    /// Whether some label carries an irreducible term.
+    irreducible: bool,
+    actions: LabelActions,
     place: Box<dyn Fn(Span) -> String + Send>,
 }
 
@@ -98,7 +106,7 @@ struct Tuple {
 
 enum Event {
     Label(usize, usize),
-    Open(usize, usize, Known, Member),
+    Open(usize, usize, OpenOffer, Member),
 }
 
 impl Builder {
@@ -118,6 +126,8 @@ impl Builder {
             leaves: flat.leaves.iter().map(|_| LeafTables::default()).collect(),
             vectors: Set::default(),
             events: VecDeque::new(),
+            irreducible: false,
+            actions: LabelActions::default(),
             place,
         };
         for (r, rule) in rules.iter().enumerate() {
@@ -161,8 +171,18 @@ impl Builder {
     }
 
     /// The checked specification.
-    pub fn model(&self) -> &crate::model::Model {
+    pub fn model(&self) -> &Arc<Model> {
         &self.program.ev.model
+    }
+
+    /// The multi-actions behind the labels.
+    pub fn label_actions(&self) -> LabelActions {
+        self.actions.clone()
+    }
+
+    /// The operators around the leaves.
+    pub fn context(&self) -> &Context {
+        &self.context
     }
 
     fn intern(&mut self, net: &mut Network, leaf: usize, term: Term) -> Local {
@@ -230,20 +250,20 @@ impl Builder {
                 let partners = uses.iter().any(|(r, _)| self.rules[*r].parts.len() > 1);
                 let room = if partners { OWN_CANDIDATES } else { MAX_CANDIDATES };
                 let nothing = Vec::new();
-                match self.program.answer((node, summand), &values, &outer, &nothing, room)? {
+                let enumerated = match self.program.answer((node, summand), &values, &outer, &nothing, room)? {
                     Answer::Steps(steps) => {
                         for (acts, next) in steps {
                             self.add_label(net, leaf, from, acts, next);
                         }
+                        true
                     }
-                    Answer::Unbounded(span) => {
-                        if alone {
-                            return Err(unbounded(span));
-                        }
-                        let known = self.in_order((node, summand), self.program.known_of((node, summand), &values)?);
-                        let member = Member { from, node, summand, values, outer };
-                        self.events.push_back(Event::Open(leaf, signature, known, member));
-                    }
+                    Answer::Unbounded(span) if alone => return Err(unbounded(span)),
+                    Answer::Unbounded(_) => false,
+                };
+                if partners && !self.program.summand(node, summand).vars.is_empty() {
+                    let known = self.in_order((node, summand), self.program.known_of((node, summand), &values)?);
+                    let member = Member { from, node, summand, values, outer };
+                    self.events.push_back(Event::Open(leaf, signature, OpenOffer { known, enumerated }, member));
                 }
                 Ok(())
             }
@@ -310,17 +330,19 @@ impl Builder {
                 Event::Label(leaf, label) => {
                     let entry = &self.leaves[leaf].labels[label];
                     let (signature, acts) = (entry.signature, entry.acts.clone());
+                    self.irreducible |= acts.iter().any(|a| a.args.iter().any(Value::has_stuck));
                     self.leaves[leaf].signatures[signature].add_label(label, &acts);
                     self.join_all(net, leaf, signature, Choice::Label(label));
                 }
-                Event::Open(leaf, signature, known, member) => self.open(net, leaf, signature, known, member),
+                Event::Open(leaf, signature, offer, member) => self.open(net, leaf, signature, offer, member),
             }
         }
     }
 
-    fn open(&mut self, net: &mut Network, leaf: usize, signature: usize, known: Known, member: Member) {
+    fn open(&mut self, net: &mut Network, leaf: usize, signature: usize, offer: OpenOffer, member: Member) {
         let opens = &mut self.leaves[leaf].signatures[signature].opens;
-        match opens.iter().position(|k| *k == known) {
+        let enumerated = offer.enumerated;
+        match opens.iter().position(|o| *o == offer) {
             Some(at) => {
                 let entry = &mut self.leaves[leaf].opens[signature][at];
                 entry.members.push(member.clone());
@@ -329,14 +351,16 @@ impl Builder {
                 }
             }
             None => {
-                opens.push(known);
+                opens.push(offer);
                 let at = opens.len() - 1;
                 self.leaves[leaf].opens[signature].push(OpenEntry {
                     members: vec![member],
                     asked: Vec::new(),
                     asked_ids: Map::default(),
                 });
-                self.join_all(net, leaf, signature, Choice::Open(at));
+                if !enumerated || self.irreducible {
+                    self.join_all(net, leaf, signature, Choice::Open(at));
+                }
             }
         }
     }
@@ -348,11 +372,24 @@ impl Builder {
             for (choices, groups) in join(self, (r, &rules[r]), (part, choice)) {
                 if choices.iter().all(|c| matches!(c, Choice::Label(_))) {
                     self.combine(net, r, &choices);
-                } else {
+                } else if self.is_worth_asking(&rules[r], &choices, &groups) {
                     self.question(net, r, choices, &groups);
                 }
             }
         }
+    }
+
+    /// Whether some open part may learn from a choice: one that has run through its values learns only from
+    /// irreducible terms.
+    fn is_worth_asking(&self, rule: &Rule, choices: &[Choice], groups: &Groups) -> bool {
+        groups.iter().flatten().flatten().flatten().any(Value::has_stuck)
+            || rule.parts.iter().zip(choices).all(|((leaf, names), choice)| match choice {
+                Choice::Label(_) => true,
+                Choice::Open(o) => {
+                    let tables = &self.leaves[*leaf];
+                    !tables.signatures[tables.signature_ids[names]].opens[*o].enumerated
+                }
+            })
     }
 
     /// All parts are labels: the combination is a vector if the operators let it pass.
@@ -371,9 +408,9 @@ impl Builder {
             leaf_labels.iter().map(|(leaf, l)| (*leaf, &self.leaves[*leaf].labels[*l].acts)).collect();
         let Some((visible, hidden)) = self.context.compose(&acts) else { return };
         let model = self.program.ev.model.clone();
-        let label = net.label(&label_text(&model, &visible));
+        let label = self.label(net, &model, visible.clone());
         let unhidden =
-            if hidden.is_empty() { label } else { net.label(&label_text(&model, &[visible, hidden].concat())) };
+            if hidden.is_empty() { label } else { self.label(net, &model, [visible, hidden].concat()) };
         let parts: Vec<(LeafIx, LocalLabel)> = leaf_labels
             .into_iter()
             .map(|(leaf, l)| (LeafIx(leaf as u32), self.live(net, leaf, l)))
@@ -381,6 +418,13 @@ impl Builder {
         if self.vectors.insert(parts.clone()) {
             net.add_vector(parts, Outcome::Step(label), unhidden);
         }
+    }
+
+    fn label(&self, net: &mut Network, model: &Model, mut acts: MultiAction) -> Label {
+        acts.sort();
+        let label = net.label(&label_text(model, &acts));
+        self.actions.write().expect("no writer panics").entry(label).or_insert(acts);
+        label
     }
 
     /// Some parts are open offers: they are asked again with what the others know.
@@ -392,7 +436,7 @@ impl Builder {
             let Choice::Open(open) = *choice else { continue };
             let leaf = rules[rule].parts[part].0;
             let signature = self.leaves[leaf].signature_ids[&rules[rule].parts[part].1];
-            let mut known = self.leaves[leaf].signatures[signature].opens[open].clone();
+            let mut known = self.leaves[leaf].signatures[signature].opens[open].known.clone();
             for (members, values) in rules[rule].groups.iter().zip(groups) {
                 for (_, position) in members.iter().filter(|m| m.0 == part) {
                     if let Some(values) = values {

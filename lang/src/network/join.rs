@@ -17,6 +17,16 @@ pub enum Choice {
     Open(usize),
 }
 
+/// What a leaf offers although some arguments are not known to it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OpenOffer {
+    /// What is known of the arguments.
+    pub known: Known,
+    /// Whether the leaf has run through all values of its sorts by itself. Only an irreducible term, which is none of
+    /// these values, can then still tell it something new.
+    pub enumerated: bool,
+}
+
 /// One kind of multi-action of a leaf, by names, with all that the leaf offers of it so far.
 #[derive(Debug, Default)]
 pub struct Signature {
@@ -27,7 +37,7 @@ pub struct Signature {
     /// Labels offered, by number.
     pub labels: Vec<usize>,
     /// Open offers, by what is known of their arguments.
-    pub opens: Vec<Known>,
+    pub opens: Vec<OpenOffer>,
     /// For a set of positions, the labels by the arguments there.
     index: Vec<(Vec<usize>, Map<Vec<Vec<Value>>, Vec<usize>>)>,
 }
@@ -100,7 +110,7 @@ fn known_args(offers: &mut dyn Offers, rule: usize, part: usize, choice: Choice)
         Choice::Label(l) => {
             offers.acts(rule, part, l).iter().map(|a| a.args.iter().cloned().map(Some).collect()).collect()
         }
-        Choice::Open(o) => offers.signature(rule, part).opens[o].clone(),
+        Choice::Open(o) => offers.signature(rule, part).opens[o].known.clone(),
     }
 }
 
@@ -148,7 +158,8 @@ fn extend(
     let fixed = determined(rule, part, &groups);
     let positions: Vec<usize> = fixed.iter().map(|f| f.0).collect();
     let wanted: Vec<Vec<Value>> = fixed.into_iter().map(|f| f.1).collect();
-    let candidates = candidates(offers, number, part, &positions, wanted);
+    let irreducible = groups.iter().flatten().flatten().flatten().any(Value::has_stuck);
+    let candidates = candidates(offers, number, part, (&positions, wanted), irreducible);
     for choice in candidates {
         let mut groups = groups.clone();
         let args = known_args(offers, number, part, choice);
@@ -164,8 +175,8 @@ fn candidates(
     offers: &mut dyn Offers,
     rule: usize,
     part: usize,
-    positions: &[usize],
-    wanted: Vec<Vec<Value>>,
+    (positions, wanted): (&[usize], Vec<Vec<Value>>),
+    irreducible: bool,
 ) -> Vec<Choice> {
     let labels: Vec<usize> = if positions.is_empty() {
         offers.signature(rule, part).labels.clone()
@@ -179,8 +190,9 @@ fn candidates(
         };
         offers.signature(rule, part).matching(positions, wanted, &|l| acts[&l].clone()).to_vec()
     };
-    let opens = offers.signature(rule, part).opens.len();
-    labels.into_iter().map(Choice::Label).chain((0..opens).map(Choice::Open)).collect()
+    let opens = offers.signature(rule, part).opens.iter().enumerate();
+    let opens = opens.filter(|(_, o)| irreducible || !o.enumerated).map(|(i, _)| Choice::Open(i));
+    labels.into_iter().map(Choice::Label).chain(opens).collect()
 }
 
 impl Signature {

@@ -17,6 +17,7 @@ use std::sync::Arc;
 mod derived {
     #[derive(pest_derive::Parser)]
     #[grammar = "syntax/mcrl2.pest"]
+    #[grammar = "syntax/mcf.pest"]
     pub struct Grammar;
 }
 
@@ -40,8 +41,8 @@ impl<'t> Piece<'t> {
         rule: Rule,
         read: impl FnOnce(&mut Reader, Pair<'t, Rule>) -> T,
     ) -> Result<T, Vec<Diagnostic>> {
-        let needed = STACK_PER_LEVEL * (self.nesting + 8);
-        stacker::maybe_grow(needed, needed * 2, || self.parse_here(rule, read))
+        let needed = STACK_PER_LEVEL * (self.nesting + 32);
+        stacker::maybe_grow(needed, needed, || self.parse_here(rule, read))
     }
 
     fn parse_here<T>(
@@ -127,9 +128,13 @@ fn is_punctuation(rule: Rule) -> bool {
             | Rule::colon
             | Rule::equals
             | Rule::full_stop
+            | Rule::open
+            | Rule::open_list
+            | Rule::open_set
             | Rule::close
             | Rule::close_list
             | Rule::close_set
+            | Rule::close_diamond
             | Rule::bar
             | Rule::EOI
             | Rule::struct_word
@@ -142,6 +147,9 @@ fn is_punctuation(rule: Rule) -> bool {
             | Rule::allow_word
             | Rule::rename_word
             | Rule::comm_word
+            | Rule::value_word
+            | Rule::quantity_word
+            | Rule::delay_word
     )
 }
 

@@ -155,6 +155,12 @@ fn match_branches(items: &[Pair<'_, Rule>]) -> (Vec<bool>, Vec<usize>) {
     (has_else, orphans)
 }
 
+/// Whether a rule can stand before the operand of a process.
+fn is_process_operator(rule: Rule) -> bool {
+    use Rule::*;
+    matches!(rule, plus | or | dot | bar | left_merge | arrow | otherwise | until | sum | dist)
+}
+
 fn is_postfix(rule: Rule) -> bool {
     matches!(rule, Rule::arguments | Rule::update | Rule::where_clause)
 }
@@ -176,6 +182,11 @@ impl Reader {
         let mut at = 0;
         while at < items.len() {
             at = self.process_operand(&mut climb, &items, at, &has_else);
+            while items.get(at).is_some_and(|item| item.as_rule() == Rule::at) {
+                let span = self.span(&items[at]);
+                self.no_time(span, "@");
+                at = unit_end(&items, at + 1);
+            }
             if at < items.len() {
                 at = self.process_operator(&mut climb, &items, at);
             }
@@ -206,7 +217,10 @@ impl Reader {
                 climb.operand(part);
                 return end;
             }
-            self.check_condition(unit);
+            // An operator of data before it has been told that the whole condition needs parentheses.
+            if at == 0 || is_process_operator(items[at - 1].as_rule()) {
+                self.check_condition(unit);
+            }
             let condition = self.data_sequence(unit.iter().cloned());
             if has_else[end] {
                 climb.open(ProcessOp::Then(condition));
@@ -241,16 +255,6 @@ impl Reader {
                     return at + 1;
                 }
                 Chain::Choice
-            }
-            Rule::at => {
-                self.error_help(
-                    span,
-                    "time ('@') is not supported",
-                    "remove the time; only the order of actions is explored",
-                );
-                let _ = climb.postfix(&mut Processes(self), SYNC);
-                climb.operand(part(ProcessKind::Delta, span));
-                return unit_end(items, at + 1);
             }
             Rule::until => {
                 self.error_help(
@@ -316,10 +320,7 @@ impl Reader {
         // A '->' before the next operator of processes means that a condition was left without parentheses.
         let bare_condition = items[at + 1..]
             .iter()
-            .take_while(|item| match item.as_rule() {
-                Rule::plus | Rule::or | Rule::dot | Rule::bar => false,
-                _ => true,
-            })
+            .take_while(|item| !matches!(item.as_rule(), Rule::plus | Rule::or | Rule::dot | Rule::bar))
             .any(|item| item.as_rule() == Rule::arrow);
         if bare_condition {
             self.error_help(

@@ -6,7 +6,7 @@
 //!
 //! Invariant: the declarations are disjoint, in the order of the text, and contain no `;` outside comments.
 
-use super::MAX_NESTING;
+use super::{MAX_ERRORS, MAX_NESTING};
 use crate::diagnostic::{Diagnostic, Span};
 
 /// The kinds of sections.
@@ -144,17 +144,17 @@ impl Iterator for Tokens<'_> {
 }
 
 /// One declaration, without its `;`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Declaration {
     pub section: Section,
-    /// The keyword of the section.
-    pub keyword: Span,
     /// From the first token to the last.
     pub span: Span,
     /// The deepest nesting of brackets in it.
     pub nesting: usize,
     /// Whether it is the first of its section.
     pub first: bool,
+    /// What to say about its missing `;`, unless there is something worse to say about the declaration.
+    pub unended: Option<Diagnostic>,
 }
 
 /// What the first look found.
@@ -170,7 +170,7 @@ pub(super) struct Cut {
 
 /// Cuts a text into its sections and declarations.
 pub(super) fn cut(text: &str, formulas: bool) -> Cut {
-    let mut cutter = Cutter { text, cut: Cut::default(), section: None, current: None, brackets: Vec::new() };
+    let mut cutter = Cutter::new(text);
     for token in Tokens::from(text, 0) {
         let word = (token.kind == TokenKind::Word)
             .then(|| &text[token.span.start as usize..token.span.end as usize]);
@@ -194,15 +194,21 @@ struct Current {
 struct Cutter<'t> {
     text: &'t str,
     cut: Cut,
-    /// The section that is open, its keyword, and how many declarations it has had.
-    section: Option<(Section, Span, usize)>,
+    /// The section that is open, and how many declarations it has had.
+    section: Option<(Section, usize)>,
     current: Option<Current>,
     brackets: Vec<Span>,
 }
 
-impl Cutter<'_> {
+impl<'t> Cutter<'t> {
+    fn new(text: &'t str) -> Self {
+        Cutter { text, cut: Cut::default(), section: None, current: None, brackets: Vec::new() }
+    }
+
     fn error(&mut self, diagnostic: Diagnostic) {
-        self.cut.errors.push(diagnostic);
+        if self.cut.errors.len() < MAX_ERRORS {
+            self.cut.errors.push(diagnostic);
+        }
     }
 
     fn token(&mut self, token: Token) {
@@ -246,66 +252,68 @@ impl Cutter<'_> {
 
     fn semicolon(&mut self, span: Span) {
         if self.current.is_some() {
-            self.finish();
+            self.finish(None);
             return;
         }
-        let diagnostic = match self.section {
-            Some((Section::Init, ..)) | None => Diagnostic::new(span, "there is nothing for this ';' to end"),
-            Some((section, ..)) => {
-                Diagnostic::new(span, format!("expected a declaration of '{}', found ';'", section.keyword()))
+        let diagnostic = match &mut self.section {
+            None => Diagnostic::new(span, "there is nothing for this ';' to end").help("remove the ';'"),
+            Some((section, count)) => {
+                // The section is not empty too: that would be the same mistake told twice.
+                *count += 1;
+                let wanted = match section {
+                    Section::Init => "an action or process".to_string(),
+                    Section::Form => "a formula".to_string(),
+                    _ => format!("a declaration of '{}'", section.keyword()),
+                };
+                Diagnostic::new(span, format!("expected {wanted}, found ';'"))
             }
         };
-        self.error(diagnostic.help("remove the ';'"));
+        self.error(diagnostic);
     }
 
     /// Ends the declaration that is open and hands it on if it can be parsed.
-    fn finish(&mut self) {
+    fn finish(&mut self, unended: Option<Diagnostic>) {
         self.brackets.clear();
         let Some(current) = self.current.take() else { return };
-        let Some((section, keyword, count)) = &mut self.section else { return };
+        let Some((section, count)) = &mut self.section else { return };
+        let section = *section;
         let first = *count == 0;
         *count += 1;
-        let declaration = Declaration {
-            section: *section,
-            keyword: *keyword,
-            span: current.span,
-            nesting: current.nesting,
-            first,
-        };
-        // Global variables are refused as a section, and what stands behind `init` belongs to no section.
+        // What stands behind the single declaration of these belongs to no section.
         if matches!(section, Section::Init | Section::Form) {
             self.section = None;
         }
-        if !current.faulty && declaration.section != Section::Glob {
-            self.cut.declarations.push(declaration);
+        // Global variables are refused as a section.
+        if !current.faulty && section != Section::Glob {
+            let Current { span, nesting, .. } = current;
+            self.cut.declarations.push(Declaration { section, span, nesting, first, unended });
         }
     }
 
     fn keyword(&mut self, section: Section, span: Span) {
-        if let Some(current) = &self.current {
-            let end = current.span.end as usize;
-            let gap = &self.text[end..span.start as usize];
-            let word = section.keyword();
-            let diagnostic = if gap.contains(['\n', '\r']) {
-                Diagnostic::new(Span::new(end, end), format!("expected ';' before '{word}'"))
-                    .help(format!("a ';' ends each declaration; '{word}' begins a new section"))
-            } else {
-                Diagnostic::new(span, format!("'{word}' is a keyword and cannot be used as a name")).help(
-                    format!(
-                        "choose another name; if a section was meant, end the declaration before with ';'"
-                    ),
-                )
-            };
-            // The half declaration would only repeat the message.
-            if !current.faulty {
-                self.error(diagnostic);
-            }
-            self.current = None;
-            self.brackets.clear();
-        } else {
+        let word = section.keyword();
+        let Some(current) = &mut self.current else {
             self.check_not_empty();
+            self.open(section, span);
+            return;
+        };
+        let end = current.span.end as usize;
+        if self.text[end..span.start as usize].contains(['\n', '\r']) {
+            let unended = Diagnostic::new(Span::new(end, end), format!("expected ';' before '{word}'"))
+                .help(format!("a ';' ends each declaration; '{word}' begins a new section"));
+            self.finish(Some(unended));
+            self.open(section, span);
+            return;
         }
-        self.open(section, span);
+        // In the middle of a line it is rather a name; what follows belongs to the same declaration.
+        current.span = current.span.to(span);
+        if !std::mem::replace(&mut current.faulty, true) {
+            self.error(
+                Diagnostic::new(span, format!("'{word}' is a keyword and cannot be used as a name")).help(
+                    "choose another name; if a section was meant, end the declaration before it with ';'",
+                ),
+            );
+        }
     }
 
     fn open(&mut self, section: Section, span: Span) {
@@ -319,35 +327,61 @@ impl Cutter<'_> {
             );
         }
         self.cut.sections.push((section, span));
-        self.section = Some((section, span, 0));
+        self.section = Some((section, 0));
     }
 
     fn check_not_empty(&mut self) {
-        if let Some((section, span, 0)) = self.section
+        if let (Some((section, 0)), Some((_, span))) = (self.section, self.cut.sections.last())
             && section != Section::Glob
         {
+            let span = *span;
             let word = section.keyword();
+            let missing = match section {
+                Section::Init => "a process",
+                Section::Form => "a formula",
+                _ => "a declaration",
+            };
             self.error(
-                Diagnostic::new(span, format!("the section '{word}' is empty"))
-                    .help(format!("declare something in it or remove '{word}'")),
+                Diagnostic::new(span, format!("there is nothing behind '{word}'"))
+                    .help(format!("write {missing} and ';' behind it, or remove '{word}'")),
             );
         }
     }
 
     fn end(&mut self) {
-        if let Some(current) = &self.current {
-            let end = current.span.end as usize;
-            if !current.faulty {
-                self.error(
-                    Diagnostic::new(Span::new(end, end), "expected ';' at the end of the file")
-                        .help("a ';' ends each declaration"),
-                );
-            }
-            self.finish();
-        } else {
+        let Some(current) = &self.current else {
             self.check_not_empty();
-        }
+            return;
+        };
+        let end = current.span.end as usize;
+        self.finish(Some(
+            Diagnostic::new(Span::new(end, end), "expected ';' at the end of the file")
+                .help("a ';' ends each declaration"),
+        ));
     }
+}
+
+/// A text that is one piece: from its first token to its last, and the deepest nesting of brackets.
+pub(super) fn whole(text: &str) -> Result<(Span, usize), Diagnostic> {
+    let mut cutter = Cutter::new(text);
+    cutter.section = Some((Section::Form, 0));
+    let mut span: Option<Span> = None;
+    for token in Tokens::from(text, 0) {
+        span = Some(span.map_or(token.span, |span| span.to(token.span)));
+        cutter.token(token);
+    }
+    match cutter.cut.errors.into_iter().next() {
+        Some(error) => Err(error),
+        None => Ok((span.unwrap_or_default(), cutter.current.map_or(0, |current| current.nesting))),
+    }
+}
+
+/// Whether a text of a formula file has sections; otherwise it is just a formula.
+pub(super) fn has_sections(text: &str) -> bool {
+    Tokens::from(text, 0).any(|token| {
+        token.kind == TokenKind::Word
+            && Section::of_word(&text[token.span.start as usize..token.span.end as usize], true).is_some()
+    })
 }
 
 /// How a message names a token.

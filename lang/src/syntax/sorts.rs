@@ -1,7 +1,7 @@
 //! Sort expressions and typed variables, from pairs to the tree.
 
 use super::grammar::{Deep, Reader, Rule, parts, parts_of};
-use super::tree::{Container, Sort, SortKind, StructConstructor, VarDecl};
+use super::tree::{Container, Ident, Sort, SortKind, StructConstructor, VarDecl};
 use crate::diagnostic::Span;
 use pest::iterators::Pair;
 use std::sync::Arc;
@@ -139,7 +139,7 @@ impl Reader {
         (StructConstructor { name, fields, recogniser }, below, span)
     }
 
-    fn field(&mut self, pair: Pair<'_, Rule>) -> (Option<(Option<super::tree::Ident>, Sort)>, u32) {
+    fn field(&mut self, pair: Pair<'_, Rule>) -> (Option<(Option<Ident>, Sort)>, u32) {
         let mut projection = None;
         let mut sort = None;
         for part in parts(pair) {
@@ -164,11 +164,25 @@ impl Reader {
                     _ => {
                         let sort = self.sort(part);
                         below = below.max(sort.depth);
+                        self.check_copies(&mut names, sort.node.span);
                         vars.extend(names.drain(..).map(|name| VarDecl { name, sort: sort.node.clone() }));
                     }
                 }
             }
         }
         (vars, below)
+    }
+
+    /// Each name of `a, b, c: S` gets a copy of the sort. Keeps what a short text can ask for within reason.
+    pub(super) fn check_copies(&mut self, names: &mut Vec<Ident>, sort: Span) {
+        const MOST_BYTES: usize = 16 << 20;
+        if names.len() * ((sort.end - sort.start) as usize) > MOST_BYTES {
+            names.truncate(1);
+            self.error_help(
+                sort,
+                "too many names share a sort as long as this",
+                "give the sort a name of its own",
+            );
+        }
     }
 }

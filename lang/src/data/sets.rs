@@ -1,0 +1,171 @@
+//! Operations on sets, finite or not.
+//!
+//! As in mCRL2, a complement stays a complement, also over a finite sort: `!{a}` and `{b, c}` may be equal, but they
+//! are different values of a state or a label.
+
+use crate::data::eval::{Eval, Evaluator, has_range};
+use crate::data::lists::any_equal;
+use crate::data::ops::irreducible;
+use crate::data::value::{Bag, Base, Number, Set, SetOp, Value};
+use crate::model::{Op, SortId};
+use std::sync::Arc;
+
+/// A finite set of these elements.
+pub fn finite_set(mut items: Vec<Value>) -> Value {
+    items.sort();
+    items.dedup();
+    Value::Set(Arc::new(Set::Finite(items)))
+}
+
+/// Whether a set contains a value; `None` if that cannot be told.
+pub fn contains(ev: &Evaluator, set: &Set, x: &Value) -> Eval<Option<bool>> {
+    Ok(match set {
+        Set::Finite(items) => member(items, x),
+        Set::CoFinite(items) => member(items, x).map(|b| !b),
+        Set::Where(f) => ev.apply(f.clone(), vec![x.clone()])?.as_bool(),
+        Set::Combined(op, a, b) => {
+            let (a, b) = (contains(ev, a, x)?, contains(ev, b, x)?);
+            match (op, a, b) {
+                (SetOp::Union, Some(true), _) | (SetOp::Union, _, Some(true)) => Some(true),
+                (SetOp::Union, Some(false), b) => b,
+                (SetOp::Union, a, Some(false)) => a,
+                (SetOp::Intersection, Some(false), _) | (SetOp::Intersection, _, Some(false)) => Some(false),
+                (SetOp::Intersection, Some(true), b) => b,
+                (SetOp::Intersection, a, Some(true)) => a,
+                (SetOp::Difference, Some(false), _) | (SetOp::Difference, _, Some(true)) => Some(false),
+                (SetOp::Difference, Some(true), Some(false)) => Some(true),
+                _ => None,
+            }
+        }
+    })
+}
+
+fn member(items: &[Value], x: &Value) -> Option<bool> {
+    if items.binary_search(x).is_ok() && !has_range(x) {
+        return Some(true);
+    }
+    if !x.has_stuck() && !items.iter().any(Value::has_stuck) {
+        return Some(false);
+    }
+    any_equal(items.iter(), x)
+}
+
+/// A set operation; `sort` is that of the set.
+pub fn set(ev: &Evaluator, op: Op, sort: SortId, args: Vec<Value>) -> Eval {
+    let mut sets = Vec::new();
+    for v in &args {
+        match v {
+            Value::Set(s) => sets.push(s.clone()),
+            _ => return Ok(irreducible(op, args)),
+        }
+    }
+    // With unknown elements one cannot say which of them are the same.
+    let vague = sets.iter().any(|s| matches!(&**s, Set::Finite(i) | Set::CoFinite(i) if i.iter().any(Value::has_stuck)));
+    if matches!(op, Op::Subset | Op::Superset | Op::ProperSubset | Op::ProperSuperset) {
+        for s in &mut sets {
+            if let Value::Set(alike) = ev.comparable(sort, Value::Set(s.clone()))? {
+                *s = alike;
+            }
+        }
+    }
+    let known = match op {
+        Op::SetUnion | Op::SetIntersection | Op::SetDifference | Op::SetComplement if vague => None,
+        Op::SetUnion => Some(combine(ev, SetOp::Union, &sets[0], &sets[1])?),
+        Op::SetIntersection => Some(combine(ev, SetOp::Intersection, &sets[0], &sets[1])?),
+        Op::SetDifference => Some(combine(ev, SetOp::Difference, &sets[0], &sets[1])?),
+        Op::SetComplement => {
+            Some(combine(ev, SetOp::Difference, &Arc::new(Set::CoFinite(Vec::new())), &sets[0])?)
+        }
+        Op::Subset => subset(ev, &sets[0], &sets[1])?.map(Value::Bool),
+        Op::Superset => subset(ev, &sets[1], &sets[0])?.map(Value::Bool),
+        Op::ProperSubset | Op::ProperSuperset => {
+            let (a, b) = if op == Op::ProperSubset { (&sets[0], &sets[1]) } else { (&sets[1], &sets[0]) };
+            match (subset(ev, a, b)?, subset(ev, b, a)?) {
+                (Some(false), _) | (_, Some(true)) => Some(Value::Bool(false)),
+                (Some(true), Some(false)) => Some(Value::Bool(true)),
+                _ => None,
+            }
+        }
+        Op::SetSize => match &*sets[0] {
+            Set::Finite(items) if !vague => Some(Value::int(items.len() as i64)),
+            _ => None,
+        },
+        Op::SetPick => match &*sets[0] {
+            Set::Finite(items) => items.first().cloned(),
+            _ => None,
+        },
+        Op::SetToBag => match &*sets[0] {
+            Set::Finite(items) => Some(constant_bag(Base::Zero, items, 1)),
+            Set::CoFinite(items) => Some(constant_bag(Base::One, items, 0)),
+            _ => None,
+        },
+        _ => None,
+    };
+    Ok(known.unwrap_or_else(|| irreducible(op, args)))
+}
+
+fn subset(ev: &Evaluator, a: &Set, b: &Set) -> Eval<Option<bool>> {
+    Ok(match (a, b) {
+        (Set::Finite(items), _) => {
+            let mut all = Some(true);
+            for x in items {
+                match contains(ev, b, x)? {
+                    Some(true) => {}
+                    Some(false) => return Ok(Some(false)),
+                    None => all = None,
+                }
+            }
+            all
+        }
+        (Set::CoFinite(_), Set::Finite(_)) => Some(false),
+        (Set::CoFinite(x), Set::CoFinite(y)) => Some(y.iter().all(|v| x.binary_search(v).is_ok())),
+        _ => (a == b).then_some(true),
+    })
+}
+
+fn combine(ev: &Evaluator, op: SetOp, a: &Arc<Set>, b: &Arc<Set>) -> Eval {
+    use Set::{CoFinite, Finite};
+    use SetOp::{Difference, Intersection, Union};
+    let both = |x: &[Value], y: &[Value]| x.iter().filter(|v| y.binary_search(v).is_ok()).cloned().collect();
+    let without = |x: &[Value], y: &[Value]| x.iter().filter(|v| y.binary_search(v).is_err()).cloned().collect();
+    let union = |x: &[Value], y: &[Value]| {
+        let mut all = [x, y].concat();
+        all.sort();
+        all.dedup();
+        all
+    };
+    let simple = match (op, &**a, &**b) {
+        (Union, Finite(x), Finite(y)) => Finite(union(x, y)),
+        (Union, Finite(x), CoFinite(y)) | (Union, CoFinite(y), Finite(x)) => CoFinite(without(y, x)),
+        (Union, CoFinite(x), CoFinite(y)) => CoFinite(both(x, y)),
+        (Intersection, Finite(x), Finite(y)) => Finite(both(x, y)),
+        (Intersection, Finite(x), CoFinite(y)) | (Intersection, CoFinite(y), Finite(x)) => Finite(without(x, y)),
+        (Intersection, CoFinite(x), CoFinite(y)) => CoFinite(union(x, y)),
+        (Difference, Finite(x), Finite(y)) => Finite(without(x, y)),
+        (Difference, Finite(x), CoFinite(y)) => Finite(both(x, y)),
+        (Difference, CoFinite(x), Finite(y)) => CoFinite(union(x, y)),
+        (Difference, CoFinite(x), CoFinite(y)) => Finite(without(y, x)),
+        // A finite set cut by a described one stays finite.
+        (Intersection, Finite(items), other) | (Intersection, other, Finite(items)) | (Difference, Finite(items), other) => {
+            let mut kept = Vec::new();
+            for x in items {
+                match contains(ev, other, x)? {
+                    Some(inside) if inside == (op == Intersection) => kept.push(x.clone()),
+                    Some(_) => {}
+                    None => return Ok(Value::Set(Arc::new(Set::Combined(op, a.clone(), b.clone())))),
+                }
+            }
+            Finite(kept)
+        }
+        (Union, Finite(items), _) if items.is_empty() => return Ok(Value::Set(b.clone())),
+        (Union | Difference, _, Finite(items)) if items.is_empty() => return Ok(Value::Set(a.clone())),
+        _ => Set::Combined(op, a.clone(), b.clone()),
+    };
+    Ok(Value::Set(Arc::new(simple)))
+}
+
+
+fn constant_bag(base: Base, items: &[Value], count: i64) -> Value {
+    let exceptions = items.iter().map(|x| (x.clone(), Number::Small(count))).collect();
+    Value::Bag(Arc::new(Bag { base, exceptions }))
+}
