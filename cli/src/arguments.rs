@@ -16,7 +16,7 @@ use std::time::Duration;
 /// actions.
 #[derive(Parser, Debug)]
 #[command(name = "gridlock", version = version(), after_help = EXIT_CODES, after_long_help = after_help())]
-#[command(subcommand_required = true, arg_required_else_help = true, infer_subcommands = false)]
+#[command(subcommand_required = true, arg_required_else_help = true)]
 pub struct Arguments {
     /// Tell nothing on standard error but errors: no progress, no summary
     #[arg(short, long, global = true)]
@@ -35,8 +35,8 @@ fn after_help() -> String {
          gridlock sim abp.mcrl2                 step through it by hand\n  \
          gridlock compare abp.mcrl2 spec.mcrl2 --equivalence branching\n\n\
          {EXIT_CODES}\n\n\
-         Results go to standard output, everything else to standard error. Colours are used on a terminal only,\n\
-         and not if NO_COLOR is set."
+         Results go to standard output, everything else to standard error. Colours are used on a terminal only, and \
+         not if NO_COLOR is set."
     )
 }
 
@@ -110,15 +110,14 @@ pub enum TableMode {
 #[command(next_help_heading = "Tables of the processes (these change the speed, not the result)")]
 pub struct TableArguments {
     /// When the local states of each process are worked out [default: auto, in `sim` on-demand]
-    #[arg(long, value_name = "WHEN", value_enum, hide_possible_values = false)]
+    #[arg(long, value_name = "WHEN", value_enum)]
     tables: Option<TableMode>,
 
     /// The most local states that are worked out before the search begins
     #[arg(long, value_name = "N", default_value_t = Options::default().table_limit)]
     pub table_limit: usize,
 
-    /// The most rewrite steps that the evaluation of one data expression may take: equations that do not terminate end
-    /// here
+    /// How many equations may be applied to evaluate one data expression; one that does not terminate ends here
     #[arg(long, value_name = "N", default_value_t = Options::default().step_limit)]
     step_limit: u64,
 }

@@ -19,9 +19,9 @@ Examples:
   gridlock compare protocol.mcrl2 service.mcrl2 --equivalence branching
   gridlock compare ours.aut theirs.aut --equivalence trace && echo same
 
-Exit code 0 means equal, 1 different. The answer comes with what shows it: a shortest trace (a sequence of actions)
-that only one of the two has, or, if both have the same traces, a formula that only the first satisfies: in it
-<a>f means that some a leads to where f holds, [a]f that every a does.";
+Exit code 0 means equal, 1 different. If they differ, the answer comes with what shows it: a shortest trace (a \
+sequence of actions) that only one of the two has, or, if both have the same traces, a formula that only the first \
+satisfies. In a formula, <a>f means that some a leads to where f holds, [a]f that every a does.";
 
 /// Tell whether two specifications or files are equivalent
 ///

@@ -18,7 +18,8 @@ Examples:
   gridlock lts abp.mcrl2 | wc -l             on standard output
   gridlock lts big.mcrl2 --max-states 1000000 --time-limit 10m -o big.aut
 
-The file appears whole or not at all: if a limit is reached or the run is interrupted, nothing is written.";
+The file appears whole or not at all: if a limit is reached or the run is interrupted, \
+nothing is written.";
 
 /// Write the state space of a specification: every state, every transition
 ///

@@ -26,18 +26,19 @@ Examples:
   gridlock info abp.mcrl2 --json | jq '.processes[] | select(.cyclic == false) | .name'
 
 What it shows:
-  processes   the parts that run side by side, each with its local states and transitions (those worked out so far, if
-              tables are filled on demand), the actions it can take part in, and whether it can return to a local state
-              it was in before (cyclic). Tables built ahead of the search may hold local states that never occur.
-  rules       which processes can move together, each with the names of what it contributes
-  vectors     the same with values: combinations of local transitions that make a step of the whole system
+  processes   the parts that run side by side, each with its local states and transitions
+              (those worked out so far, if tables are filled on demand), the actions it can
+              take part in, and whether it can return to a local state (cyclic). Tables built
+              ahead of the search may hold local states that never occur.
+  rules       which processes can move together, and the names of what each contributes
+  vectors     the same with values: local transitions that together make a step
   labels      what these steps look like from outside, `tau` (hidden) among them
   bits        what a state of the whole system takes in memory
 
-Fields of --json (a later version may add some, and changes `version` if one changes its meaning):
+Fields of --json (new ones may be added; `version` changes if one changes its meaning):
   version           1
   specification     the file, as named on the command line
-  tables            \"complete\", or \"on demand\" if local states are worked out as a search meets them
+  tables            \"complete\", or \"on demand\": worked out as a search meets local states
   build_seconds     time to read the specification and build the tables
   processes         list, in the order of the specification, of
     name            unique, e.g. \"LINK(2, 0)\"
@@ -48,7 +49,8 @@ Fields of --json (a later version may add some, and changes `version` if one cha
     actions         list of the names of the actions, sorted
     cyclic          true, false, or null if that is not known yet
     bits            bits it takes in a state
-  rules             list of lists of {process, actions}: who moves together, contributing which action names
+  rules             list of lists of {process, actions}: who moves together, and the names
+                    of what each contributes
   vectors           number of vectors
   labels            number of visible labels, `tau` counted if it occurs
   bits_per_state    sum of the bits of all processes

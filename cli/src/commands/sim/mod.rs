@@ -51,10 +51,10 @@ fn after_help() -> String {
          gridlock sim abp.mcrl2\n  \
          gridlock sim abp.mcrl2 --seed 7 <<< 'r 20'\n  \
          printf '1\\n2\\nu\\ns first.trace\\n' | gridlock sim abp.mcrl2\n\n\
-         A saved trace is a text file: the line `gridlock trace 1`, then for each step a line `step` with the label and\n\
-         below it one line for each process that takes part (name, what it contributes, state afterwards), then `end`\n\
-         with the number of steps. Fields are separated by tabs; in them \\t, \\n, \\r and \\\\ stand for a tab, a line\n\
-         break, a carriage return and a backslash."
+         A saved trace is a text file: the line `gridlock trace 1`, then for each step a line `step` with the label \
+         and below it one line for each process that takes part (name, what it contributes, state afterwards), then \
+         `end` with the number of steps. Fields are separated by tabs; in them \\t, \\n, \\r and \\\\ stand for a \
+         tab, a line break, a carriage return and a backslash."
     )
 }
 
