@@ -1,2 +1,26 @@
 //! The `gridlock` binary: flags, output and exit codes; no algorithms.
-fn main() {}
+//!
+//! The road of a command: [`arguments`] (what the user wrote) → [`supervise`] (a thread for the work; the main thread
+//! watches signals, limits and progress) → one module of [`commands`] → [`outcome`] (the exit code and the last message).
+//! Invariants: results and nothing else go to standard output; a file appears whole or not at all; every way to end has
+//! one of the exit codes that `--help` lists.
+
+mod arguments;
+mod commands;
+mod input;
+mod memory;
+mod outcome;
+mod output;
+mod progress;
+mod quantities;
+mod supervise;
+mod terminal;
+mod watch;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = arguments::Arguments::parse();
+    supervise::run(arguments)
+}

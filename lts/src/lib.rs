@@ -19,6 +19,7 @@ pub mod search;
 pub mod successors;
 pub mod synthetic;
 pub mod trace;
+pub mod trace_file;
 pub mod vector_set;
 pub mod visited;
 pub mod whole_file;

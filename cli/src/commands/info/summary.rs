@@ -1,0 +1,123 @@
+//! What `info` tells about a specification. The structures are its JSON; the help of the command documents every field.
+
+use super::cycle::has_cycle;
+use gridlock_lang::network::build::Builder;
+use gridlock_lang::system::System;
+use gridlock_lts::network::{LeafIx, LocalLabel, Network, Outcome};
+use gridlock_lts::pack::Packing;
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+const COMPLETE: &str = "complete";
+
+#[derive(Serialize)]
+pub struct Summary {
+    version: u32,
+    pub specification: String,
+    tables: &'static str,
+    pub build_seconds: f64,
+    pub processes: Vec<Process>,
+    pub rules: Vec<Vec<Part>>,
+    pub vectors: usize,
+    pub labels: usize,
+    pub bits_per_state: usize,
+    pub words_per_state: usize,
+}
+
+#[derive(Serialize)]
+pub struct Process {
+    pub name: String,
+    pub states: usize,
+    pub pending: usize,
+    pub transitions: usize,
+    pub labels: usize,
+    pub actions: Vec<String>,
+    pub cyclic: Option<bool>,
+    pub bits: u32,
+}
+
+#[derive(Serialize)]
+pub struct Part {
+    pub process: String,
+    pub actions: Vec<String>,
+}
+
+impl Summary {
+    pub fn new(specification: &str, system: &System, build_time: Duration) -> Self {
+        let System { network, closed, builder } = system;
+        let packing = Packing::for_network(network);
+        let alphabets = alphabets(builder, network.leaves.len());
+        let processes: Vec<Process> = (0..).map(LeafIx).zip(alphabets).map(|(leaf, actions)| {
+            process(network, *closed, leaf, actions, packing.field(leaf).bits)
+        }).collect();
+        let steps = network.vectors.iter().filter_map(|v| match v.outcome {
+            Outcome::Step(label) => Some(label),
+            Outcome::Fault(_) => None,
+        });
+        let labels: Vec<_> = steps.collect();
+        Summary {
+            version: 1,
+            specification: specification.to_owned(),
+            tables: if *closed { COMPLETE } else { "on demand" },
+            build_seconds: build_time.as_secs_f64(),
+            bits_per_state: processes.iter().map(|p| p.bits as usize).sum(),
+            words_per_state: packing.words(),
+            processes,
+            rules: rules(network, builder),
+            vectors: labels.len(),
+            labels: labels.into_iter().collect::<BTreeSet<_>>().len(),
+        }
+    }
+
+    pub fn complete(&self) -> bool {
+        self.tables == COMPLETE
+    }
+}
+
+/// For each leaf the names of the actions that some rule uses, sorted.
+fn alphabets(builder: &Builder, leaves: usize) -> Vec<Vec<String>> {
+    let mut names = vec![BTreeSet::new(); leaves];
+    for (leaf, actions) in builder.rules().iter().flat_map(|rule| &rule.parts) {
+        names[*leaf].extend(actions.iter().map(|a| builder.action_name(*a)));
+    }
+    names.into_iter().map(|n| n.into_iter().map(str::to_owned).collect()).collect()
+}
+
+fn rules(network: &Network, builder: &Builder) -> Vec<Vec<Part>> {
+    let part = |(leaf, actions): &(usize, Vec<_>)| Part {
+        process: network.leaves[*leaf].name.clone(),
+        actions: actions.iter().map(|a| builder.action_name(*a).to_owned()).collect(),
+    };
+    builder.rules().iter().map(|rule| rule.parts.iter().map(part).collect()).collect()
+}
+
+fn process(network: &Network, closed: bool, ix: LeafIx, actions: Vec<String>, bits: u32) -> Process {
+    let leaf = &network.leaves[ix.0 as usize];
+    // A label of faults only marks where the specification has no meaning; nothing moves.
+    let moves: Vec<bool> = leaf
+        .vectors_of
+        .iter()
+        .map(|of| of.iter().any(|v| matches!(network.vectors[v.0 as usize].outcome, Outcome::Step(_))))
+        .collect();
+    let is_move = |label: LocalLabel| moves[label.0 as usize];
+    let targets: Vec<Vec<u32>> = leaf
+        .states
+        .iter()
+        .map(|s| s.moves.iter().filter(|m| is_move(m.0)).map(|m| m.1.0).collect())
+        .collect();
+    let states = leaf.states.iter().filter(|s| s.expanded).count();
+    // In complete tables, what was not expanded is never reached.
+    let pending = if closed { 0 } else { leaf.states.len() - states };
+    let cyclic = has_cycle(&targets);
+    Process {
+        name: leaf.name.clone(),
+        states,
+        pending,
+        transitions: targets.iter().map(Vec::len).sum(),
+        labels: moves.iter().filter(|m| **m).count(),
+        actions,
+        cyclic: (cyclic || pending == 0).then_some(cyclic),
+        bits,
+    }
+}

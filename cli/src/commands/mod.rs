@@ -1,0 +1,45 @@
+//! The commands, one module each: its arguments, and what it does with the libraries.
+
+mod compare;
+mod info;
+mod lts;
+mod minimise;
+mod sim;
+
+use crate::outcome::{Answer, Failure};
+use crate::watch::{Limits, Watch};
+use clap::Subcommand;
+
+/// The commands.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    Lts(lts::Arguments),
+    Info(info::Arguments),
+    Minimise(minimise::Arguments),
+    Compare(compare::Arguments),
+    Sim(sim::Arguments),
+}
+
+impl Command {
+    /// What the command may spend.
+    pub fn limits(&self) -> Limits {
+        match self {
+            Command::Lts(a) => a.limits.watched(),
+            Command::Info(a) => a.resources.watched(),
+            Command::Minimise(a) => a.limits.watched(),
+            Command::Compare(a) => a.limits.watched(),
+            Command::Sim(a) => a.resources.watched(),
+        }
+    }
+
+    /// Runs the command. `quiet`: no summary on standard error.
+    pub fn run(&self, watch: &Watch, quiet: bool) -> Result<Answer, Failure> {
+        match self {
+            Command::Lts(a) => lts::run(a, watch, quiet),
+            Command::Info(a) => info::run(a, watch),
+            Command::Minimise(a) => minimise::run(a, watch, quiet),
+            Command::Compare(a) => compare::run(a, watch, quiet),
+            Command::Sim(a) => sim::run(a, watch),
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Reads what commands work on: specifications, and files in the Aldebaran format (`.aut`).
+
+use crate::arguments::{Limits, TableArguments, TableMode};
+use crate::outcome::Failure;
+use crate::quantities::{count, counted};
+use crate::terminal::Style;
+use crate::watch::Watch;
+use gridlock_lang::diagnostic::{Diagnostic, render};
+use gridlock_lang::network::build::Builder;
+use gridlock_lang::syntax::{MAX_LENGTH, decode};
+use gridlock_lang::system::{self, Options, System};
+use gridlock_lts::explicit::Lts;
+use gridlock_lts::explore::{self, Stop};
+use gridlock_lts::network::{LeafIx, Local, Network, TableSource};
+use gridlock_lts::aut;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+/// What standard input is called on the command line.
+const STDIN: &str = "-";
+
+/// The text of a specification.
+pub struct Specification {
+    /// How the user called the file.
+    pub name: String,
+    text: String,
+}
+
+impl Specification {
+    /// Reads a specification from a file, or from standard input if the path is `-`.
+    pub fn read(path: &Path) -> Result<Self, Failure> {
+        let (name, input) = open(path)?;
+        Self::read_from(name, input)
+    }
+
+    fn read_from(name: String, input: impl Read) -> Result<Self, Failure> {
+        let mut bytes = Vec::new();
+        // One byte too many is enough to know that it is too long; the parser says so.
+        let most = MAX_LENGTH as u64 + 1;
+        input.take(most).read_to_end(&mut bytes).map_err(|e| cannot_read(&name, &e))?;
+        if bytes.iter().all(u8::is_ascii_whitespace) {
+            return Err(Failure::input(format_args!(
+                "{name} is empty: expected a specification, which ends in `init` and a process"
+            )));
+        }
+        match decode(&bytes) {
+            Ok(text) => Ok(Specification { name, text }),
+            Err(problem) => Err(faulty(&name, &String::from_utf8_lossy(&bytes), &[problem])),
+        }
+    }
+
+    /// Builds the network. Building ahead of time gives up, in favour of building on demand, when more than `most`
+    /// states are found. `place` is how the specification is called in the places that states and faults mention.
+    pub fn load(&self, place: &str, options: &Options, most: usize, watch: &Watch) -> Result<System, Failure> {
+        watch.begin("building tables", "local states");
+        let mut progress = |states| {
+            watch.count(states, 0);
+            states <= most && watch.stopped().is_none()
+        };
+        let loaded = system::load(&self.text, place, options, &mut progress);
+        match watch.stopped() {
+            Some(_) => Err(Failure::Stopped),
+            None => loaded.map_err(|problems| faulty(&self.name, &self.text, &problems)),
+        }
+    }
+
+    fn explore(&self, tables: &TableArguments, limits: &Limits, watch: &Watch) -> Result<Lts, Failure> {
+        let options = tables.options(TableMode::Auto);
+        let mut system = self.load(&self.name, &options, limits.states(), watch)?;
+        watch.begin("exploring", "states");
+        let mut progress = |p: explore::Progress| {
+            watch.count(p.states, p.transitions);
+            watch.stopped().is_none()
+        };
+        let options = explore::Options { max_states: limits.states(), progress: &mut progress };
+        let mut source = Stoppable { builder: &mut system.builder, watch };
+        let source: Option<&mut dyn TableSource> = if system.closed { None } else { Some(&mut source) };
+        explore::explore(&mut system.network, source, options).map_err(|stop| failure(stop, watch))
+    }
+}
+
+/// Tables that are no longer filled once the run is to stop: where filling them is slow, a search asks too seldom.
+struct Stoppable<'a> {
+    builder: &'a mut Builder,
+    watch: &'a Watch,
+}
+
+impl TableSource for Stoppable<'_> {
+    fn expand(&mut self, net: &mut Network, leaf: LeafIx, local: Local) -> Result<(), String> {
+        match self.watch.stopped() {
+            Some(_) => Err(self.watch.why_stopped()),
+            None => self.builder.expand(net, leaf, local),
+        }
+    }
+
+    fn describe(&self, leaf: LeafIx, local: Local) -> String {
+        self.builder.describe(leaf, local)
+    }
+}
+
+fn failure(stop: Stop, watch: &Watch) -> Failure {
+    match stop {
+        _ if watch.stopped().is_some() => Failure::Stopped,
+        Stop::Interrupted(_) => Failure::Stopped,
+        Stop::Limit(p) => Failure::Limit(format!(
+            "there are more than {}, which is the limit; {} were explored completely, with {}",
+            counted(p.states, "state"),
+            count(p.expanded as u64),
+            counted(p.transitions, "transition"),
+        )),
+        Stop::Fault { message, trace } => fault(&message, &trace),
+        Stop::Source(message) => Failure::Input(message),
+    }
+}
+
+/// A reachable state in which the specification has no meaning.
+fn fault(message: &str, trace: &[String]) -> Failure {
+    const SHOWN: usize = 100;
+    let Style { wrong, strong, off, .. } = Style::of_stderr();
+    let mut text = format!("{wrong}error{off}{strong}: {message}{off}\n");
+    match trace.len() {
+        0 => text += "  this happens in the initial state",
+        n => text += &format!("  this happens after {}:", counted(n, "step")),
+    }
+    let skipped = trace.len().saturating_sub(SHOWN);
+    for (i, label) in trace.iter().enumerate() {
+        if skipped > 0 && (SHOWN / 2..SHOWN / 2 + skipped).contains(&i) {
+            if i == SHOWN / 2 {
+                text += &format!("\n         ... {} ...", counted(skipped, "step"));
+            }
+            continue;
+        }
+        text += &format!("\n  {:>5}  {label}", i + 1);
+    }
+    Failure::Specification(text)
+}
+
+fn faulty(name: &str, text: &str, problems: &[Diagnostic]) -> Failure {
+    Failure::Specification(render(name, text, problems, Style::of_stderr().coloured()))
+}
+
+/// Reads a labelled transition system: that of a file in the Aldebaran format, or the state space of a specification.
+pub fn read_lts(
+    path: &Path,
+    tables: &TableArguments,
+    limits: &Limits,
+    watch: &Watch,
+) -> Result<Lts, Failure> {
+    let (name, mut input) = open(path)?;
+    let aldebaran = match path.extension().and_then(|e| e.to_str()) {
+        Some("aut") => true,
+        Some("mcrl2") => false,
+        _ => input.fill_buf().map_err(|e| cannot_read(&name, &e))?.starts_with(b"des"),
+    };
+    if aldebaran {
+        watch.begin("reading", "");
+        let lts = aut::read(input, &name).map_err(Failure::input)?;
+        return if watch.stopped().is_some() { Err(Failure::Stopped) } else { Ok(lts) };
+    }
+    Specification::read_from(name, input)?.explore(tables, limits, watch)
+}
+
+/// Reads a specification and explores it.
+pub fn explore(path: &Path, tables: &TableArguments, limits: &Limits, watch: &Watch) -> Result<Lts, Failure> {
+    Specification::read(path)?.explore(tables, limits, watch)
+}
+
+/// The name of an input in messages, and what is in it.
+fn open(path: &Path) -> Result<(String, Box<dyn BufRead>), Failure> {
+    if path.as_os_str() == STDIN {
+        return Ok(("standard input".to_owned(), Box::new(BufReader::new(io::stdin()))));
+    }
+    let name = path.display().to_string();
+    let file = File::open(path).map_err(|e| cannot_read(&name, &e))?;
+    if file.metadata().is_ok_and(|m| m.is_dir()) {
+        return Err(Failure::input(format_args!("cannot read {name}: it is a directory, name a file")));
+    }
+    Ok((name, Box::new(BufReader::with_capacity(1 << 16, file))))
+}
+
+fn cannot_read(name: &str, error: &io::Error) -> Failure {
+    let reason = match error.kind() {
+        io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        _ => error.to_string(),
+    };
+    Failure::input(format_args!("cannot read {name}: {reason}"))
+}
+
+/// Whether a path stands for standard input.
+pub fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == STDIN
+}

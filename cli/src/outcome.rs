@@ -1,0 +1,72 @@
+//! How a command ends: its exit code and, if it did not succeed, why.
+
+use crate::terminal::{Style, tell};
+use crate::watch::Watch;
+use std::fmt::Display;
+
+/// The exit codes, as `--help` lists them.
+pub const EXIT_CODES: &str = "\
+Exit codes:
+  0    success: it holds, it is equal, it is written
+  1    violated, or different
+  2    wrong use, or a specification or file that is faulty or cannot be read or written
+  3    unknown: a limit was reached, or the run was interrupted (Ctrl-C, SIGTERM)
+  101  internal error: a fault of gridlock itself
+  130  ended at once by a second Ctrl-C";
+
+/// The answer of a command that came to an end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Answer {
+    /// It holds, is equal, is done.
+    Yes,
+    /// It is violated or different.
+    No,
+}
+
+/// Why a command has no answer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Failure {
+    /// The user can put it right: a wrong argument, an unreadable file. One message without `error:`.
+    Input(String),
+    /// The specification is faulty. The message is complete: place, text, underlining.
+    Specification(String),
+    /// A limit on the size of something was reached: which, and what was seen.
+    Limit(String),
+    /// The [`Watch`] said so and knows why.
+    Stopped,
+}
+
+impl Failure {
+    /// Something the user can put right.
+    pub fn input(message: impl Display) -> Self {
+        Failure::Input(message.to_string())
+    }
+}
+
+/// The exit code of an internal error.
+pub const INTERNAL_ERROR: u8 = 101;
+
+/// Tells the user why there is no answer, if there is none, and gives the exit code.
+pub fn finish(outcome: Result<Answer, Failure>, watch: &Watch) -> u8 {
+    let Style { wrong, strong, off, .. } = Style::of_stderr();
+    match outcome {
+        Ok(Answer::Yes) => 0,
+        Ok(Answer::No) => 1,
+        Err(Failure::Input(message)) => {
+            tell(format_args!("{wrong}error{off}{strong}: {message}{off}"));
+            2
+        }
+        Err(Failure::Specification(message)) => {
+            tell(message.trim_end());
+            2
+        }
+        Err(Failure::Limit(message)) => {
+            tell(format_args!("{strong}unknown{off}: {message}"));
+            3
+        }
+        Err(Failure::Stopped) => {
+            tell(format_args!("{strong}unknown{off}: {}", watch.why_stopped()));
+            3
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! How far a run is, on standard error: a spinner on a terminal, else a line now and then.
+
+use crate::terminal::tell;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::{IsTerminal, stderr};
+use std::time::{Duration, Instant};
+
+/// What takes less is not worth a word.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// The time between two frames of the spinner.
+const FRAME: Duration = Duration::from_millis(120);
+/// The time between two lines where there is no terminal.
+const BETWEEN_LINES: Duration = Duration::from_secs(10);
+
+/// A display.
+pub struct Progress {
+    kind: Kind,
+    /// When something was last shown.
+    last: Instant,
+}
+
+enum Kind {
+    Quiet,
+    /// Made when it is first needed, gone when it is cleared.
+    Spinner(Option<ProgressBar>),
+    Lines,
+}
+
+impl Progress {
+    /// The display that fits standard error.
+    pub fn new(quiet: bool) -> Self {
+        let kind = match (quiet, stderr().is_terminal()) {
+            (true, _) => Kind::Quiet,
+            (false, true) => Kind::Spinner(None),
+            (false, false) => Kind::Lines,
+        };
+        Progress { kind, last: Instant::now() }
+    }
+
+    /// Shows a line about something that began at `since`, if it is time for that.
+    pub fn show(&mut self, since: Instant, line: impl FnOnce() -> String) {
+        match &mut self.kind {
+            Kind::Spinner(bar) if since.elapsed() > PATIENCE && self.last.elapsed() > FRAME => {
+                let bar = bar.get_or_insert_with(spinner);
+                bar.set_message(line());
+                bar.tick();
+            }
+            Kind::Lines if self.last.elapsed() > BETWEEN_LINES => tell(line()),
+            _ => return,
+        }
+        self.last = Instant::now();
+    }
+
+    /// Removes what does not stay by itself.
+    pub fn clear(&mut self) {
+        if let Kind::Spinner(bar) = &mut self.kind
+            && let Some(bar) = bar.take()
+        {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn spinner() -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    match ProgressStyle::with_template("{spinner} {wide_msg}") {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}

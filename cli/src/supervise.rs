@@ -1,0 +1,129 @@
+//! Runs a command in a thread of its own and watches over it from the main thread.
+//!
+//! The thread has a large stack, since specifications may be nested deeply. The main thread compares with the limits,
+//! listens for signals and shows progress. Work that does not notice in time that it is to stop (an algorithm that asks
+//! nobody) is ended by ending the process, though never while a result is being written.
+
+use crate::arguments::Arguments;
+use crate::outcome::{Failure, INTERNAL_ERROR, finish};
+use crate::progress::Progress;
+use crate::terminal::tell;
+use crate::watch::{Phase, Reason, Watch};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Reserved, not used: pages count only once they are touched.
+const STACK: usize = 256 << 20;
+/// For systems that refuse that much.
+const SMALL_STACK: usize = 16 << 20;
+/// How often the main thread looks.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
+/// How long work may take to notice that it is to stop.
+const GRACE: Duration = Duration::from_secs(3);
+/// What a second Ctrl-C ends with, as a shell reports it.
+const KILLED: i32 = 130;
+
+/// Runs the command that the user asked for.
+pub fn run(arguments: Arguments) -> ExitCode {
+    announce_panics();
+    let signalled = match catch_signals() {
+        Ok(signalled) => signalled,
+        Err(e) => {
+            tell(format_args!("error: signals cannot be caught: {e}"));
+            return ExitCode::from(2);
+        }
+    };
+    let progress = Progress::new(arguments.quiet);
+    let watch = Arc::new(Watch::new(arguments.command.limits(), signalled, progress));
+    // A limit that is already exceeded must not depend on which thread is faster.
+    watch.check();
+    if watch.stopped().is_some() {
+        return ExitCode::from(finish(Err(Failure::Stopped), &watch));
+    }
+    let (done, ended) = channel();
+    let work = {
+        let (watch, arguments) = (watch.clone(), Arc::new(arguments));
+        move || {
+            let outcome = arguments.command.run(&watch, arguments.quiet);
+            watch.clear();
+            let _ = done.send(finish(outcome, &watch));
+        }
+    };
+    let spawn = |stack, work| thread::Builder::new().name("gridlock".to_owned()).stack_size(stack).spawn(work);
+    // The thread has the only sender left, so that its end is noticed.
+    if let Err(e) = spawn(STACK, work.clone()).or_else(|_| spawn(SMALL_STACK, work)) {
+        tell(format_args!("error: no thread can be started: {e}"));
+        return ExitCode::from(2);
+    }
+    ExitCode::from(attend(&watch, &ended))
+}
+
+/// Looks after the work until it ends, or must be ended. Gives the exit code.
+fn attend(watch: &Watch, ended: &Receiver<u8>) -> u8 {
+    let mut stopped_at: Option<Instant> = None;
+    loop {
+        match ended.recv_timeout(BETWEEN_LOOKS) {
+            Ok(code) => return code,
+            // The thread is gone without a word: it panicked, and the hook has told the user.
+            Err(RecvTimeoutError::Disconnected) => return INTERNAL_ERROR,
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        watch.check();
+        watch.show();
+        if let Some(reason) = watch.stopped() {
+            let waited = stopped_at.get_or_insert_with(Instant::now).elapsed();
+            if must_end(watch.phase(), reason, waited) {
+                watch.clear();
+                return finish(Err(Failure::Stopped), watch);
+            }
+        }
+    }
+}
+
+/// Whether work that was told to stop some time ago is to be ended from outside.
+fn must_end(phase: Phase, reason: Reason, waited: Duration) -> bool {
+    match (phase, reason) {
+        (Phase::Writing, _) => false,
+        (Phase::Waiting, _) => true,
+        // Three seconds at full speed can fill what is left.
+        (Phase::Working, Reason::Memory(limit)) => {
+            waited > GRACE || crate::memory::resident().is_some_and(|resident| resident > limit / 10 * 11)
+        }
+        (Phase::Working, _) => waited > GRACE,
+    }
+}
+
+/// The flag that the first SIGINT or SIGTERM sets; the second ends the process at once. SIGHUP keeps its meaning, so
+/// that `nohup` works.
+fn catch_signals() -> std::io::Result<Arc<AtomicBool>> {
+    let signalled = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        // In this order: the flag is still unset when the first signal asks whether to end.
+        flag::register_conditional_shutdown(signal, KILLED, signalled.clone())?;
+        flag::register(signal, signalled.clone())?;
+    }
+    Ok(signalled)
+}
+
+/// A panic is a fault of ours, and what helps us find it is one line, not a backtrace, unless one is asked for.
+fn announce_panics() {
+    let backtrace = std::env::var_os("RUST_BACKTRACE").is_some_and(|v| v != "0");
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        let message = panic.payload_as_str().unwrap_or("no message");
+        let place = panic.location().map(|l| format!(" ({}:{})", l.file(), l.line())).unwrap_or_default();
+        tell(format_args!(
+            "internal error: {message}{place}\n\
+             This is a fault of gridlock. Please report it with the command and the specification."
+        ));
+        if backtrace {
+            usual(panic);
+        }
+    }));
+}

@@ -1,0 +1,256 @@
+//! What the working thread and the main thread share: whether to stop, and how far the work is.
+//!
+//! The main thread decides ([`Watch::check`]); the work asks [`Watch::stopped`] as often as it can, which costs one
+//! atomic read. Once stopped, always stopped, and for the first reason.
+
+use crate::memory;
+use crate::progress::Progress;
+use crate::quantities::{bytes, count, duration};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+/// What a run may spend.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Limits {
+    /// Bytes of memory.
+    pub memory: Option<u64>,
+    /// Time from the start of the program.
+    pub time: Option<Duration>,
+}
+
+/// Why a run is stopped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reason {
+    /// Ctrl-C or SIGTERM.
+    Interrupted,
+    /// The time limit.
+    Time(Duration),
+    /// The memory limit.
+    Memory(u64),
+}
+
+/// What the work is at, as far as stopping is concerned.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Phase {
+    /// It computes, and asks now and then whether to stop.
+    Working,
+    /// It waits for the user and can be ended at any time.
+    Waiting,
+    /// It writes a result. Limits no longer count, and it must not be ended from outside.
+    Writing,
+}
+
+/// What is being done.
+#[derive(Clone, Copy)]
+struct Activity {
+    /// A participle, e.g. `exploring`.
+    what: &'static str,
+    /// What is counted, e.g. `states`.
+    unit: &'static str,
+    since: Instant,
+}
+
+/// What is being done, and where it is shown.
+struct Board {
+    activity: Option<Activity>,
+    progress: Progress,
+}
+
+/// See the module head.
+pub struct Watch {
+    limits: Limits,
+    started: Instant,
+    signalled: Arc<AtomicBool>,
+    reason: OnceLock<Reason>,
+    phase: AtomicU8,
+    board: Mutex<Board>,
+    counted: AtomicU64,
+    transitions: AtomicU64,
+}
+
+impl Watch {
+    /// A watch over a run that begins now. `signalled` becomes true when the user wants an end.
+    pub fn new(limits: Limits, signalled: Arc<AtomicBool>, progress: Progress) -> Self {
+        Watch {
+            limits,
+            started: Instant::now(),
+            signalled,
+            reason: OnceLock::new(),
+            phase: AtomicU8::new(Phase::Working as u8),
+            board: Mutex::new(Board { activity: None, progress }),
+            counted: AtomicU64::new(0),
+            transitions: AtomicU64::new(0),
+        }
+    }
+
+    /// Whether and why to stop.
+    pub fn stopped(&self) -> Option<Reason> {
+        self.reason.get().copied()
+    }
+
+    /// Compares with the limits.
+    pub fn check(&self) {
+        if self.stopped().is_some() {
+            return;
+        }
+        let limits = (self.phase() != Phase::Writing).then_some(self.limits).unwrap_or_default();
+        let reason = if self.signalled.load(Relaxed) {
+            Some(Reason::Interrupted)
+        } else if let Some(limit) = limits.time.filter(|limit| self.started.elapsed() >= *limit) {
+            Some(Reason::Time(limit))
+        } else {
+            let over = |limit: &u64| memory::resident().is_some_and(|resident| resident > *limit);
+            limits.memory.filter(over).map(Reason::Memory)
+        };
+        if let Some(reason) = reason {
+            let _ = self.reason.set(reason);
+        }
+    }
+
+    /// What the work is at.
+    pub fn phase(&self) -> Phase {
+        match self.phase.load(Relaxed) {
+            p if p == Phase::Waiting as u8 => Phase::Waiting,
+            p if p == Phase::Writing as u8 => Phase::Writing,
+            _ => Phase::Working,
+        }
+    }
+
+    /// Says what the work is at from now on.
+    pub fn enter(&self, phase: Phase) {
+        self.phase.store(phase as u8, Relaxed);
+    }
+
+    /// Says what is being done and counted from now on.
+    pub fn begin(&self, what: &'static str, unit: &'static str) {
+        self.counted.store(0, Relaxed);
+        self.transitions.store(0, Relaxed);
+        self.lock().activity = Some(Activity { what, unit, since: Instant::now() });
+    }
+
+    /// Says that nothing is being counted for now. Once this returns, nothing is shown, and results can be.
+    pub fn rest(&self) {
+        let mut board = self.lock();
+        board.activity = None;
+        board.progress.clear();
+    }
+
+    /// Removes what is shown, for a last message.
+    pub fn clear(&self) {
+        self.lock().progress.clear();
+    }
+
+    /// Brings what is shown up to date.
+    pub fn show(&self) {
+        let mut board = self.lock();
+        if let Some(activity) = board.activity {
+            board.progress.show(activity.since, || self.line(&activity));
+        }
+    }
+
+    /// Says how far the work is.
+    pub fn count(&self, counted: usize, transitions: usize) {
+        self.counted.store(counted as u64, Relaxed);
+        self.transitions.store(transitions as u64, Relaxed);
+    }
+
+    /// Time since the run began.
+    pub fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    fn line(&self, activity: &Activity) -> String {
+        let Activity { what, unit, since } = *activity;
+        let (counted, transitions) = (self.counted.load(Relaxed), self.transitions.load(Relaxed));
+        let mut line = what.to_owned();
+        if counted > 0 {
+            line += &format!(", {} {unit}", count(counted));
+            if transitions > 0 {
+                line += &format!(", {} transitions", count(transitions));
+            }
+            let rate = counted as f64 / since.elapsed().as_secs_f64().max(0.001);
+            line += &format!(", {} {unit}/s", count(rate as u64));
+        }
+        if let Some(resident) = memory::resident() {
+            line += &format!(", {}", bytes(resident));
+        }
+        line + &format!(", {}", duration(self.elapsed()))
+    }
+
+    /// The reason for the end in the user's words, and what was seen until then.
+    pub fn why_stopped(&self) -> String {
+        let reason = match self.stopped() {
+            Some(Reason::Time(limit)) => format!("the time limit of {} is reached", duration(limit)),
+            Some(Reason::Memory(limit)) => {
+                format!("the memory limit of {} is reached (--max-memory sets another)", bytes(limit))
+            }
+            Some(Reason::Interrupted) | None => "interrupted".to_owned(),
+        };
+        match self.lock().activity {
+            Some(activity) => format!("{reason}; last: {}", self.line(&activity)),
+            None => reason,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Board> {
+        // Whoever panicked with the lock left a value that is good enough to be shown.
+        self.board.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn watch(limits: Limits) -> (Watch, Arc<AtomicBool>) {
+        let signalled = Arc::new(AtomicBool::new(false));
+        (Watch::new(limits, signalled.clone(), Progress::new(true)), signalled)
+    }
+
+    #[test]
+    fn the_first_reason_stays() {
+        let (w, signalled) = watch(Limits::default());
+        w.check();
+        assert_eq!(w.stopped(), None);
+        signalled.store(true, Relaxed);
+        w.check();
+        signalled.store(false, Relaxed);
+        w.check();
+        assert_eq!(w.stopped(), Some(Reason::Interrupted));
+        assert_eq!(w.why_stopped(), "interrupted");
+    }
+
+    #[test]
+    fn limits_count_until_the_result_is_written() {
+        let mut limits = vec![Limits { time: Some(Duration::ZERO), memory: None }];
+        limits.extend(memory::resident().map(|_| Limits { time: None, memory: Some(1) }));
+        for limits in limits {
+            let (w, _) = watch(limits);
+            w.enter(Phase::Writing);
+            w.check();
+            assert_eq!(w.stopped(), None);
+            w.enter(Phase::Working);
+            w.check();
+            assert!(matches!(w.stopped(), Some(Reason::Time(_) | Reason::Memory(1))));
+        }
+        let (w, signalled) = watch(Limits::default());
+        w.enter(Phase::Writing);
+        signalled.store(true, Relaxed);
+        w.check();
+        assert_eq!(w.stopped(), Some(Reason::Interrupted));
+    }
+
+    #[test]
+    fn an_end_tells_what_was_seen() {
+        let (w, _) = watch(Limits { time: Some(Duration::ZERO), memory: None });
+        w.begin("exploring", "states");
+        w.count(1234, 5678);
+        w.check();
+        let why = w.why_stopped();
+        assert!(why.starts_with("the time limit of 0.00 s is reached; last: exploring, 1,234 states, 5,678 tr"), "{why}");
+        w.rest();
+        assert_eq!(w.why_stopped(), "the time limit of 0.00 s is reached");
+    }
+}
