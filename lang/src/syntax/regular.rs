@@ -1,7 +1,7 @@
 //! Regular and action formulas, from pairs to their tree.
 //!
-//! Both come as one flat sequence. The operators of action formulas bind more tightly than those of regular formulas, and
-//! take only action formulas.
+//! Both come as one flat sequence. The operators of action formulas bind more tightly than those of regular
+//! formulas, and take only action formulas.
 
 use super::climb::{Assoc, Climb, Language};
 use super::formula::{ActionFormula, ActionKind, Quantifier, RegularFormula, RegularKind};
