@@ -228,7 +228,13 @@ impl Reader {
                 at = self.process_operator(&mut climb, &items, at, &outlook);
             }
         }
-        climb.finish(&mut Processes(self)).process
+        climb.finish(&mut Processes(self)).map_or_else(
+            || {
+                self.broken();
+                part(ProcessKind::Delta, Span::default()).process
+            },
+            |whole| whole.process,
+        )
     }
 
     /// Takes prefixes and one operand; gives the position behind them.

@@ -231,19 +231,12 @@ fn sections() {
         &[(1, 1, "a section 'var' must be followed by a section 'eqn'")],
         "equations",
     );
-    check_one("map f: Nat # Nat;", 8, "a product of sorts can only be the domain of a function", "'-> S'");
-    check_one(
-        "map f: Nat -> Nat # Nat;",
-        15,
-        "a function has one result; a product of sorts cannot be it",
-        "",
-    );
-    check_one(
-        "map f: Nat -> Nat # Nat -> (Nat # Nat);",
-        29,
-        "a product of sorts can only be the domain of a function",
-        "'-> S'",
-    );
+    let domain = "a product of sorts can only be the domain of a function";
+    let result = "a function has one result; a product of sorts cannot be it";
+    check_one("map f: Nat # Nat;", 8, domain, "'-> S'");
+    check_one("cons c: (Nat # Bool);", 10, domain, "'-> S'");
+    check_one("map f: Nat -> Nat # Nat;", 15, result, "'struct'");
+    check_one("map f: Nat -> Nat # Nat -> (Nat # Nat);", 29, result, "'struct'");
 }
 
 #[test]
