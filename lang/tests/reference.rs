@@ -208,6 +208,7 @@ impl Reference {
     }
 
     fn label(&self, acts: &[Action]) -> String {
+        // No name of a generated action is a prefix of another, so sorting texts sorts by name and arguments.
         let mut parts: Vec<String> = acts
             .iter()
             .map(|(name, args)| {
@@ -352,7 +353,14 @@ fn specification(seed: u64) -> String {
         .map(|_| format!("P{}({}, {})", r.below(3), r.of(&["d1", "d2"]), r.below(3)))
         .collect::<Vec<_>>()
         .join(" || ");
-    if r.below(4) == 0 {
+    // Many short processes: here several communications happen at once.
+    if r.below(3) == 0 {
+        let short = |r: &mut Random| {
+            let send = format!("{} . {}", action(r, "d1", "1"), action(r, "d2", "0"));
+            if r.below(3) == 0 { format!("(sum m: Nat. q(m) . {send})") } else { format!("({send})") }
+        };
+        init = (0..4).map(|_| short(&mut r)).collect::<Vec<_>>().join(" || ");
+    } else if r.below(4) == 0 {
         init = format!("hide({{b}}, {init}) || {}", r.of(&["a.c", "f(d1)", "b.delta", "tau.a"]));
     }
     // `q` receives any number: it must never be visible alone.
@@ -362,6 +370,7 @@ fn specification(seed: u64) -> String {
         "a, c, a|a, g, w, w|w, h, k",
         "c, e, f, e|f, w, h|w, a|c, k, a|k",
         "a, b, e|e, g, w|c, w, h, k|k, k",
+        "w|w, c|c, k|k, g|g, a|w, s|s",
     ]);
     init = format!("allow({{{allow}}}, comm({{{comm}}}, {init}))");
     init = match r.below(5) {
@@ -444,5 +453,5 @@ fn random_specifications_agree_with_the_naive_semantics() {
     }
     sizes.sort_unstable();
     assert!(compared * 3 > rounds as usize, "too many specifications were too large: {compared} of {rounds}");
-    assert!(sizes[sizes.len() * 3 / 4] >= 10, "the specifications are too small to mean much: {sizes:?}");
+    assert!(sizes[sizes.len() * 9 / 10] >= 10, "the specifications are too small to mean much: {sizes:?}");
 }

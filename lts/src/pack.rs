@@ -1,16 +1,16 @@
 //! Packed states: a vector of local states as a few 64-bit words.
 //!
 //! Every leaf owns one bit field; no field straddles a word, so that a local state is one shift and one mask away and
-//! a step of a leaf is one addition to one word. Invariant: the two highest bits of word 0 are zero in every packed
-//! state ([`FREE_BITS`]). A visited set needs them to tell an empty slot from a state and to keep the depth modulo
-//! three, and so every packed state can be stored: none is reserved.
+//! a step of a leaf is one addition to one word. Invariant: the highest bits of word 0 are zero in every packed state
+//! ([`Packing::free_bits`], at least [`FREE_BITS`]). A visited set uses them to tell an empty slot from a state and for
+//! the depth of a state; so every packed state can be stored, none is reserved.
 //!
 //! The number of words is a type ([`Width`]), because the searches spend their time in loops over the words of a state
 //! and these loops must vanish where a state is one word.
 
 use crate::network::{LeafIx, Local, Network};
 
-/// Bits of word 0 that no field uses.
+/// Bits of word 0 that no field ever uses.
 pub const FREE_BITS: u32 = 2;
 
 /// How many words a state has: known to the compiler for the usual sizes.
@@ -94,6 +94,7 @@ impl Field {
 pub struct Packing {
     fields: Vec<Field>,
     words: usize,
+    free_bits: u32,
 }
 
 impl Packing {
@@ -127,7 +128,21 @@ impl Packing {
             fields[leaf] = Field { word: word as u32, shift, bits: bits[leaf] };
             used[word] += bits[leaf];
         }
-        Packing { fields, words: used.len() }
+        // The emptiest word comes first: its free bits are of use.
+        let emptiest = (0..used.len()).min_by_key(|&w| (used[w], w)).unwrap_or(0);
+        for field in &mut fields {
+            if field.word == 0 {
+                field.word = emptiest as u32;
+            } else if field.word == emptiest as u32 {
+                field.word = 0;
+            }
+        }
+        Packing { fields, words: used.len(), free_bits: (u64::BITS - used[emptiest]).min(32) }
+    }
+
+    /// The highest bits of word 0 that no field uses, from [`FREE_BITS`] to 32.
+    pub fn free_bits(&self) -> u32 {
+        self.free_bits
     }
 
     /// The number of words of a packed state, at least one.
@@ -171,7 +186,8 @@ mod tests {
         let mut state = vec![0; packing.words()];
         packing.pack(&locals, &mut state);
         assert_eq!(packing.unpack(&state), locals);
-        assert_eq!(state[0] >> 62, 0, "the free bits stay free");
+        assert!((2..=32).contains(&packing.free_bits()));
+        assert_eq!(state[0] >> (64 - packing.free_bits()), 0, "the free bits stay free");
         for (i, &local) in locals.iter().enumerate() {
             let field = packing.field(LeafIx(i as u32));
             let mut other = state.clone();
@@ -201,5 +217,10 @@ mod tests {
         assert_eq!(words(&[1; 62]), 1);
         assert_eq!(words(&[1; 63]), 2);
         assert_eq!(words(&[2, 30, 2, 30, 32, 30]), 2);
+        let free = |bits: &[u32]| Packing::for_bits(bits.iter().copied()).free_bits();
+        assert_eq!(
+            [free(&[]), free(&[31, 31]), free(&[20; 3]), free(&[31, 31, 20]), free(&[31; 6])],
+            [32, 2, 4, 32, 2]
+        );
     }
 }

@@ -52,9 +52,9 @@ pub struct Shape {
     pub states: usize,
     /// The greatest number of local labels of a leaf.
     pub labels: usize,
-    /// Moves of a local state on average, in percent: 150 means one and a half.
+    /// Moves of a local state on average besides those that make it reachable, in percent: 150 means one and a half.
     pub moves: usize,
-    /// The greatest number of vectors, divided by the number of leaves.
+    /// The greatest number of vectors besides those that give most labels a use, divided by the number of leaves.
     pub vectors: usize,
     /// In how many of 100 networks vectors may have faults.
     pub faults: usize,
@@ -65,7 +65,7 @@ pub struct Shape {
 impl Default for Shape {
     /// One to six leaves, a few thousand global states at most.
     fn default() -> Self {
-        Shape { leaves: 6, states: 6, labels: 5, moves: 180, vectors: 5, faults: 0, acyclic: false }
+        Shape { leaves: 6, states: 6, labels: 5, moves: 60, vectors: 2, faults: 0, acyclic: false }
     }
 }
 
@@ -78,9 +78,18 @@ impl Shape {
             self.add_leaf(&mut net, i, rng);
         }
         let faults = rng.percent(self.faults);
-        for v in 0..rng.between(1, self.vectors * net.leaves.len()) {
-            let parts = random_parts(&net, rng);
-            add_vector(&mut net, v, parts, faults && rng.percent(3), rng);
+        // Most labels are of some use, and some of several.
+        for leaf in 0..net.leaves.len() {
+            for label in 0..net.leaves[leaf].labels.len() {
+                if rng.percent(80) {
+                    let parts = random_parts(&net, Some((leaf, label)), rng);
+                    add_vector(&mut net, parts, faults && rng.percent(3), rng);
+                }
+            }
+        }
+        for _ in 0..rng.between(1, self.vectors * net.leaves.len()) {
+            let parts = random_parts(&net, None, rng);
+            add_vector(&mut net, parts, faults && rng.percent(3), rng);
         }
         if rng.percent(30) {
             // Termination: all leaves at once, each by its last label.
@@ -105,7 +114,12 @@ impl Shape {
         for k in 0..labels {
             net.add_local_label(leaf, format!("l{i}.{k}"));
         }
-        for _ in 0..states * self.moves / 100 + 1 {
+        // Every local state can be reached within its leaf, whether or not it is in the network.
+        for to in 1..states {
+            let (from, label) = (rng.below(to), LocalLabel(rng.below(labels) as u32));
+            net.add_move(leaf, Local(from as u32), label, Local(to as u32));
+        }
+        for _ in 0..states * self.moves / 100 {
             let (from, to) = (rng.below(states), rng.below(states));
             if self.acyclic && from >= to {
                 continue;
@@ -116,28 +130,34 @@ impl Shape {
     }
 }
 
-/// Mostly one or two leaves, as in real specifications, sometimes all.
-fn random_parts(net: &Network, rng: &mut Rng) -> Vec<(LeafIx, LocalLabel)> {
+/// Mostly one or two leaves, as in real specifications, sometimes all. One part may be given.
+fn random_parts(net: &Network, part: Option<(usize, usize)>, rng: &mut Rng) -> Vec<(LeafIx, LocalLabel)> {
     let leaves = net.leaves.len();
-    let wanted = match rng.below(10) {
-        0..=2 => 1,
-        3..=6 => 2,
-        7..=8 => 3,
+    let wanted = match rng.below(20) {
+        0..=7 => 1,
+        8..=15 => 2,
+        16..=18 => 3,
         _ => rng.between(1, leaves),
     };
     let mut chosen: Vec<usize> = (0..leaves).collect();
     while chosen.len() > wanted {
-        chosen.remove(rng.below(chosen.len()));
+        let out = rng.below(chosen.len());
+        if part.is_none_or(|(leaf, _)| leaf != chosen[out]) {
+            chosen.remove(out);
+        }
     }
-    let label = |leaf: usize, rng: &mut Rng| LocalLabel(rng.below(net.leaves[leaf].labels.len()) as u32);
-    chosen.into_iter().map(|leaf| (LeafIx(leaf as u32), label(leaf, rng))).collect()
+    let mut label = |leaf: usize| match part {
+        Some((given, label)) if given == leaf => LocalLabel(label as u32),
+        _ => LocalLabel(rng.below(net.leaves[leaf].labels.len()) as u32),
+    };
+    chosen.into_iter().map(|leaf| (LeafIx(leaf as u32), label(leaf))).collect()
 }
 
-fn add_vector(net: &mut Network, v: usize, parts: Vec<(LeafIx, LocalLabel)>, fault: bool, rng: &mut Rng) {
+fn add_vector(net: &mut Network, parts: Vec<(LeafIx, LocalLabel)>, fault: bool, rng: &mut Rng) {
     // Few labels, so that different vectors share one.
     let unhidden = net.label(&format!("a{}", rng.below(8)));
     let outcome = if fault {
-        net.faults.push(format!("fault of vector {v}"));
+        net.faults.push(format!("fault of vector {}", net.vectors.len()));
         Outcome::Fault(net.faults.len() as u32 - 1)
     } else if rng.percent(20) {
         Outcome::Step(crate::network::Label::TAU)

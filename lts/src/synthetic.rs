@@ -77,3 +77,72 @@ pub fn counters(n: u32, k: u32) -> Network {
     }
     net
 }
+
+/// `n` stations in a ring, each with a buffer of `k` places behind it; station `i` starts with one token and passes
+/// tokens on through its buffer. A buffer shares a step with each of its two neighbours.
+pub fn tokens(n: u32, k: u32) -> Network {
+    let mut net = Network::new();
+    let stations: Vec<LeafIx> = (0..n).map(|i| leaf(&mut net, format!("Station({i})"), 2)).collect();
+    let buffers: Vec<LeafIx> = (0..n).map(|i| leaf(&mut net, format!("Buffer({i})"), k + 1)).collect();
+    for i in 0..n {
+        let (station, next) = (stations[i as usize], stations[((i + 1) % n) as usize]);
+        let buffer = buffers[i as usize];
+        // Local state 0 of a station holds a token, 1 does not.
+        let (put, get) = (format!("put({i})"), format!("get({i})"));
+        let mine = edge(&mut net, station, 0, &put, 1);
+        let theirs = edge(&mut net, next, 1, &get, 0);
+        let (mut into, mut out) = (LocalLabel(0), LocalLabel(0));
+        for fill in 0..k {
+            into = edge(&mut net, buffer, fill, &put, fill + 1);
+            out = edge(&mut net, buffer, fill + 1, &get, fill);
+        }
+        sync(&mut net, vec![(station, mine), (buffer, into)], &put);
+        sync(&mut net, vec![(next, theirs), (buffer, out)], &get);
+    }
+    net
+}
+
+/// `n` processes that write any of `k` values into a register of their own and read that of the next process into a
+/// variable: labels with data, and `k` vectors between the same two leaves.
+pub fn registers(n: u32, k: u32) -> Network {
+    let mut net = Network::new();
+    // A process is about to write (k) or about to read, having read v last.
+    let processes: Vec<LeafIx> = (0..n).map(|i| leaf(&mut net, format!("Process({i})"), k + 1)).collect();
+    let cells: Vec<LeafIx> = (0..n).map(|i| leaf(&mut net, format!("Register({i})"), k)).collect();
+    for i in 0..n {
+        let (process, own) = (processes[i as usize], cells[i as usize]);
+        for value in 0..k {
+            let text = format!("write({i}, {value})");
+            let mine = edge(&mut net, process, k, &text, value);
+            let mut theirs = LocalLabel(0);
+            for old in 0..k {
+                theirs = edge(&mut net, own, old, &text, value);
+            }
+            sync(&mut net, vec![(process, mine), (own, theirs)], &text);
+            // Reads what the next one has written, if it is what was written here.
+            let next = cells[((i + 1) % n) as usize];
+            let text = format!("read({i}, {value})");
+            let mine = edge(&mut net, process, value, &text, k);
+            let theirs = edge(&mut net, next, value, &text, value);
+            sync(&mut net, vec![(process, mine), (next, theirs)], &text);
+        }
+    }
+    net
+}
+
+/// `n` processes that take `k` steps of their own between barriers at which all of them must meet.
+pub fn barrier(n: u32, k: u32) -> Network {
+    let mut net = Network::new();
+    let mut meeting = Vec::new();
+    for i in 0..n {
+        let process = leaf(&mut net, format!("Process({i})"), k + 1);
+        for step in 0..k {
+            let text = format!("step({i}, {step})");
+            let label = edge(&mut net, process, step, &text, step + 1);
+            sync(&mut net, vec![(process, label)], &text);
+        }
+        meeting.push((process, edge(&mut net, process, k, "meet", 0)));
+    }
+    sync(&mut net, meeting, "meet");
+    net
+}

@@ -111,30 +111,27 @@ fn communicate(acts: &mut MultiAction, left: &[ActName], to: ActName, results: &
     }
 }
 
-/// A multi-action as mCRL2 prints it: `tau`, `a`, `a(1, true)|b`. Actions are ordered by their text.
+/// A multi-action as mCRL2 prints it: `tau`, `a`, `a(1, true)|b`. Actions are ordered by name, then by arguments.
 pub fn label_text(model: &Model, acts: &[Act]) -> String {
     if acts.is_empty() {
         return "tau".to_owned();
     }
-    let mut parts: Vec<String> = acts
+    let mut parts: Vec<(&str, String)> = acts
         .iter()
         .map(|a| {
-            let mut text = model.action_names[a.name.ix()].to_string();
-            if !a.args.is_empty() {
-                text.push('(');
-                for (i, v) in a.args.iter().enumerate() {
-                    if i > 0 {
-                        text.push_str(", ");
-                    }
-                    write_value(model, v, &mut text);
-                }
-                text.push(')');
+            let mut args = String::new();
+            for (i, v) in a.args.iter().enumerate() {
+                args.push_str(if i == 0 { "(" } else { ", " });
+                write_value(model, v, &mut args);
             }
-            text
+            if !a.args.is_empty() {
+                args.push(')');
+            }
+            (&*model.action_names[a.name.ix()], args)
         })
         .collect();
     parts.sort();
-    parts.join("|")
+    parts.into_iter().map(|(name, args)| format!("{name}{args}")).collect::<Vec<_>>().join("|")
 }
 
 #[cfg(test)]

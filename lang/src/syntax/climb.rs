@@ -15,6 +15,16 @@ pub(super) enum Assoc {
     Right,
 }
 
+impl Assoc {
+    /// The levels that the left and the right operand of an infix operator need to go without parentheses.
+    pub(super) fn operand_levels(self, level: u8) -> (u8, u8) {
+        match self {
+            Assoc::Left => (level, level + 1),
+            Assoc::Right => (level + 1, level),
+        }
+    }
+}
+
 /// What operators mean.
 pub(super) trait Language {
     /// What is built.

@@ -4,7 +4,7 @@
 //! only that `mixed` may also hold those of processes, which are refused here.
 
 use super::climb::{Assoc, Climb, Language};
-use super::grammar::{Deep, Reader, Rule, parts, parts_of};
+use super::grammar::{Deep, Infix, Reader, Rule, infix, parts, parts_of};
 use super::number;
 use super::tree::{BinaryOp, Binder, Data, DataKind, Ident, UnaryOp, VarDecl};
 use crate::diagnostic::Span;
@@ -18,11 +18,14 @@ pub(super) enum DataOp {
     Binder(Binder, Vec<VarDecl>, u32, Span),
 }
 
-/// Prefix operators bind more tightly than `*`: `-x * y` is `(-x) * y`.
-const PREFIX: u8 = 13;
-const POSTFIX: u8 = 14;
-const BINDER: u8 = 1;
-const WHERE: u8 = 0;
+/// How tightly operators bind; higher is tighter.
+pub(super) mod levels {
+    /// Prefix operators bind more tightly than `*`: `-x * y` is `(-x) * y`.
+    pub(in crate::syntax) const PREFIX: u8 = 13;
+    pub(in crate::syntax) const POSTFIX: u8 = 14;
+    pub(in crate::syntax) const BINDER: u8 = 1;
+    pub(in crate::syntax) const WHERE: u8 = 0;
+}
 
 /// How tightly an infix operator binds.
 pub(super) fn binary_level(op: BinaryOp) -> (u8, Assoc) {
@@ -42,31 +45,51 @@ pub(super) fn binary_level(op: BinaryOp) -> (u8, Assoc) {
     }
 }
 
-/// The infix operator that a rule stands for.
-pub(super) fn binary_op(rule: Rule) -> Option<BinaryOp> {
-    Some(match rule {
-        Rule::implies => BinaryOp::Implies,
-        Rule::or => BinaryOp::Or,
-        Rule::and => BinaryOp::And,
-        Rule::equal => BinaryOp::Equal,
-        Rule::not_equal => BinaryOp::NotEqual,
-        Rule::less => BinaryOp::Less,
-        Rule::less_equal => BinaryOp::LessEqual,
-        Rule::greater => BinaryOp::Greater,
-        Rule::greater_equal => BinaryOp::GreaterEqual,
-        Rule::member => BinaryOp::In,
-        Rule::cons => BinaryOp::Cons,
-        Rule::snoc => BinaryOp::Snoc,
-        Rule::concat => BinaryOp::Concat,
-        Rule::plus => BinaryOp::Plus,
-        Rule::minus => BinaryOp::Minus,
-        Rule::divide => BinaryOp::Divide,
-        Rule::int_div => BinaryOp::Div,
-        Rule::modulo => BinaryOp::Mod,
-        Rule::times => BinaryOp::Times,
-        Rule::dot => BinaryOp::At,
-        _ => return None,
-    })
+/// The infix operators and how they are written.
+const SYMBOLS: [(BinaryOp, &str); 20] = [
+    (BinaryOp::Implies, "=>"),
+    (BinaryOp::Or, "||"),
+    (BinaryOp::And, "&&"),
+    (BinaryOp::Equal, "=="),
+    (BinaryOp::NotEqual, "!="),
+    (BinaryOp::Less, "<"),
+    (BinaryOp::LessEqual, "<="),
+    (BinaryOp::GreaterEqual, ">="),
+    (BinaryOp::Greater, ">"),
+    (BinaryOp::In, "in"),
+    (BinaryOp::Cons, "|>"),
+    (BinaryOp::Snoc, "<|"),
+    (BinaryOp::Concat, "++"),
+    (BinaryOp::Plus, "+"),
+    (BinaryOp::Minus, "-"),
+    (BinaryOp::Divide, "/"),
+    (BinaryOp::Div, "div"),
+    (BinaryOp::Mod, "mod"),
+    (BinaryOp::Times, "*"),
+    (BinaryOp::At, "."),
+];
+
+impl BinaryOp {
+    /// How it is written.
+    pub fn symbol(self) -> &'static str {
+        SYMBOLS.iter().find(|(op, _)| *op == self).map_or("", |(_, symbol)| symbol)
+    }
+
+    /// The operator that is written so.
+    pub(super) fn of_symbol(symbol: &str) -> Option<BinaryOp> {
+        SYMBOLS.iter().find(|(_, written)| *written == symbol).map(|(op, _)| *op)
+    }
+}
+
+impl UnaryOp {
+    /// How it is written.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            UnaryOp::Not => "!",
+            UnaryOp::Minus => "-",
+            UnaryOp::Size => "#",
+        }
+    }
 }
 
 impl Language for Reader {
@@ -108,44 +131,46 @@ impl Reader {
     /// A flat sequence of operands and operators.
     pub(super) fn data_sequence<'i>(&mut self, items: impl Iterator<Item = Pair<'i, Rule>>) -> Deep<Data> {
         let mut climb = Climb::new();
-        // '-' is a prefix where an operand is due and an infix behind one.
-        let mut operand_due = true;
         for item in items {
-            let span = self.span(&item);
             match item.as_rule() {
-                Rule::not => climb.prefix(PREFIX, DataOp::Unary(UnaryOp::Not, span)),
-                Rule::size => climb.prefix(PREFIX, DataOp::Unary(UnaryOp::Size, span)),
-                Rule::minus if operand_due => climb.prefix(PREFIX, DataOp::Unary(UnaryOp::Minus, span)),
+                Rule::sign => {
+                    let op = match item.as_str() {
+                        "!" => UnaryOp::Not,
+                        "-" => UnaryOp::Minus,
+                        _ => UnaryOp::Size,
+                    };
+                    climb.prefix(levels::PREFIX, DataOp::Unary(op, self.span(&item)));
+                }
                 Rule::binder => {
+                    let span = self.span(&item);
                     let op = self.binder(item, span);
-                    climb.prefix(BINDER, op);
+                    climb.prefix(levels::BINDER, op);
                 }
-                Rule::sum | Rule::dist => {
-                    self.not_data(&item);
-                }
+                Rule::sum | Rule::dist => self.not_data(&item),
                 Rule::arguments | Rule::update => {
-                    let target = climb.postfix(self, POSTFIX);
+                    let target = climb.postfix(self, levels::POSTFIX);
                     let applied = self.postfix(target, item);
                     climb.operand(applied);
                 }
                 Rule::where_clause => {
-                    let target = climb.postfix(self, WHERE);
+                    let target = climb.postfix(self, levels::WHERE);
                     let applied = self.where_clause(target, item);
                     climb.operand(applied);
                 }
-                _ if operand_due => {
-                    operand_due = false;
-                    let primary = self.data_primary(item);
-                    climb.operand(primary);
-                }
-                rule => {
-                    operand_due = true;
-                    let op = binary_op(rule).unwrap_or_else(|| {
-                        self.not_data(&item);
-                        BinaryOp::Or
-                    });
+                Rule::data_infix | Rule::mixed_infix => {
+                    let op = match infix(&item) {
+                        Some(Infix::Data(op)) => op,
+                        _ => {
+                            self.not_data(&item);
+                            BinaryOp::Or
+                        }
+                    };
                     let (level, assoc) = binary_level(op);
                     climb.infix(self, level, assoc, DataOp::Binary(op));
+                }
+                _ => {
+                    let primary = self.data_primary(item);
+                    climb.operand(primary);
                 }
             }
         }
@@ -163,13 +188,13 @@ impl Reader {
     fn not_data(&mut self, item: &Pair<'_, Rule>) {
         let span = self.span(item);
         let word = item.as_str().split_whitespace().next().unwrap_or_default();
-        match item.as_rule() {
-            Rule::arrow | Rule::otherwise => self.error_help(
+        match infix(item) {
+            Some(Infix::Arrow | Infix::Else) => self.error_help(
                 span,
                 format!("'{word}' chooses between processes and cannot stand in data"),
                 "data is chosen with if(condition, then, else)",
             ),
-            Rule::bar => self.error_help(span, "'|' cannot stand in data", "'or' is written '||'"),
+            Some(Infix::Bar) => self.error_help(span, "'|' cannot stand in data", "'or' is written '||'"),
             _ => self.error(span, format!("'{word}' belongs to processes and cannot stand in data")),
         }
     }
@@ -304,6 +329,7 @@ impl Reader {
             let equals = parts_of(assignment.clone(), Rule::equals).next().unwrap_or(assignment);
             let place = self.span(&equals);
             self.error_help(place, "'=' cannot stand in data", "to compare, write '=='");
+            return target;
         }
         let place = self.span(&pair);
         let (arguments, below) = self.data_list(pair);

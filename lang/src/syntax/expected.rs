@@ -4,7 +4,7 @@
 //! hint where the mistake is a common one.
 
 use super::grammar::{Piece, Rule};
-use super::scan::{Token, TokenKind, Tokens, found};
+use super::tokens::{Token, TokenKind, Tokens, found};
 use crate::diagnostic::{Diagnostic, Span, locate};
 use pest::error::{Error, ErrorVariant, InputLocation};
 
@@ -195,7 +195,7 @@ fn wanted(tried: &[Rule]) -> Vec<Wanted> {
         Some(Wanted::ActionFormula)
     } else if has(Rule::mixed) || has(Rule::delta) {
         Some(Wanted::Process)
-    } else if has(Rule::data) || has(Rule::number) || has(Rule::not) {
+    } else if has(Rule::data) || has(Rule::number) || has(Rule::sign) {
         Some(Wanted::Data)
     } else {
         None
@@ -250,9 +250,7 @@ fn one(rule: Rule) -> Option<Wanted> {
         Rule::product => Wanted::Text("#"),
         Rule::recogniser => Wanted::Text("?"),
         Rule::end_word => Wanted::Text("end"),
-        Rule::plus | Rule::dot | Rule::implies | Rule::or | Rule::and | Rule::equal | Rule::times => {
-            Wanted::Operator
-        }
+        Rule::data_infix | Rule::mixed_infix | Rule::state_infix | Rule::regular_infix => Wanted::Operator,
         _ => return None,
     })
 }

@@ -5,8 +5,8 @@
 //! problems of a declaration are found.
 
 use super::expected;
-use super::tree::Ident;
-use super::{MAX_DEPTH, STACK_PER_LEVEL};
+use super::tree::{BinaryOp, Ident};
+use super::{MAX_DEPTH, MAX_ERRORS, STACK_PER_LEVEL};
 use crate::diagnostic::{Diagnostic, Span};
 use pest::Parser;
 use pest::iterators::Pair;
@@ -79,7 +79,7 @@ impl<T> Deep<T> {
 pub(super) struct Reader {
     /// Where the piece begins in the text.
     offset: usize,
-    pub errors: Vec<Diagnostic>,
+    errors: Vec<Diagnostic>,
     /// Whether the depth was complained about; once for each declaration is enough.
     too_deep: bool,
 }
@@ -92,11 +92,17 @@ impl Reader {
     }
 
     pub(super) fn error(&mut self, span: Span, message: impl Into<String>) {
-        self.errors.push(Diagnostic::new(span, message));
+        self.push(Diagnostic::new(span, message));
     }
 
     pub(super) fn error_help(&mut self, span: Span, message: impl Into<String>, help: impl Into<String>) {
-        self.errors.push(Diagnostic::new(span, message).help(help));
+        self.push(Diagnostic::new(span, message).help(help));
+    }
+
+    fn push(&mut self, error: Diagnostic) {
+        if self.errors.len() < MAX_ERRORS {
+            self.errors.push(error);
+        }
     }
 
     /// The depth of a node over parts of depth `below`, or `None`, with a complaint, if it would be too deep.
@@ -161,4 +167,39 @@ pub(super) fn parts(pair: Pair<'_, Rule>) -> impl Iterator<Item = Pair<'_, Rule>
 /// The parts of a pair that are made by one rule.
 pub(super) fn parts_of(pair: Pair<'_, Rule>, rule: Rule) -> impl Iterator<Item = Pair<'_, Rule>> {
     pair.into_inner().filter(move |part| part.as_rule() == rule)
+}
+
+/// An operator between two operands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Infix {
+    /// One that data knows; processes use some of these signs too.
+    Data(BinaryOp),
+    /// `->`
+    Arrow,
+    /// `<>`
+    Else,
+    /// `<<`
+    Until,
+    /// `@`
+    At,
+    /// `||_`
+    LeftMerge,
+    /// `|`
+    Bar,
+}
+
+/// The operator that a pair is, if it is one.
+pub(super) fn infix(pair: &Pair<'_, Rule>) -> Option<Infix> {
+    if !matches!(pair.as_rule(), Rule::data_infix | Rule::mixed_infix) {
+        return None;
+    }
+    Some(match pair.as_str() {
+        "->" => Infix::Arrow,
+        "<>" => Infix::Else,
+        "<<" => Infix::Until,
+        "@" => Infix::At,
+        "||_" => Infix::LeftMerge,
+        "|" => Infix::Bar,
+        symbol => Infix::Data(BinaryOp::of_symbol(symbol)?),
+    })
 }

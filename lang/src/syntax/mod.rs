@@ -1,9 +1,10 @@
 //! Concrete syntax: the pest grammar, the tree it yields, and the parser between them.
 //!
 //! The road of a text: [`decode`] (bytes to text) → `scan` (cut at section keywords and `;`) → `grammar` (pest, one
-//! declaration at a time) → the readers `sorts`, `data`, `process`, `declarations` (pairs to [`tree`], with `climb` for
-//! precedence). No text, however long or deep, exhausts the stack: see [`MAX_NESTING`] and [`MAX_DEPTH`].
+//! declaration at a time) → the readers `sorts`, `data`, `process`, `atoms`, `modal`, `regular` and `declarations` (pairs to [`tree`], with `climb` for
+//! precedence). [`print`] and [`print_formula`] go the way back. No text, however long or deep, exhausts the stack: see [`MAX_NESTING`] and [`MAX_DEPTH`].
 
+mod atoms;
 mod climb;
 mod data;
 mod declarations;
@@ -12,10 +13,13 @@ pub mod formula;
 mod grammar;
 mod modal;
 mod number;
+pub mod print;
+pub mod print_formula;
 mod process;
 mod regular;
 mod scan;
 mod sorts;
+mod tokens;
 pub mod tree;
 
 use crate::diagnostic::{Diagnostic, Span, locate};
@@ -29,14 +33,14 @@ pub const MAX_NESTING: usize = 10_000;
 pub const MAX_DEPTH: u32 = 2_000;
 
 /// The longest text that is parsed, in bytes.
-pub const MAX_LENGTH: usize = 64 << 20;
+pub const MAX_LENGTH: usize = 8 << 20;
 
 /// Stack for one level of brackets. pest and the readers need less than 7 KiB without optimisation and less than 2 KiB
 /// with it.
 const STACK_PER_LEVEL: usize = 12 << 10;
 
 /// The most problems that are collected.
-const MAX_ERRORS: usize = 1_000;
+const MAX_ERRORS: usize = 100;
 
 /// Parses a specification. Gives its tree, or everything that is wrong with its syntax.
 pub fn parse(text: &str) -> Result<tree::Spec, Vec<Diagnostic>> {

@@ -22,12 +22,15 @@ enum StateOp {
     Quantifier(Quantifier, Vec<VarDecl>, u32, Span),
 }
 
-const FIXPOINT: u8 = 1;
-const QUANTIFIER: u8 = 2;
-const IMPLIES: u8 = 3;
-const OR: u8 = 4;
-const AND: u8 = 5;
-const MODALITY: u8 = 6;
+/// How tightly operators bind; higher is tighter.
+pub(super) mod levels {
+    pub(in crate::syntax) const FIXPOINT: u8 = 1;
+    pub(in crate::syntax) const QUANTIFIER: u8 = 2;
+    pub(in crate::syntax) const IMPLIES: u8 = 3;
+    pub(in crate::syntax) const OR: u8 = 4;
+    pub(in crate::syntax) const AND: u8 = 5;
+    pub(in crate::syntax) const MODALITY: u8 = 6;
+}
 
 /// A state formula being put together. `open` says that it is a chain of `&&` or `||` that no parentheses close.
 struct StatePart {
@@ -117,35 +120,26 @@ impl Reader {
 
     fn state(&mut self, pair: Pair<'_, Rule>) -> Deep<StateFormula> {
         let mut climb = Climb::new();
-        let mut operand_due = true;
         for item in pair.into_inner() {
             let span = self.span(&item);
-            let (level, assoc, op) = match item.as_rule() {
-                Rule::implies => (IMPLIES, Assoc::Right, StateOp::Implies),
-                Rule::or => (OR, Assoc::Left, StateOp::Or),
-                Rule::and => (AND, Assoc::Left, StateOp::And),
-                Rule::plus | Rule::times => {
-                    self.no_quantity(&item);
-                    (AND, Assoc::Left, StateOp::And)
-                }
-                Rule::minus | Rule::quantity => {
-                    self.no_quantity(&item);
-                    continue;
-                }
-                _ if operand_due => {
-                    match self.state_prefix(&item, span) {
-                        Some((level, op)) => climb.prefix(level, op),
-                        None => {
-                            operand_due = false;
-                            climb.operand(closed(self.state_primary(item, span)));
-                        }
+            if item.as_rule() == Rule::state_infix {
+                let (level, assoc, op) = match item.as_str() {
+                    "=>" => (levels::IMPLIES, Assoc::Right, StateOp::Implies),
+                    "||" => (levels::OR, Assoc::Left, StateOp::Or),
+                    "&&" => (levels::AND, Assoc::Left, StateOp::And),
+                    _ => {
+                        self.no_quantity(&item);
+                        (levels::AND, Assoc::Left, StateOp::And)
                     }
-                    continue;
-                }
-                _ => continue,
-            };
-            operand_due = true;
-            climb.infix(&mut States(self), level, assoc, op);
+                };
+                climb.infix(&mut States(self), level, assoc, op);
+            } else if item.as_rule() == Rule::quantity || matches!(item.as_str(), "-" | "#") {
+                self.no_quantity(&item);
+            } else if let Some((level, op)) = self.state_prefix(&item, span) {
+                climb.prefix(level, op);
+            } else {
+                climb.operand(closed(self.state_primary(item, span)));
+            }
         }
         climb.finish(&mut States(self)).formula
     }
@@ -163,14 +157,14 @@ impl Reader {
     fn state_prefix(&mut self, item: &Pair<'_, Rule>, span: Span) -> Option<(u8, StateOp)> {
         let item = item.clone();
         Some(match item.as_rule() {
-            Rule::not => (MODALITY, StateOp::Not(span)),
-            Rule::box_modality => (MODALITY, StateOp::Box(self.regular_inside(item)?, span)),
-            Rule::diamond_modality => (MODALITY, StateOp::Diamond(self.regular_inside(item)?, span)),
+            Rule::sign => (levels::MODALITY, StateOp::Not(span)),
+            Rule::box_modality => (levels::MODALITY, StateOp::Box(self.regular_inside(item)?, span)),
+            Rule::diamond_modality => (levels::MODALITY, StateOp::Diamond(self.regular_inside(item)?, span)),
             Rule::quantifier => {
                 let (quantifier, vars, below) = self.quantifier(item);
-                (QUANTIFIER, StateOp::Quantifier(quantifier, vars, below, span))
+                (levels::QUANTIFIER, StateOp::Quantifier(quantifier, vars, below, span))
             }
-            Rule::fixpoint => (FIXPOINT, self.fixpoint(item, span)?),
+            Rule::fixpoint => (levels::FIXPOINT, self.fixpoint(item, span)?),
             _ => return None,
         })
     }

@@ -21,14 +21,17 @@ enum RegularOp {
     Quantifier(Quantifier, Vec<VarDecl>, u32, Span),
 }
 
-const CHOICE: u8 = 1;
-const SEQ: u8 = 2;
-const REPEAT: u8 = 3;
-const QUANTIFIER: u8 = 4;
-const IMPLIES: u8 = 5;
-const OR: u8 = 6;
-const AND: u8 = 7;
-const NOT: u8 = 8;
+/// How tightly operators bind; higher is tighter.
+pub(super) mod levels {
+    pub(in crate::syntax) const CHOICE: u8 = 1;
+    pub(in crate::syntax) const SEQ: u8 = 2;
+    pub(in crate::syntax) const REPEAT: u8 = 3;
+    pub(in crate::syntax) const QUANTIFIER: u8 = 4;
+    pub(in crate::syntax) const IMPLIES: u8 = 5;
+    pub(in crate::syntax) const OR: u8 = 6;
+    pub(in crate::syntax) const AND: u8 = 7;
+    pub(in crate::syntax) const NOT: u8 = 8;
+}
 
 /// A formula being put together. `open` says that it is a chain of an associative operator that no parentheses close.
 struct Part {
@@ -162,47 +165,46 @@ impl Reader {
 
     pub(super) fn regular(&mut self, pair: Pair<'_, Rule>) -> Deep<RegularFormula> {
         let mut climb = Climb::new();
-        let mut operand_due = true;
         for item in pair.into_inner() {
             let span = self.span(&item);
-            let (level, assoc, op) = match item.as_rule() {
-                Rule::plus => (CHOICE, Assoc::Left, RegularOp::Choice),
-                Rule::dot => (SEQ, Assoc::Left, RegularOp::Seq),
-                Rule::implies => (IMPLIES, Assoc::Right, RegularOp::Implies(span)),
-                Rule::or => (OR, Assoc::Left, RegularOp::Or(span)),
-                Rule::and => (AND, Assoc::Left, RegularOp::And(span)),
-                Rule::times | Rule::repeat => {
-                    let operand = climb.postfix(&mut Regulars(self), REPEAT).formula;
+            match item.as_rule() {
+                Rule::regular_infix => {
+                    let (level, assoc, op) = match item.as_str() {
+                        "+" => (levels::CHOICE, Assoc::Left, RegularOp::Choice),
+                        "." => (levels::SEQ, Assoc::Left, RegularOp::Seq),
+                        "=>" => (levels::IMPLIES, Assoc::Right, RegularOp::Implies(span)),
+                        "||" => (levels::OR, Assoc::Left, RegularOp::Or(span)),
+                        _ => (levels::AND, Assoc::Left, RegularOp::And(span)),
+                    };
+                    climb.infix(&mut Regulars(self), level, assoc, op);
+                }
+                Rule::star | Rule::repeat => {
+                    let operand = climb.postfix(&mut Regulars(self), levels::REPEAT).formula;
                     let place = operand.node.span.to(span);
                     let body = Box::new(operand.node);
-                    let star = item.as_rule() == Rule::times;
+                    let star = item.as_rule() == Rule::star;
                     let kind = if star { RegularKind::Star(body) } else { RegularKind::Plus(body) };
                     climb.operand(closed(self.regular_node(kind, place, operand.depth)));
-                    continue;
                 }
                 Rule::action_time => {
-                    self.no_time(Span::new(span.start as usize, span.start as usize + 1), "@");
-                    continue;
+                    self.no_time(Span::new(span.start as usize, span.start as usize + 1), "@")
                 }
-                Rule::not => {
-                    climb.prefix(NOT, RegularOp::Not(span));
-                    continue;
+                Rule::sign => {
+                    if item.as_str() != "!" {
+                        self.error_help(
+                            span,
+                            format!("'{}' cannot stand before actions", item.as_str()),
+                            "'not' is '!'",
+                        );
+                    }
+                    climb.prefix(levels::NOT, RegularOp::Not(span));
                 }
                 Rule::quantifier => {
                     let (quantifier, vars, below) = self.quantifier(item);
-                    climb.prefix(QUANTIFIER, RegularOp::Quantifier(quantifier, vars, below, span));
-                    continue;
+                    climb.prefix(levels::QUANTIFIER, RegularOp::Quantifier(quantifier, vars, below, span));
                 }
-                _ => {
-                    if operand_due {
-                        operand_due = false;
-                        climb.operand(closed(self.regular_primary(item, span)));
-                    }
-                    continue;
-                }
-            };
-            operand_due = true;
-            climb.infix(&mut Regulars(self), level, assoc, op);
+                _ => climb.operand(closed(self.regular_primary(item, span))),
+            }
         }
         climb.finish(&mut Regulars(self)).formula
     }

@@ -13,9 +13,9 @@ use crate::network::Label;
 pub struct DeterminisationLimit(pub usize);
 
 impl Default for DeterminisationLimit {
-    /// Around a gigabyte.
+    /// Around a quarter of a gigabyte, which takes some ten seconds to fill.
     fn default() -> Self {
-        DeterminisationLimit(1 << 27)
+        DeterminisationLimit(1 << 25)
     }
 }
 
@@ -73,17 +73,19 @@ impl<'a> Subsets<'a> {
     }
 
     fn explore(&mut self, set: SetIx) -> Result<(usize, usize), TooLarge> {
-        let mut steps: Vec<(Label, u32)> = Vec::new();
+        // Steps as one integer each, label first: sorting them is where the time goes.
+        let mut steps: Vec<u64> = Vec::new();
         for &s in self.sets.get(set) {
             let outgoing = self.lts.outgoing(State(s)).iter();
-            steps.extend(outgoing.filter(|t| !self.weak || t.label != Label::TAU).map(|t| (t.label, t.to.0)));
+            let counted = outgoing.filter(|t| !self.weak || t.label != Label::TAU);
+            steps.extend(counted.map(|t| u64::from(t.label.0) << 32 | u64::from(t.to.0)));
         }
         steps.sort_unstable();
         steps.dedup();
         let begin = self.edges.len();
-        for same_label in steps.chunk_by(|a, b| a.0 == b.0) {
-            let target = self.set(same_label.iter().map(|s| s.1).collect())?;
-            self.edges.push((same_label[0].0, target));
+        for same_label in steps.chunk_by(|a, b| a >> 32 == b >> 32) {
+            let target = self.set(same_label.iter().map(|&s| s as u32).collect())?;
+            self.edges.push((Label((same_label[0] >> 32) as u32), target));
         }
         Ok((begin, self.edges.len()))
     }

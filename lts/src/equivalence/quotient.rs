@@ -22,7 +22,7 @@ pub(super) struct Partitioned<'a> {
 /// How the transitions of the input become transitions of the quotient.
 #[derive(Clone, Copy)]
 pub(super) struct Reading {
-    /// Whether a tau inside a block disappears. If so, each tau must lead to a lower number.
+    /// Whether a tau inside a block disappears. If so, each tau leads to a lower number.
     pub(super) inert_tau: bool,
     /// The label that becomes a tau loop.
     pub(super) divergence: Option<Label>,
@@ -31,7 +31,7 @@ pub(super) struct Reading {
 /// The part of the quotient that can be reached from the blocks of `roots`, and their numbers in it. The first root
 /// becomes the initial state.
 pub(super) fn quotient<const N: usize>(input: &Partitioned<'_>, roots: [State; N]) -> (Lts, [State; N]) {
-    let &Partitioned { lts, partition, reading, .. } = input;
+    let &Partitioned { lts, partition, reading: Reading { inert_tau, divergence }, .. } = input;
     let rank = alphabetical_ranks(lts);
     let representative = representatives(lts, partition);
     let eldest = input.eldest();
@@ -48,11 +48,14 @@ pub(super) fn quotient<const N: usize>(input: &Partitioned<'_>, roots: [State; N
         let block = search.order[next];
         let transitions = lts.outgoing(State(representative[block as usize]));
         of_block.clear();
-        of_block.extend(transitions.iter().filter_map(|t| {
+        of_block.extend(transitions.iter().map(|t| {
             let target = partition.block_of(t.to.0);
-            let label = if Some(t.label) == reading.divergence { Label::TAU } else { t.label };
-            let inert = reading.inert_tau && t.label == Label::TAU && target == block;
-            (!inert).then_some((rank[label.0 as usize], eldest[target as usize], target))
+            debug_assert!(
+                !inert_tau || t.label != Label::TAU || target != block,
+                "a representative has no inert tau"
+            );
+            let label = if Some(t.label) == divergence { Label::TAU } else { t.label };
+            (rank[label.0 as usize], eldest[target as usize], target)
         }));
         of_block.sort_unstable();
         of_block.dedup();

@@ -111,10 +111,19 @@ struct Refinement<'a> {
     inherited: Vec<u32>,
 }
 
-/// States that leave a block together.
-struct Part {
-    block: u32,
+/// States that leave their blocks, those that go together side by side.
+#[derive(Default)]
+struct Leaving {
     states: Vec<u32>,
+    /// For each part the block it leaves and where it ends in `states`.
+    parts: Vec<(u32, usize)>,
+}
+
+impl Leaving {
+    fn add(&mut self, block: u32, states: impl Iterator<Item = u32>) {
+        self.states.extend(states);
+        self.parts.push((block, self.states.len()));
+    }
 }
 
 impl<'a> Refinement<'a> {
@@ -139,19 +148,25 @@ impl<'a> Refinement<'a> {
 
     fn round(&mut self) -> Option<()> {
         self.round += 1;
-        let mut stale = self.close_over_inert_predecessors();
-        // Within a block in ascending order, so that inert successors come before those who inherit from them.
-        stale.sort_unstable_by_key(|&s| (self.partition.block_of(s), s));
-        let mut signatures = Interner::new();
-        let mut leaving = Vec::new();
-        let mut begin = 0;
-        while begin < stale.len() {
-            let block = self.partition.block_of(stale[begin]);
-            let length = stale[begin..].partition_point(|&s| self.partition.block_of(s) == block);
-            self.examine(block, &stale[begin..begin + length], &mut signatures, &mut leaving)?;
-            begin += length;
+        let stale = self.close_over_inert_predecessors();
+        // By block, and there in ascending order, so that inert successors come before those who inherit from them. Sorting
+        // keys that contain the block is much faster than looking it up at each comparison. A block of one state
+        // cannot split.
+        let mut keys: Vec<(u32, u32)> = Vec::with_capacity(stale.len());
+        for s in stale {
+            let block = self.partition.block_of(s);
+            match self.partition.members(block).len() {
+                1 => self.is_stale[s as usize] = false,
+                _ => keys.push((block, s)),
+            }
         }
-        for &s in &stale {
+        keys.sort_unstable();
+        let mut signatures = Interner::new();
+        let mut leaving = Leaving::default();
+        for of_block in keys.chunk_by(|a, b| a.0 == b.0) {
+            self.examine(of_block, &mut signatures, &mut leaving)?;
+        }
+        for (_, s) in keys {
             self.is_stale[s as usize] = false;
         }
         self.split(&leaving);
@@ -181,47 +196,40 @@ impl<'a> Refinement<'a> {
     /// Finds the parts of one block from its stale states, and adds those that have to leave to `leaving`.
     fn examine(
         &mut self,
-        block: u32,
-        stale: &[u32],
+        stale: &[(u32, u32)],
         signatures: &mut Interner<u64>,
-        leaving: &mut Vec<Part>,
+        leaving: &mut Leaving,
     ) -> Option<()> {
+        let block = stale[0].0;
         let size = self.partition.members(block).len();
-        if size == 1 {
-            return Some(());
-        }
         let fresh = if stale.len() < size { Some(self.fresh_signature(block, signatures)?) } else { None };
-        for &s in stale {
-            self.value[s as usize] = self.signature_of(s, block, fresh, signatures)?;
+        let mut by_value: Vec<(u32, u32)> = Vec::with_capacity(stale.len());
+        for &(_, s) in stale {
+            let value = self.signature_of(s, block, fresh, signatures)?;
+            self.value[s as usize] = value;
+            by_value.push((value, s));
         }
-        let first = self.value[stale[0] as usize];
-        if fresh.is_none_or(|fresh| fresh == first) && stale.iter().all(|&s| self.value[s as usize] == first)
-        {
+        let first = by_value[0].0;
+        if fresh.is_none_or(|fresh| fresh == first) && by_value.iter().all(|v| v.0 == first) {
             return Some(());
         }
-        let mut by_value = stale.to_vec();
-        by_value.sort_by_key(|&s| self.value[s as usize]);
-        let parts: Vec<&[u32]> =
-            by_value.chunk_by(|&s, &t| self.value[s as usize] == self.value[t as usize]).collect();
-        let value = |part: &[u32]| self.value[part[0] as usize];
-
+        by_value.sort_unstable();
+        let parts = by_value.chunk_by(|a, b| a.0 == b.0);
         let num_fresh = size - stale.len();
-        let is_fresh = |part: &[u32]| Some(value(part)) == fresh;
-        let fresh_size = num_fresh + parts.iter().find(|p| is_fresh(p)).map_or(0, |p| p.len());
-        let largest_stale = parts.iter().filter(|p| !is_fresh(p)).map(|p| p.len()).max().unwrap_or(0);
-        let fresh_stays = num_fresh > 0 && fresh_size >= largest_stale;
-        if num_fresh > 0 && !fresh_stays {
+        let is_fresh = |part: &[(u32, u32)]| Some(part[0].0) == fresh;
+        let fresh_size = num_fresh + parts.clone().find(|p| is_fresh(p)).map_or(0, <[_]>::len);
+        let largest_stale = parts.clone().filter(|p| !is_fresh(p)).map(<[_]>::len).max().unwrap_or(0);
+        let mut one_stays = num_fresh > 0 && fresh_size >= largest_stale;
+        if num_fresh > 0 && !one_stays {
             let members = self.partition.members(block).iter().copied();
-            let states =
-                members.filter(|&s| !self.is_stale[s as usize] || Some(self.value[s as usize]) == fresh);
-            leaving.push(Part { block, states: states.collect() });
+            let remain = |&s: &u32| !self.is_stale[s as usize] || Some(self.value[s as usize]) == fresh;
+            leaving.add(block, members.filter(remain));
         }
-        let mut one_stays = fresh_stays;
-        for part in parts.into_iter().filter(|p| !is_fresh(p)) {
+        for part in parts.filter(|p| !is_fresh(p)) {
             if !one_stays && part.len() == largest_stale {
                 one_stays = true;
             } else {
-                leaving.push(Part { block, states: part.to_vec() });
+                leaving.add(block, part.iter().map(|v| v.1));
             }
         }
         Some(())
@@ -296,20 +304,24 @@ impl<'a> Refinement<'a> {
         None
     }
 
-    fn split(&mut self, leaving: &[Part]) {
-        for part in leaving {
-            self.partition.split_off(part.block, &part.states, self.round);
+    fn split(&mut self, leaving: &Leaving) {
+        let mut begin = 0;
+        for &(block, end) in &leaving.parts {
+            self.partition.split_off(block, &leaving.states[begin..end], self.round);
+            begin = end;
         }
-        for part in leaving {
-            for &s in &part.states {
+        let mut begin = 0;
+        for &(block, end) in &leaving.parts {
+            for &s in &leaving.states[begin..end] {
                 for i in self.incoming.offsets[s as usize]..self.incoming.offsets[s as usize + 1] {
                     self.mark_stale(self.incoming.sources[i]);
                 }
                 // A tau into the part that stayed was inert and is not any more.
-                if self.lts.outgoing(State(s)).iter().any(|t| self.is_inert(t.label, t.to, part.block)) {
+                if self.lts.outgoing(State(s)).iter().any(|t| self.is_inert(t.label, t.to, block)) {
                     self.mark_stale(s);
                 }
             }
+            begin = end;
         }
     }
 

@@ -35,10 +35,10 @@ pub(super) fn contract_tau_cycles(lts: &Lts, mark_divergence: bool) -> Contracte
         let (from, to) = (component[from.0 as usize], component[to.0 as usize]);
         if label != Label::TAU || from != to {
             builder.add(State(from), label, State(to));
-        } else if let Some(loop_label) = divergence {
-            if !std::mem::replace(&mut divergent[from as usize], true) {
-                builder.add(State(from), loop_label, State(from));
-            }
+        } else if let Some(loop_label) = divergence
+            && !std::mem::replace(&mut divergent[from as usize], true)
+        {
+            builder.add(State(from), loop_label, State(from));
         }
     }
     let initial = State(component[lts.initial().0 as usize]);

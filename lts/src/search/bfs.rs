@@ -1,97 +1,208 @@
-//! Breadth-first search on one thread, with a plain hash map of parents.
+//! Breadth-first search, level by level, on many threads.
+//!
+//! The states of a level are divided into chunks that workers take one at a time; what they find new becomes the chunks
+//! of the next level. Invariant: a level is expanded completely before the next begins, also when it contains a
+//! violation, and of several findings the least is reported. So states, transitions, depth, deadlocks and the finding
+//! itself do not depend on the number of workers, and a finding is as near to the initial state as any.
+//!
+//! Threads are started for each level that has several chunks: that costs some ten microseconds against a millisecond
+//! or more of work, and there is no barrier that a worker could miss.
 
-use super::{Options, Reason, Report, Stats, Verdict};
-use crate::hash::Map;
-use crate::network::{Network, VectorIx};
-use crate::pack::{Packing, Width};
-use crate::property::{self, Property};
-use crate::successors::{Finding, Steps, Successors};
-use crate::trace::Trace;
-use std::sync::atomic::Ordering::Relaxed;
-use std::time::Instant;
+use super::run::{Done, Found, Run, Stop, keep_least};
+use crate::memory::{Budget, Exhausted};
+use crate::pack::Width;
+use crate::successors::{Steps, Successors};
+use crate::visited::Table;
+use std::sync::{Mutex, PoisonError, RwLockReadGuard};
 
-pub(super) fn run<S: Successors>(
-    net: &Network,
-    system: &S,
-    packing: &Packing,
-    properties: &[Property],
-    options: &Options,
-) -> Result<Report, String> {
-    let start = Instant::now();
-    let mut stats = Stats { states: 1, ..Stats::default() };
-    let words = system.width().words();
-    let initial: Box<[u64]> = system.initial().into();
-    let mut states: Vec<(Box<[u64]>, usize, VectorIx)> = vec![(initial.clone(), usize::MAX, VectorIx(0))];
-    let mut seen: Map<Box<[u64]>, usize> = Map::default();
-    seen.insert(initial, 0);
-    let trace_to = |states: &[(Box<[u64]>, usize, VectorIx)], mut at: usize| {
-        let mut steps = Vec::new();
-        while states[at].1 != usize::MAX {
-            let mut target = packing.unpack(&states[at].0);
-            target.truncate(net.leaves.len());
-            steps.push(crate::network::Step { vector: states[at].2, target });
-            at = states[at].1;
-        }
-        steps.reverse();
-        Trace { steps }
-    };
-    if let Some(property) = property::violated_initially(properties) {
-        return Ok(Report { verdict: Verdict::Violated { property, trace: Trace::default() }, stats });
+/// Steps that are collected before they are looked up, so that their cache lines are fetched together.
+const BATCH: usize = if cfg!(test) { 8 } else { 256 };
+
+/// Words of a chunk: large enough that taking one costs nothing, small enough that no worker waits long for another. Tests use tiny ones, so that
+/// small networks keep many workers busy.
+const CHUNK: usize = if cfg!(test) { 1 } else { 1 << 13 };
+
+/// States of one level, accounted for.
+struct Chunk<'a> {
+    states: Vec<u64>,
+    budget: &'a Budget,
+}
+
+impl<'a> Chunk<'a> {
+    fn new(words: usize, budget: &'a Budget) -> Result<Self, Exhausted> {
+        let capacity = CHUNK.max(8 * BATCH * words);
+        budget.take((capacity * size_of::<u64>()) as u64)?;
+        Ok(Chunk { states: Vec::with_capacity(capacity), budget })
     }
-    let deadlock = property::asks_for_deadlocks(properties);
-    let (mut steps, mut next, mut level_end) = (Steps::default(), 0, 1);
-    let verdict = loop {
-        if next == states.len() {
-            break Verdict::Holds;
+
+    /// Whether a batch of new states fits.
+    fn has_room(&self, words: usize) -> bool {
+        self.states.capacity() - self.states.len() >= BATCH * words
+    }
+}
+
+impl Drop for Chunk<'_> {
+    fn drop(&mut self) {
+        self.budget.give((self.states.capacity() * size_of::<u64>()) as u64);
+    }
+}
+
+/// Searches until everything is expanded, something is found, or the search is stopped. `None`: nothing was found.
+pub(super) fn search<S: Successors>(run: &Run<S>) -> Option<(Found, u64)> {
+    let mut level = match first_level(run) {
+        Ok(level) => level,
+        Err(stop) => {
+            run.stop(stop);
+            return None;
         }
-        if next == level_end {
-            stats.depth += 1;
-            level_end = states.len();
-        }
-        if options.max_depth.is_some_and(|d| stats.depth >= d) {
-            break Verdict::Unknown(Reason::Depth(stats.depth));
-        }
-        if let Some(limit) = options.time_limit.filter(|&t| start.elapsed() >= t) {
-            break Verdict::Unknown(Reason::Time(limit));
-        }
-        if options.cancel.is_some_and(|c| c.load(Relaxed)) {
-            break Verdict::Unknown(Reason::Cancelled);
-        }
-        steps.clear();
-        system.expand(&states[next].0, &mut steps)?;
-        if steps.is_empty() {
-            stats.deadlocks += 1;
-            if let Some(property) = deadlock {
-                break Verdict::Violated { property, trace: trace_to(&states, next) };
-            }
-        }
-        let mut found = None;
-        for (target, &via) in steps.targets.chunks_exact(words).zip(&steps.vias) {
-            let finding = if via.is_marked() { system.finding(target, via) } else { None };
-            if let Some(finding) = finding {
-                states.push((target.into(), next, via.vector()));
-                found = Some((finding, trace_to(&states, states.len() - 1)));
-                break;
-            }
-            stats.transitions += 1;
-            if !seen.contains_key(target) {
-                seen.insert(target.into(), states.len());
-                states.push((target.into(), next, via.vector()));
-                stats.states += 1;
-            }
-        }
-        match found {
-            Some((Finding::Fault(f), trace)) => {
-                break Verdict::Faulty { message: net.faults[f as usize].clone(), trace };
-            }
-            Some((Finding::Property(property), trace)) => break Verdict::Violated { property, trace },
-            None => {}
-        }
-        if let Some(max) = options.max_states.filter(|&m| stats.states >= m) {
-            break Verdict::Unknown(Reason::States(max));
-        }
-        next += 1;
     };
-    stats.time = start.elapsed();
-    Ok(Report { verdict, stats })
+    let words = run.system.width().words();
+    for depth in 0.. {
+        let states: usize = level.iter().map(|chunk| chunk.states.len() / words).sum();
+        if states == 0 {
+            return None;
+        }
+        run.set_level(depth, states as u64);
+        if let Some(max) = run.options.max_depth.filter(|&max| depth >= max) {
+            run.stop(Stop::Unknown(super::Reason::Depth(max)));
+            return None;
+        }
+        let (found, next) = expand_level(run, level, depth + 1);
+        if let Some(found) = found {
+            return Some((found, depth));
+        }
+        if run.is_stopped() {
+            return None;
+        }
+        level = next;
+    }
+    None
+}
+
+fn first_level<'a, S: Successors>(run: &Run<'a, S>) -> Result<Vec<Chunk<'a>>, Stop> {
+    let words = run.system.width().words();
+    let mut chunk = Chunk::new(words, run.budget)?;
+    chunk.states.extend(run.system.initial());
+    run.visited.table().insert_all(&chunk.states, 0, |_| {});
+    Ok(vec![chunk])
+}
+
+fn expand_level<'a, S: Successors>(
+    run: &Run<'a, S>,
+    level: Vec<Chunk<'a>>,
+    depth: u64,
+) -> (Option<Found>, Vec<Chunk<'a>>) {
+    let workers = run.options.workers.clamp(1, level.len());
+    let queue = Mutex::new(level);
+    let work = || {
+        let mut worker = Worker::new(run, depth);
+        worker.work(&queue);
+        (worker.found, worker.full)
+    };
+    let results: Vec<_> = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..workers).map(|_| scope.spawn(work)).collect();
+        let mine = work();
+        let join = |other: std::thread::ScopedJoinHandle<'_, _>| {
+            other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        std::iter::once(mine).chain(others.into_iter().map(join)).collect()
+    });
+    let (mut found, mut next) = (None, Vec::new());
+    for (their, chunks) in results {
+        keep_least(&mut found, their);
+        next.extend(chunks);
+    }
+    (found, next)
+}
+
+struct Worker<'r, 'a, S: Successors> {
+    run: &'r Run<'a, S>,
+    /// The depth of the states that are found.
+    depth: u64,
+    table: Option<RwLockReadGuard<'r, Table<S::Width>>>,
+    steps: Steps,
+    /// Where the steps of each state end whose steps are collected.
+    ends: Vec<usize>,
+    full: Vec<Chunk<'a>>,
+    done: Done,
+    found: Option<Found>,
+}
+
+impl<'r, 'a, S: Successors> Worker<'r, 'a, S> {
+    fn new(run: &'r Run<'a, S>, depth: u64) -> Self {
+        Worker {
+            run,
+            depth,
+            table: None,
+            steps: Steps::new(run.system.width().words()),
+            ends: Vec::new(),
+            full: Vec::new(),
+            done: Done::default(),
+            found: None,
+        }
+    }
+
+    fn work(&mut self, queue: &Mutex<Vec<Chunk<'a>>>) {
+        loop {
+            let chunk = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let Some(chunk) = chunk.filter(|_| !self.run.is_stopped()) else { break };
+            if let Err(stop) = self.expand(&chunk.states) {
+                self.run.stop(stop);
+            }
+            self.table = None;
+            self.run.tell(&mut self.done);
+        }
+    }
+
+    fn expand(&mut self, states: &[u64]) -> Result<(), Stop> {
+        let words = self.run.system.width().words();
+        let mut first = 0;
+        for (k, state) in states.chunks_exact(words).enumerate() {
+            let before = self.steps.len();
+            self.run.system.expand(state, &mut self.steps).map_err(Stop::Failed)?;
+            if self.steps.len() == before {
+                self.done.deadlocks += 1;
+                keep_least(&mut self.found, self.run.deadlock_at(state));
+            }
+            self.ends.push(self.steps.len());
+            if self.steps.len() >= BATCH {
+                self.flush(&states[first * words..])?;
+                first = k + 1;
+                if self.run.is_stopped() {
+                    return Ok(());
+                }
+            }
+        }
+        self.flush(&states[first * words..])
+    }
+
+    /// Looks the collected steps up; those of `states`, from the first on.
+    fn flush(&mut self, states: &[u64]) -> Result<(), Stop> {
+        let words = self.run.system.width().words();
+        if self.steps.vias().iter().fold(false, |any, via| any | via.is_marked()) {
+            let found = self.run.look_at_marked(states, &self.ends, &mut self.steps);
+            keep_least(&mut self.found, found);
+        }
+        self.done.expanded += self.ends.len() as u64;
+        self.done.transitions += self.steps.len() as u64;
+        let mut rest = self.steps.targets();
+        while !rest.is_empty() {
+            if self.full.last().is_none_or(|chunk| !chunk.has_room(words)) {
+                self.full.push(Chunk::new(words, self.run.budget)?);
+            }
+            let new = self.full.last_mut().map(|chunk| &mut chunk.states).expect("a chunk was pushed");
+            let table = self.table.get_or_insert_with(|| self.run.visited.table());
+            let piece = &rest[..rest.len().min(BATCH * words)];
+            let done = table
+                .insert_all(piece, self.depth, |k| new.extend_from_slice(&piece[k * words..(k + 1) * words]));
+            rest = &rest[done * words..];
+            if done * words < piece.len() {
+                self.table = None;
+                self.run.visited.make_room()?;
+            }
+        }
+        self.steps.clear();
+        self.ends.clear();
+        Ok(())
+    }
 }

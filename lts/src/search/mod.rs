@@ -5,17 +5,24 @@
 //! fact about the network. It holds only if every reachable state was expanded, and a violation carries a trace that
 //! replays.
 
+mod backward;
 mod bfs;
+mod dfs;
+mod run;
 #[cfg(test)]
 mod tests;
 
-use crate::network::Network;
+use crate::memory::{self, Budget, Exhausted};
+use crate::network::{Network, Step, VectorIx};
 use crate::pack::{Many, One, Packing, Two};
-use crate::property::{self, Property};
-use crate::successors::Compiled;
+use crate::property::{self, Instrumented, Property};
+use crate::replay::{self, Mismatch};
+use crate::successors::{Compiled, Successors, Via};
 use crate::trace::Trace;
+use backward::Backward;
+use run::{Found, Run, Stop, What};
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The order in which states are visited.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -133,30 +140,117 @@ pub struct Report {
 
 /// Checks properties of a network whose tables are complete.
 pub fn check(net: &Network, properties: &[Property], options: &Options) -> Result<Report, String> {
-    let instrumented = property::instrument(net, properties);
-    let (network, alarms) = (&*instrumented.network, instrumented.alarms);
-    let packing = Packing::for_network(network);
+    let task = Task { properties, options, started: Instant::now() };
+    let Instrumented { network, alarms } = property::instrument(net, properties);
+    let packing = Packing::for_network(&network);
+    let complete = Complete { net, network: &network, packing: &packing };
     match packing.words() {
-        1 => bfs::run(
-            net,
-            &Compiled::new(network, packing.clone(), One, alarms)?,
-            &packing,
-            properties,
-            options,
-        ),
-        2 => bfs::run(
-            net,
-            &Compiled::new(network, packing.clone(), Two, alarms)?,
-            &packing,
-            properties,
-            options,
-        ),
-        n => bfs::run(
-            net,
-            &Compiled::new(network, packing.clone(), Many(n), alarms)?,
-            &packing,
-            properties,
-            options,
-        ),
+        1 => examine(&Compiled::new(&network, packing.clone(), One, alarms)?, &complete, &task),
+        2 => examine(&Compiled::new(&network, packing.clone(), Two, alarms)?, &complete, &task),
+        n => examine(&Compiled::new(&network, packing.clone(), Many(n), alarms)?, &complete, &task),
+    }
+}
+
+/// What is asked of a search.
+struct Task<'a> {
+    properties: &'a [Property],
+    options: &'a Options<'a>,
+    started: Instant,
+}
+
+/// The networks behind a successor function: the one that is checked, the one with monitors that is searched, and how
+/// its states are packed. Needed only once something was found.
+trait Networks {
+    fn with<R>(&self, use_them: impl FnOnce(&Network, &Network, &Packing) -> R) -> R;
+}
+
+struct Complete<'a> {
+    net: &'a Network,
+    network: &'a Network,
+    packing: &'a Packing,
+}
+
+impl Networks for Complete<'_> {
+    fn with<R>(&self, use_them: impl FnOnce(&Network, &Network, &Packing) -> R) -> R {
+        use_them(self.net, self.network, self.packing)
+    }
+}
+
+/// Searches, and makes a report of what comes out.
+fn examine<S: Successors>(system: &S, networks: &impl Networks, task: &Task) -> Result<Report, String> {
+    if let Some(property) = property::violated_initially(task.properties) {
+        let stats = Stats { states: 1, time: task.started.elapsed(), ..Stats::default() };
+        return Ok(Report { verdict: Verdict::Violated { property, trace: Trace::default() }, stats });
+    }
+    let budget = Budget::new(task.options.max_memory.unwrap_or_else(memory::default_limit));
+    let deadlock = property::asks_for_deadlocks(task.properties);
+    let run = budget
+        .take(system.table_bytes())
+        .and_then(|()| Run::new(system, deadlock, task.options, &budget, task.started));
+    let run = match run {
+        Ok(run) => run,
+        Err(Exhausted { limit }) => {
+            let stats = Stats { time: task.started.elapsed(), ..Stats::default() };
+            return Ok(Report { verdict: Verdict::Unknown(Reason::Memory(limit)), stats });
+        }
+    };
+    let found = match task.options.order {
+        Order::BreadthFirst => bfs::search(&run).map(|(found, depth)| (found, Way::Depth(depth))),
+        Order::DepthFirst => dfs::search(&run).map(|(found, steps)| (found, Way::Steps(steps))),
+    };
+    // Before the trace is rebuilt, which may search again.
+    let stats = run.stats();
+    // A finding is a fact, whatever else ended the search at the same time.
+    let verdict = match (found, run.why_stopped()) {
+        (Some((found, way)), _) => {
+            networks.with(|net, network, packing| conclude(&run, (net, network, packing), found, way, task))
+        }
+        (None, Some(stop)) => Err(stop),
+        (None, None) => Ok(Verdict::Holds),
+    };
+    let verdict = match verdict {
+        Ok(verdict) => verdict,
+        Err(Stop::Unknown(reason)) => Verdict::Unknown(reason),
+        Err(Stop::Failed(error)) => return Err(error),
+    };
+    Ok(Report { verdict, stats: Stats { time: task.started.elapsed(), peak_memory: budget.peak(), ..stats } })
+}
+
+/// What is known of the way to a finding.
+enum Way {
+    Depth(u64),
+    Steps(Vec<(Via, Vec<u64>)>),
+}
+
+/// Rebuilds the trace of a finding, and replays it.
+fn conclude<S: Successors>(
+    run: &Run<S>,
+    (net, network, packing): (&Network, &Network, &Packing),
+    found: Found,
+    way: Way,
+    task: &Task,
+) -> Result<Verdict, Stop> {
+    let mut path = match way {
+        Way::Depth(depth) => Backward::new(run, network, packing).path_to(&found.state, depth)?,
+        Way::Steps(steps) => steps.into_iter().map(|(via, target)| (via.vector(), target)).collect(),
+    };
+    path.extend(found.step.map(|(via, target)| (via.vector(), target)));
+    let step = |(vector, target): (VectorIx, Vec<u64>)| {
+        let mut target = packing.unpack(&target);
+        target.truncate(net.leaves.len());
+        Step { vector, target }
+    };
+    let trace = Trace { steps: path.into_iter().map(step).collect() };
+    let internal =
+        |mismatch: Mismatch| Stop::Failed(format!("internal: a counterexample does not replay, {mismatch}"));
+    match found.what {
+        What::Fault(fault) => {
+            replay::fault(net, &trace).map_err(internal)?;
+            Ok(Verdict::Faulty { message: net.faults[fault as usize].clone(), trace })
+        }
+        What::Deadlock(property) | What::Property(property) => {
+            replay::violation(net, &task.properties[property], &trace).map_err(internal)?;
+            Ok(Verdict::Violated { property, trace })
+        }
     }
 }

@@ -1,18 +1,197 @@
-//! Searches against a naive one.
+//! Searches against a naive one, on random networks and on some with known numbers.
+
 use super::*;
+use crate::network::{Local, Outcome};
+use crate::random::{self, Shape};
 use crate::synthetic;
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// A state of the network with the states of all monitors.
+type Full = (Vec<Local>, Vec<Local>);
+
+#[derive(Debug, PartialEq, Eq)]
+enum End {
+    Holds,
+    Violated { length: usize, property: usize },
+    Faulty { length: usize },
+}
+
+/// Level by level with ordinary sets; monitors run beside the network instead of in it.
+fn naive(net: &Network, properties: &[Property]) -> (End, Stats) {
+    let monitors: Vec<(usize, &property::Monitor)> = properties
+        .iter()
+        .enumerate()
+        .filter_map(|(k, p)| if let Property::Monitor(m) = p { Some((k, m)) } else { None })
+        .collect();
+    let mut stats = Stats { states: 1, ..Stats::default() };
+    if let Some((property, _)) = monitors.iter().find(|(_, m)| m.is_bad(Local(0))) {
+        return (End::Violated { length: 0, property: *property }, stats);
+    }
+    let initial: Full = (net.initial(), vec![Local(0); monitors.len()]);
+    let mut seen = BTreeSet::from([initial.clone()]);
+    let mut level = vec![initial];
+    let mut steps = Vec::new();
+    for depth in 0.. {
+        stats.depth = depth;
+        let (mut next, mut fault, mut deadlock, mut violated) = (Vec::new(), false, false, None::<usize>);
+        for (state, watched) in &level {
+            net.successors(state, &mut steps);
+            deadlock |= steps.is_empty();
+            stats.deadlocks += u64::from(steps.is_empty());
+            for Step { vector, target } in &steps {
+                if let Outcome::Fault(_) = net.vectors[vector.0 as usize].outcome {
+                    fault = true;
+                    continue;
+                }
+                stats.transitions += 1;
+                let read = |((_, m), &s): (&(usize, &property::Monitor), _)| m.next(s, m.class(net, *vector));
+                let watched: Vec<Local> = monitors.iter().zip(watched).map(read).collect();
+                let bad =
+                    monitors.iter().zip(&watched).filter(|((_, m), s)| m.is_bad(**s)).map(|((k, _), _)| *k);
+                let never = properties.iter().enumerate().filter_map(|(k, p)| match p {
+                    Property::Never(forbidden) if forbidden(net, *vector) => Some(k),
+                    _ => None,
+                });
+                violated = violated.into_iter().chain(bad).chain(never).min();
+                if seen.insert((target.clone(), watched.clone())) {
+                    next.push((target.clone(), watched));
+                }
+            }
+        }
+        stats.states = seen.len() as u64;
+        let length = depth as usize;
+        let deadlock_asked = property::asks_for_deadlocks(properties).filter(|_| deadlock);
+        if fault {
+            return (End::Faulty { length: length + 1 }, stats);
+        } else if let Some(property) = deadlock_asked {
+            return (End::Violated { length, property }, stats);
+        } else if let Some(property) = violated {
+            return (End::Violated { length: length + 1, property }, stats);
+        } else if next.is_empty() {
+            return (End::Holds, stats);
+        }
+        level = next;
+    }
+    unreachable!("a finite network has finitely many levels")
+}
+
+fn end(verdict: &Verdict) -> End {
+    match verdict {
+        Verdict::Holds => End::Holds,
+        Verdict::Violated { property, trace } => End::Violated { length: trace.len(), property: *property },
+        Verdict::Faulty { trace, .. } => End::Faulty { length: trace.len() },
+        Verdict::Unknown(reason) => panic!("unknown: {reason:?}"),
+    }
+}
+
+fn counts(stats: &Stats) -> [u64; 4] {
+    [stats.states, stats.transitions, stats.depth, stats.deadlocks]
+}
 
 #[test]
-fn philosophers_have_their_number_of_states() {
-    for n in 2..8 {
-        let report = check(&synthetic::philosophers(n), &[], &Options::default()).unwrap();
-        assert_eq!(report.verdict, Verdict::Holds);
-        assert_eq!(report.stats.states, synthetic::philosophers_states(n), "{n} philosophers");
-        assert_eq!(report.stats.deadlocks, 1);
-        let report =
-            check(&synthetic::philosophers(n), &[Property::DeadlockFree], &Options::default()).unwrap();
-        assert!(
-            matches!(report.verdict, Verdict::Violated { property: 0, trace } if trace.len() == n as usize)
-        );
+fn same_as_naive_with_any_number_of_workers() {
+    let shape = Shape { faults: 30, ..Shape::default() };
+    let mut ends = [0; 3];
+    for seed in 0..1500 {
+        let net = shape.network(seed);
+        let properties = random::properties(&net, seed);
+        let (expected, stats) = naive(&net, &properties);
+        let reports = [1, 2, 3, 8].map(|workers| {
+            check(&net, &properties, &Options { workers, ..Options::default() }).expect("a report")
+        });
+        for report in &reports {
+            assert_eq!(end(&report.verdict), expected, "seed {seed}");
+            assert_eq!(counts(&report.stats), counts(&stats), "seed {seed}");
+            assert_eq!(report.verdict, reports[0].verdict, "seed {seed}: one trace for all");
+        }
+        ends[match expected {
+            End::Holds => 0,
+            End::Violated { .. } => 1,
+            End::Faulty { .. } => 2,
+        }] += 1;
     }
+    assert!(ends.iter().all(|&n| n > 30), "the networks must differ: {ends:?}");
+}
+
+#[test]
+fn depth_first_finds_the_same() {
+    let shape = Shape { faults: 20, ..Shape::default() };
+    for seed in 0..1000 {
+        let net = shape.network(seed);
+        let properties = random::properties(&net, seed);
+        let (expected, stats) = naive(&net, &properties);
+        let options = Options { order: Order::DepthFirst, ..Options::default() };
+        let report = check(&net, &properties, &options).expect("a report");
+        match (end(&report.verdict), expected) {
+            (End::Holds, End::Holds) => {
+                assert_eq!(counts(&report.stats)[..2], counts(&stats)[..2], "seed {seed}");
+                assert_eq!(report.stats.deadlocks, stats.deadlocks, "seed {seed}");
+                assert!(report.stats.depth >= stats.depth, "seed {seed}");
+            }
+            (End::Holds, other) | (other, End::Holds) => panic!("seed {seed}: {other:?}"),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn known_numbers() {
+    for n in 2..8 {
+        let net = synthetic::philosophers(n);
+        for workers in [1, 2, 3, 8] {
+            let options = Options { workers, ..Options::default() };
+            let report = check(&net, &[], &options).expect("a report");
+            assert_eq!(report.verdict, Verdict::Holds);
+            assert_eq!(report.stats.states, synthetic::philosophers_states(n), "{n} philosophers");
+            assert_eq!(report.stats.deadlocks, 1);
+            let report = check(&net, &[Property::DeadlockFree], &options).expect("a report");
+            assert_eq!(end(&report.verdict), End::Violated { length: n as usize, property: 0 });
+        }
+    }
+    let report = check(&synthetic::counters(4, 9), &[], &Options::default()).expect("a report");
+    assert_eq!(counts(&report.stats), [10_000, 40_000, 36, 0]);
+    // Sixty leaves: a state of three words.
+    let report = check(&synthetic::counters(2, 300), &[], &Options::default()).expect("a report");
+    assert_eq!(counts(&report.stats), [90_601, 181_202, 600, 0]);
+}
+
+#[test]
+fn bounds_end_a_search_as_unknown() {
+    let net = synthetic::counters(4, 9);
+    let unknown = |options: &Options| match check(&net, &[], options).expect("a report") {
+        Report { verdict: Verdict::Unknown(reason), stats } => (reason, stats),
+        report => panic!("{report:?}"),
+    };
+    for order in [Order::BreadthFirst, Order::DepthFirst] {
+        let options = Options { order, workers: 2, ..Options::default() };
+        let (reason, stats) = unknown(&Options { max_states: Some(2000), ..options });
+        assert_eq!(reason, Reason::States(2000));
+        assert!((2000..6000).contains(&stats.states), "{} states", stats.states);
+        let (reason, stats) = unknown(&Options { max_depth: Some(5), ..options });
+        assert_eq!((reason, stats.depth), (Reason::Depth(5), 5));
+        let limit = Duration::ZERO;
+        assert_eq!(unknown(&Options { time_limit: Some(limit), ..options }).0, Reason::Time(limit));
+        let cancel = AtomicBool::new(true);
+        assert_eq!(unknown(&Options { cancel: Some(&cancel), ..options }).0, Reason::Cancelled);
+        let (reason, stats) = unknown(&Options { max_memory: Some(60_000), ..options });
+        assert_eq!(reason, Reason::Memory(60_000));
+        assert!(stats.peak_memory <= 60_000 && stats.states > 500, "{stats:?}");
+        assert_eq!(unknown(&Options { max_memory: Some(10), ..options }).0, Reason::Memory(10));
+    }
+    // A bound that is not reached changes nothing.
+    let options = Options { max_states: Some(10_000), max_depth: Some(37), ..Options::default() };
+    assert_eq!(check(&net, &[], &options).expect("a report").verdict, Verdict::Holds);
+}
+
+#[test]
+fn progress_is_told() {
+    let (calls, last) = (AtomicU64::new(0), AtomicU64::new(0));
+    let progress = |stats: &Stats| {
+        calls.fetch_add(1, Relaxed);
+        last.fetch_max(stats.states, Relaxed);
+    };
+    let options = Options { progress: Some(&progress), workers: 2, ..Options::default() };
+    check(&synthetic::philosophers(9), &[], &options).expect("a report");
+    assert!(calls.load(Relaxed) >= 1 && last.load(Relaxed) >= 1);
 }

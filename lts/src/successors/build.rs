@@ -47,13 +47,8 @@ struct Side {
     classes: Vec<Vec<u32>>,
 }
 
-/// The tables of a network.
-pub(super) fn tables(
-    net: &Network,
-    packing: &Packing,
-    alarms: &Alarms,
-    limits: Limits,
-) -> Result<Tables, String> {
+/// Refuses networks that cannot be compiled.
+pub(super) fn check(net: &Network) -> Result<(), String> {
     if net.vectors.len() >= Via::LIMIT as usize {
         return Err(format!("the network has {} vectors; at most 2^30 are supported", net.vectors.len()));
     }
@@ -65,9 +60,20 @@ pub(super) fn tables(
             return Err(format!("the leaf `{}` has no local state", leaf.name));
         }
     }
+    Ok(())
+}
+
+/// The tables for some vectors of a network.
+pub(super) fn tables(
+    net: &Network,
+    vectors: &[VectorIx],
+    packing: &Packing,
+    alarms: &Alarms,
+    limits: Limits,
+) -> Result<Tables, String> {
     let mut builder = Builder { net, packing, limits, tables: Tables::default() };
     let offering = builder.offering();
-    let (singles, pairs) = builder.sort_vectors(alarms, &offering);
+    let (singles, pairs) = builder.sort_vectors(vectors, alarms, &offering);
     let offers = builder.channels(pairs)?;
     builder.rows(&singles, offers);
     builder.check_sizes()?;
@@ -105,13 +111,18 @@ impl Builder<'_> {
     }
 
     /// Divides the vectors by how they are found. Those with a part that no local state offers are left out.
-    fn sort_vectors(&mut self, alarms: &Alarms, offering: &[Vec<u32>]) -> (Singles, Pairs) {
+    fn sort_vectors(
+        &mut self,
+        vectors: &[VectorIx],
+        alarms: &Alarms,
+        offering: &[Vec<u32>],
+    ) -> (Singles, Pairs) {
         let mut singles: Singles = vec![Map::default(); self.net.leaves.len()];
         let mut pairs = Pairs::new();
         let mut part_rows: Vec<Option<u32>> = vec![None; self.net.leaves.len()];
-        for (v, vector) in self.net.vectors.iter().enumerate() {
-            let vector_ix = VectorIx(v as u32);
-            let via = Via::new(vector_ix, alarms.is_marked(vector_ix));
+        for &v in vectors {
+            let vector = &self.net.vectors[v.0 as usize];
+            let via = Via::new(v, alarms.is_marked(v));
             let states = |leaf: LeafIx| self.net.leaves[leaf.0 as usize].states.len() as f64;
             let share = |&(leaf, label): &(LeafIx, LocalLabel)| {
                 f64::from(offering[leaf.0 as usize][label.0 as usize]) / states(leaf)

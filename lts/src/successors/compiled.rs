@@ -1,7 +1,8 @@
 //! The successor function for complete tables, by additions of precomputed differences.
 //!
 //! A step changes the fields of the leaves that take part, and a field is changed by adding `to - from`, shifted to its
-//! place. So a local state's moves are stored as ready-made differences, and:
+//! place. So a local state's moves are stored as ready-made differences. Vectors among small leaves are found in
+//! [`blocks`](super::blocks); for all others:
 //!
 //! - *Vectors of one leaf* stand in a list for each local state: one addition makes a successor.
 //! - *Vectors of two leaves* belong to the channel between the two. One of them, the driver, lists for each local state
@@ -16,6 +17,7 @@
 //! Invariant: tables are immutable, positions and ranges stay within them (checked when built), and the order of steps
 //! depends on the state only.
 
+use super::blocks::{self, Blocks};
 use super::build;
 use super::{Finding, Steps, Successors, Via};
 use crate::network::{LeafIx, Local, Network};
@@ -184,6 +186,7 @@ pub struct Compiled<W> {
     width: W,
     packing: Packing,
     initial: Vec<u64>,
+    blocks: Blocks,
     tables: Tables,
     alarms: Alarms,
 }
@@ -192,7 +195,7 @@ impl<W: Width> Compiled<W> {
     /// Compiles a network. `packing` must have a field for every local state and as many words as `width`; `alarms`
     /// says which vectors carry a mark. Fails if a table is too large for its indices or was never expanded.
     pub fn new(net: &Network, packing: Packing, width: W, alarms: Alarms) -> Result<Self, String> {
-        Self::with_limits(net, packing, width, alarms, build::Limits::DEFAULT)
+        Self::with_limits(net, packing, width, alarms, build::Limits::DEFAULT, blocks::Limits::DEFAULT)
     }
 
     pub(super) fn with_limits(
@@ -201,17 +204,15 @@ impl<W: Width> Compiled<W> {
         width: W,
         alarms: Alarms,
         limits: build::Limits,
+        block_limits: blocks::Limits,
     ) -> Result<Self, String> {
         assert_eq!(packing.words(), width.words(), "the width is the packing's");
-        let tables = build::tables(net, &packing, &alarms, limits)?;
+        build::check(net)?;
+        let (blocks, left) = blocks::build(net, &packing, &alarms, block_limits);
+        let tables = build::tables(net, &left, &packing, &alarms, limits)?;
         let mut initial = vec![0; packing.words()];
         packing.pack(&net.initial(), &mut initial);
-        Ok(Compiled { width, packing, initial, tables, alarms })
-    }
-
-    /// How states are packed.
-    pub fn packing(&self) -> &Packing {
-        &self.packing
+        Ok(Compiled { width, packing, initial, blocks, tables, alarms })
     }
 
     /// The local state of a leaf in a packed state.
@@ -278,25 +279,26 @@ impl<W: Width> Compiled<W> {
 
     #[inline(always)]
     fn fire(&self, what: What, state: &[u64], mine: (u32, u64), theirs: (u32, u64), out: &mut Steps) {
-        let first = out.targets.len();
-        out.targets.extend_from_slice(state);
-        let target = &mut out.targets[first..];
+        let (targets, vias) = out.spare(1);
+        let target = &mut targets[..state.len()];
+        target.copy_from_slice(state);
         target[mine.0 as usize] = target[mine.0 as usize].wrapping_add(mine.1);
         target[theirs.0 as usize] = target[theirs.0 as usize].wrapping_add(theirs.1);
-        if what.0 & What::MULTI == 0 {
-            out.vias.push(Via(what.0));
-        } else {
-            self.fire_multi((what.0 & !What::MULTI) as usize, first, state, out);
+        vias[0] = Via(what.0);
+        out.commit(1);
+        if what.0 & What::MULTI != 0 {
+            self.fire_multi((what.0 & !What::MULTI) as usize, state, out);
         }
     }
 
-    /// Completes the one target at the end of `out` by the remaining parts of a vector, or removes it again. A part
-    /// with several moves multiplies the targets.
+    /// Completes the one step at the end of `out` by the remaining parts of a vector, or removes it again. A part
+    /// with several moves multiplies the steps.
     #[cold]
-    fn fire_multi(&self, multi: usize, first: usize, state: &[u64], out: &mut Steps) {
+    fn fire_multi(&self, multi: usize, state: &[u64], out: &mut Steps) {
         let t = &self.tables;
         let words = self.width.words();
         let multi = t.multis[multi];
+        let first = out.len() - 1;
         for part in &t.parts[multi.parts.0 as usize..multi.parts.1 as usize] {
             let row = part.rows as usize + part.place.local(state);
             let moves = &t.part_moves[t.part_rows[row] as usize..t.part_rows[row + 1] as usize];
@@ -304,18 +306,18 @@ impl<W: Width> Compiled<W> {
             let moves = &moves[start..];
             let moves = &moves[..moves.partition_point(|m| m.0 == part.label)];
             let Some((one, more)) = moves.split_first() else {
-                out.targets.truncate(first);
+                out.truncate(first);
                 return;
             };
-            let end = out.targets.len();
+            let end = out.len();
             for &(_, delta) in more {
-                let copy = out.targets.len();
-                out.targets.extend_from_within(first..end);
-                add(&mut out.targets[copy..], words, part.place.word, delta);
+                let copy = out.len();
+                out.repeat(first..end);
+                add(out.targets_from(copy), words, part.place.word, delta);
             }
-            add(&mut out.targets[first..end], words, part.place.word, one.1);
+            add(&mut out.targets_from(first)[..(end - first) * words], words, part.place.word, one.1);
         }
-        out.vias.resize(out.targets.len() / words, multi.via);
+        out.set_vias_from(first, multi.via);
     }
 }
 
@@ -332,6 +334,10 @@ impl<W: Width> Successors for Compiled<W> {
         self.width
     }
 
+    fn packing(&self) -> &Packing {
+        &self.packing
+    }
+
     fn initial(&self) -> Vec<u64> {
         self.initial.clone()
     }
@@ -340,15 +346,17 @@ impl<W: Width> Successors for Compiled<W> {
     fn expand(&self, state: &[u64], out: &mut Steps) -> Result<(), String> {
         let state = &state[..self.width.words()];
         let t = &self.tables;
+        self.blocks.expand(self.width, state, out);
         for driver in &t.drivers {
             let row = driver.rows as usize + driver.place.local(state);
             let (row, next) = (t.rows[row], t.rows[row + 1]);
             for single in &t.singles[row.singles as usize..next.singles as usize] {
-                let first = out.targets.len();
-                out.targets.extend_from_slice(state);
-                let word = &mut out.targets[first + driver.place.word as usize];
+                let (targets, vias) = out.spare(1);
+                targets[..state.len()].copy_from_slice(state);
+                let word = &mut targets[driver.place.word as usize];
                 *word = word.wrapping_add(single.delta);
-                out.vias.push(single.via);
+                vias[0] = single.via;
+                out.commit(1);
             }
             for offer in &t.offers[row.offers as usize..next.offers as usize] {
                 self.offer(driver, offer, state, out);
@@ -369,6 +377,7 @@ impl<W: Width> Successors for Compiled<W> {
         let channels = bytes(&t.channels) + bytes(&t.answers) + bytes(&t.cells) + bytes(&t.hits);
         let joins = bytes(&t.want_rows) + bytes(&t.wants) + bytes(&t.give_rows) + bytes(&t.gives);
         let multis = bytes(&t.multis) + bytes(&t.parts) + bytes(&t.part_rows) + bytes(&t.part_moves);
-        bytes(&t.rows) + bytes(&t.singles) + bytes(&t.offers) + bytes(&t.deltas) + channels + joins + multis
+        let rows = bytes(&t.rows) + bytes(&t.singles) + bytes(&t.offers) + bytes(&t.deltas);
+        self.blocks.bytes() as u64 + rows + channels + joins + multis
     }
 }

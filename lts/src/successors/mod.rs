@@ -5,16 +5,19 @@
 //! searched. Invariant of every implementation: `expand` yields exactly the steps of
 //! [`Network::successors`](crate::network::Network::successors), each once, in an order that depends on the state only.
 
+mod blocks;
 mod build;
 mod compiled;
+mod steps;
 
 #[cfg(test)]
 mod tests;
 
 pub use compiled::Compiled;
+pub use steps::Steps;
 
 use crate::network::VectorIx;
-use crate::pack::Width;
+use crate::pack::{Packing, Width};
 
 /// The vector of a step, with a mark on those that a search must look at: faults and steps a property forbids.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -55,36 +58,6 @@ pub enum Finding {
     Property(usize),
 }
 
-/// Steps of one or of several states, in flat buffers that are reused.
-#[derive(Default, Debug)]
-pub struct Steps {
-    /// The packed target states, one after the other.
-    pub targets: Vec<u64>,
-    /// The vectors of the steps.
-    pub vias: Vec<Via>,
-}
-
-impl Steps {
-    /// The number of steps.
-    #[inline]
-    pub fn len(&self) -> usize {
-        self.vias.len()
-    }
-
-    /// Whether there is no step.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.vias.is_empty()
-    }
-
-    /// Forgets all steps and keeps the memory.
-    #[inline]
-    pub fn clear(&mut self) {
-        self.targets.clear();
-        self.vias.clear();
-    }
-}
-
 /// A successor function over packed states.
 pub trait Successors: Sync {
     /// The number of words of a state.
@@ -92,6 +65,9 @@ pub trait Successors: Sync {
 
     /// The number of words of a state.
     fn width(&self) -> Self::Width;
+
+    /// How states are packed.
+    fn packing(&self) -> &Packing;
 
     /// The initial state.
     fn initial(&self) -> Vec<u64>;

@@ -1,5 +1,6 @@
 //! The compiled successor function against the naive one.
 
+use super::blocks;
 use super::build::Limits;
 use super::{Compiled, Steps, Successors};
 use crate::network::{Network, Step, VectorIx};
@@ -16,21 +17,20 @@ fn sorted(mut steps: Vec<(VectorIx, Locals)>) -> Vec<(VectorIx, Locals)> {
 }
 
 /// Compares the two on every reachable state, up to a number of states.
-fn compare(net: &Network, packing: Packing, limits: Limits, seed: u64) {
+fn compare(net: &Network, packing: Packing, limits: Limits, blocks: blocks::Limits, seed: u64) {
     let alarms = Alarms::faults_of(net);
     let width = Many(packing.words());
-    let compiled = Compiled::with_limits(net, packing.clone(), width, alarms, limits).expect("compiles");
+    let compiled = Compiled::with_limits(net, packing.clone(), width, alarms, limits, blocks).expect("compiles");
     let mut seen: BTreeSet<Locals> = BTreeSet::from([net.initial()]);
     let mut queue = vec![net.initial()];
-    let (mut naive, mut fast) = (Vec::new(), Steps::default());
+    let (mut naive, mut fast) = (Vec::new(), Steps::new(packing.words()));
     while let Some(state) = queue.pop() {
         net.successors(&state, &mut naive);
         let mut packed = vec![0; packing.words()];
         packing.pack(&state, &mut packed);
         fast.clear();
         compiled.expand(&packed, &mut fast).expect("complete tables");
-        let targets = fast.targets.chunks_exact(packing.words()).map(|t| packing.unpack(t));
-        let fast = sorted(fast.vias.iter().map(|via| via.vector()).zip(targets).collect());
+        let fast = sorted(fast.iter().map(|(target, via)| (via.vector(), packing.unpack(target))).collect());
         let expected =
             sorted(naive.iter().map(|Step { vector, target }| (*vector, target.clone())).collect());
         assert_eq!(fast, expected, "seed {seed}, state {state:?}");
@@ -57,7 +57,13 @@ fn same_steps_as_the_naive_function() {
         } else {
             Packing::for_bits(net.leaves.iter().map(|_| 31))
         };
-        compare(&net, packing, limits, seed);
+        let blocks = match seed % 5 {
+            0 => blocks::Limits { bytes: 0, ..blocks::Limits::DEFAULT },
+            1 => blocks::Limits { cells: 20, merged_cells: 1000, bytes: 2000 },
+            2 => blocks::Limits { merged_cells: 0, ..blocks::Limits::DEFAULT },
+            _ => blocks::Limits::DEFAULT,
+        };
+        compare(&net, packing, limits, blocks, seed);
     }
 }
 
@@ -70,15 +76,15 @@ fn marks_are_on_faults() {
         let packing = Packing::for_network(&net);
         let width = Many(packing.words());
         let compiled = Compiled::new(&net, packing, width, Alarms::faults_of(&net)).expect("compiles");
-        let mut steps = Steps::default();
+        let mut steps = Steps::new(width.0);
         compiled.expand(&compiled.initial(), &mut steps).expect("complete tables");
-        for (via, target) in steps.vias.iter().zip(steps.targets.chunks_exact(width.0)) {
+        for (target, via) in steps.iter() {
             let fault = match net.vectors[via.vector().0 as usize].outcome {
                 crate::network::Outcome::Fault(f) => Some(super::Finding::Fault(f)),
                 crate::network::Outcome::Step(_) => None,
             };
             assert_eq!(via.is_marked(), fault.is_some());
-            assert_eq!(compiled.finding(target, *via), fault);
+            assert_eq!(compiled.finding(target, via), fault);
             marked += usize::from(via.is_marked());
         }
     }

@@ -1,0 +1,187 @@
+//! Properties in the user's words: patterns of forbidden transitions and formula files.
+//!
+//! The road of a formula: text → syntax tree → names and sorts checked against the specification (`resolve`) →
+//! obligations with values for all variables (`safety`, `instantiate`) → automata (`automaton`) over the classes of
+//! steps that its action formulas tell apart (`predicate`), which are decided by the actions behind labels (`labels`,
+//! `occurrence`). What comes out are properties of [`gridlock_lts::property`], so every search supports them.
+//!
+//! Invariant: a formula is translated exactly or refused. Nothing that is not understood is left out.
+
+mod automaton;
+mod instantiate;
+mod labels;
+mod occurrence;
+mod predicate;
+mod resolve;
+mod safety;
+
+use crate::data::eval::{Evaluator, STEP_LIMIT};
+use crate::diagnostic::{Diagnostic, Span};
+use crate::model::Model;
+use crate::network::build::Builder;
+use crate::syntax::{parse_action_pattern, parse_formula, with_deep_stack};
+use automaton::{Regular, TooLarge, Watch, is_universal};
+use gridlock_lts::property::{Monitor, Property};
+use instantiate::Instantiation;
+use labels::{LabelPattern, Steps};
+use occurrence::Occurrence;
+use predicate::{Classes, Patterns, Predicate};
+use resolve::{Reading, Resolver, in_pattern};
+use safety::{Collector, Kind, Obligation};
+use std::sync::Arc;
+
+/// The property that no reachable transition matches a pattern such as `send(_, true)|ack`.
+///
+/// A pattern matches a label as a whole; a name without parentheses matches any arguments. A name that can occur only
+/// hidden is looked for among the hidden actions. Places of errors are places in `pattern`.
+pub fn never(builder: &Builder, pattern: &str) -> Result<Property, Vec<Diagnostic>> {
+    with_deep_stack(|| {
+        let tree = parse_action_pattern(pattern)?;
+        let occurrence = Occurrence::of(builder);
+        let mut resolver = Resolver::new(builder.model(), &occurrence);
+        for action in &tree.actions {
+            resolver.action(&action.name, in_pattern(&action.arguments));
+        }
+        let (meanings, model) = resolver.finish()?;
+        let instantiation = Instantiation::new(evaluator(model), &meanings, &occurrence);
+        let readings: Vec<&[Reading]> = tree.actions.iter().map(|a| meanings.readings(&a.name)).collect();
+        let patterns: Vec<LabelPattern> =
+            instantiation.label_patterns(&readings, tree.span).map_err(|error| vec![error])?;
+        let steps = Steps::new(builder.label_actions(), instantiation.evaluator);
+        Ok(Property::Never(Box::new(move |net, vector| {
+            steps.of(net, vector).is_some_and(|doing| patterns.iter().any(|p| steps.matches(p, &doing)))
+        })))
+    })
+}
+
+/// The properties that a formula file stands for, each with its name for reports: `file`, followed by the number of the
+/// conjunct if there are several, and by the values of the variables if it is quantified.
+///
+/// There is always at least one; a formula that is trivially true gives one that holds everywhere. Places of errors are
+/// places in `text`.
+pub fn formula(
+    builder: &Builder,
+    file: &str,
+    text: &str,
+) -> Result<Vec<(String, Property)>, Vec<Diagnostic>> {
+    with_deep_stack(|| {
+        let tree = parse_formula(text)?;
+        let occurrence = Occurrence::of(builder);
+        let mut resolver = Resolver::new(builder.model(), &occurrence);
+        resolver.formula(&tree);
+        let (meanings, model) = resolver.finish()?;
+        let model = Arc::new(model);
+        let mut instantiation = Instantiation::new(evaluator_of(&model), &meanings, &occurrence);
+        let obligations =
+            Collector::collect(&mut instantiation, &tree.state).map_err(|error| vec![error])?;
+        let steps = Arc::new(Steps::new(builder.label_actions(), evaluator_of(&model)));
+        let (patterns, predicates) = (&instantiation.patterns, &instantiation.predicates);
+        translate(file, tree.state.span, obligations, patterns, predicates, &steps)
+            .map_err(|error| vec![error])
+    })
+}
+
+fn evaluator(model: Model) -> Evaluator {
+    evaluator_of(&Arc::new(model))
+}
+
+fn evaluator_of(model: &Arc<Model>) -> Evaluator {
+    Evaluator::new(model.clone(), STEP_LIMIT)
+}
+
+fn translate(
+    file: &str,
+    span: Span,
+    obligations: Vec<Obligation>,
+    patterns: &Patterns,
+    predicates: &[Predicate],
+    steps: &Arc<Steps>,
+) -> Result<Vec<(String, Property)>, Diagnostic> {
+    let mut deadlock = false;
+    let mut kept = Vec::new();
+    for obligation in obligations {
+        // Freedom from deadlock has no variables: once is enough.
+        if !matches!(obligation.kind, Kind::Deadlock(_)) || !std::mem::replace(&mut deadlock, true) {
+            kept.push(obligation);
+        } else {
+            property(String::new(), &obligation, span, patterns, predicates, steps)?;
+        }
+    }
+    let several = kept.len() > 1;
+    let mut properties = Vec::new();
+    for (number, obligation) in kept.into_iter().enumerate() {
+        let mut name = file.to_owned();
+        if several {
+            name.push_str(&format!(" #{}", number + 1));
+        }
+        if !obligation.bindings.is_empty() && obligation.kind == Kind::Word {
+            name.push_str(&format!(" ({})", obligation.bindings));
+        }
+        let property = property(name.clone(), &obligation, span, patterns, predicates, steps)?;
+        properties.push((name, property));
+    }
+    if properties.is_empty() {
+        properties.push((file.to_owned(), Property::Never(Box::new(|_, _| false))));
+    }
+    Ok(properties)
+}
+
+fn property(
+    name: String,
+    obligation: &Obligation,
+    span: Span,
+    patterns: &Patterns,
+    predicates: &[Predicate],
+    steps: &Arc<Steps>,
+) -> Result<Property, Diagnostic> {
+    let mut used = Vec::new();
+    let words = renumbered(&obligation.words, &mut used);
+    let predicates: Vec<Predicate> = used.iter().map(|p| predicates[*p as usize].clone()).collect();
+    let classes = Classes::new(patterns, &predicates).map_err(|_| {
+        Diagnostic::new(span, "one transition can match the actions of this formula in too many combinations")
+            .help("use fewer patterns with '_' for different arguments of the same action")
+    })?;
+    let too_large = |_: TooLarge| {
+        Diagnostic::new(span, "the automaton of this formula is too large")
+            .help("split the formula, or use fewer repetitions and values")
+    };
+    if let Kind::Deadlock(place) = obligation.kind {
+        if is_universal(&words, &classes.truths).map_err(too_large)? {
+            return Ok(Property::DeadlockFree);
+        }
+        return Err(Diagnostic::new(
+            place,
+            "'<true>true' is not supported here: it must hold after every sequence of actions",
+        )
+        .help("write '[true*]<true>true' for freedom from deadlock"));
+    }
+    let mut watch = Watch::new(&words, &classes.truths).map_err(too_large)?;
+    let merged = watch.merge_classes();
+    let steps = steps.clone();
+    let classify = Box::new(move |net: &_, vector| {
+        // A fault ends the search whatever the monitor does.
+        steps.of(net, vector).map_or(0, |doing| merged[classes.class(&steps, &doing) as usize])
+    });
+    Monitor::new(name, classify, watch.next, watch.bad)
+        .map(Property::Monitor)
+        .map_err(|message| Diagnostic::new(span, message))
+}
+
+/// The expression with the predicates it uses numbered from 0, in the order of their first use.
+fn renumbered(regular: &Regular, used: &mut Vec<u32>) -> Regular {
+    let all =
+        |parts: &[Regular], used: &mut Vec<u32>| parts.iter().map(|r| renumbered(r, used)).collect::<Vec<_>>();
+    match regular {
+        Regular::Step(predicate) => {
+            let at = used.iter().position(|p| p == predicate).unwrap_or_else(|| {
+                used.push(*predicate);
+                used.len() - 1
+            });
+            Regular::Step(at as u32)
+        }
+        Regular::Seq(parts) => Regular::Seq(all(parts, used)),
+        Regular::Choice(parts) => Regular::Choice(all(parts, used)),
+        Regular::Star(body) => Regular::Star(Box::new(renumbered(body, used))),
+        Regular::Plus(body) => Regular::Plus(Box::new(renumbered(body, used))),
+    }
+}

@@ -1,0 +1,371 @@
+//! Names and sorts of formulas and patterns, checked against the specification.
+//!
+//! The syntax tree stays as it is; what its names stand for is kept beside it, by place: a data expression by its span,
+//! an action by the span of its name, a variable by the span of its declaration. Invariant: if there are no errors,
+//! every data expression, action and variable of what was walked has an entry.
+
+use super::labels::{TERMINATE, TERMINATE_TEXT};
+use super::occurrence::Occurrence;
+use crate::check::Checker;
+use crate::diagnostic::{Diagnostic, Span, did_you_mean};
+use crate::model::{ActName, Expr, Model, SortId, VarId};
+use crate::syntax::formula::{
+    ActionFormula, ActionKind, Fixpoint, Formula, PatternArgument, RegularFormula, RegularKind, StateFormula,
+    StateKind,
+};
+use crate::syntax::tree::{ActionDecl, Data, DataKind, Ident, Spec, VarDecl};
+use gridlock_lts::hash::Map;
+
+/// A way to read an action: with the parameters of one of its declarations.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    /// Its name.
+    pub name: ActName,
+    /// Its arguments with their sorts, `None` for any one value; no list for any arguments at all.
+    pub args: Option<Vec<(Option<Expr>, SortId)>>,
+}
+
+/// What the names of a formula stand for.
+#[derive(Debug, Default)]
+pub struct Meanings {
+    exprs: Map<Span, Expr>,
+    actions: Map<Span, Vec<Reading>>,
+    vars: Map<Span, VarId>,
+}
+
+impl Meanings {
+    /// A data expression.
+    pub fn expr(&self, data: &Data) -> &Expr {
+        self.exprs.get(&data.span).expect("every data expression was checked")
+    }
+
+    /// The readings of an action, at least one.
+    pub fn readings(&self, name: &Ident) -> &[Reading] {
+        self.actions.get(&name.span).expect("every action was checked")
+    }
+
+    /// A declared variable.
+    pub fn var(&self, decl: &VarDecl) -> VarId {
+        *self.vars.get(&decl.name.span).expect("every variable was checked")
+    }
+}
+
+/// Arguments as the user gave them.
+pub enum Given<'t> {
+    /// Nothing, which stands for any arguments.
+    Anything,
+    /// One by one, `None` for `_`.
+    List(Vec<Option<&'t Data>>),
+}
+
+/// Checks formulas and patterns. All errors are collected.
+pub struct Resolver<'o> {
+    checker: Checker,
+    occurrence: &'o Occurrence,
+    scope: Vec<VarId>,
+    meanings: Meanings,
+    errors: Vec<Diagnostic>,
+}
+
+impl<'o> Resolver<'o> {
+    /// A resolver for a specification.
+    pub fn new(model: &Model, occurrence: &'o Occurrence) -> Self {
+        Resolver {
+            checker: Checker::new(model.clone()),
+            occurrence,
+            scope: Vec::new(),
+            meanings: Meanings::default(),
+            errors: Vec::new(),
+        }
+    }
+
+    /// The meanings, with the model that has the sorts and variables which only occur in the formula; or the errors.
+    pub fn finish(self) -> Result<(Meanings, Model), Vec<Diagnostic>> {
+        if self.errors.is_empty() { Ok((self.meanings, self.checker.into_model())) } else { Err(self.errors) }
+    }
+
+    /// A formula file.
+    pub fn formula(&mut self, formula: &Formula) {
+        self.declarations(&formula.declarations);
+        self.state(&formula.state);
+    }
+
+    fn error(&mut self, diagnostic: Diagnostic) {
+        self.errors.push(diagnostic);
+    }
+
+    /// The declarations of a formula file may repeat actions of the specification.
+    fn declarations(&mut self, spec: &Spec) {
+        let sorts = spec.sorts.iter().map(|d| ("sort", &d.name));
+        let constructors = spec.constructors.iter().map(|d| ("cons", &d.name));
+        let maps = spec.maps.iter().map(|d| ("map", &d.name));
+        let processes = spec.processes.iter().map(|d| ("proc", &d.name));
+        for (section, name) in sorts.chain(constructors).chain(maps).chain(processes) {
+            self.errors.push(
+                Diagnostic::new(name.span, format!("'{section}' in a formula file is not supported"))
+                    .help("declare it in the specification; the formula sees everything declared there"),
+            );
+        }
+        let equations = spec.equations.iter().flat_map(|s| s.equations.iter().map(|e| ("eqn", e.span)));
+        let inits = spec.inits.iter().map(|p| ("init", p.span));
+        for (section, span) in equations.chain(inits) {
+            self.error(
+                Diagnostic::new(span, format!("'{section}' in a formula file is not supported"))
+                    .help("write it into the specification"),
+            );
+        }
+        for decl in &spec.actions {
+            self.action_again(decl);
+        }
+    }
+
+    fn action_again(&mut self, decl: &ActionDecl) {
+        let mut sorts = Vec::new();
+        for sort in &decl.sorts {
+            match self.checker.sort(sort) {
+                Ok(sort) => sorts.push(sort),
+                Err(errors) => return self.errors.extend(errors),
+            }
+        }
+        let Some(name) = self.name(&decl.name) else { return };
+        let overloads = self.overloads(name);
+        if !overloads.contains(&sorts) {
+            let message = format!("the specification declares action '{}' differently", decl.name.name);
+            let help = self.declared(&decl.name, &overloads);
+            self.error(Diagnostic::new(decl.name.span, message).help(help));
+        }
+    }
+
+    /// The action of a name; an error if there is none.
+    fn name(&mut self, name: &Ident) -> Option<ActName> {
+        let model = self.checker.model();
+        if let Some(at) = model.action_names.iter().position(|n| *n == name.name) {
+            return Some(ActName(at as u32));
+        }
+        if &*name.name == TERMINATE_TEXT {
+            return Some(TERMINATE);
+        }
+        let diagnostic = Diagnostic::new(name.span, format!("no action '{}' is declared", name.name));
+        let guess = did_you_mean(&name.name, model.action_names.iter().map(|n| &**n));
+        let diagnostic = match guess {
+            Some(guess) => diagnostic.help(format!("did you mean '{guess}'?")),
+            None => diagnostic.help("name an action of the specification's 'act' section"),
+        };
+        self.error(diagnostic);
+        None
+    }
+
+    fn overloads(&self, name: ActName) -> Vec<Vec<SortId>> {
+        if name == TERMINATE {
+            return vec![Vec::new()];
+        }
+        let declared = self.checker.model().actions.iter().filter(|a| a.0 == name);
+        declared.map(|a| a.1.clone()).collect()
+    }
+
+    fn declared(&self, name: &Ident, overloads: &[Vec<SortId>]) -> String {
+        let model = self.checker.model();
+        let listed: Vec<String> = overloads
+            .iter()
+            .take(4)
+            .map(|sorts| match sorts.is_empty() {
+                true => format!("'{}'", name.name),
+                false => format!("'{}: {}'", name.name, model.sort_names(sorts)),
+            })
+            .collect();
+        format!("declared: {}", listed.join(", "))
+    }
+
+    /// An action with its arguments.
+    pub fn action(&mut self, ident: &Ident, given: Given<'_>) {
+        let Some(name) = self.name(ident) else {
+            // The arguments cannot be checked without a declaration.
+            return;
+        };
+        if self.occurrence.is_out_of_reach(name) {
+            return self.error(
+                Diagnostic::new(
+                    ident.span,
+                    format!("action '{}' is hidden inside a sequential process and cannot be named", ident.name),
+                )
+                .help("move the 'hide' outwards, around the parallel processes of the initial process"),
+            );
+        }
+        let readings = match given {
+            Given::Anything => Some(vec![Reading { name, args: None }]),
+            Given::List(args) => self.fitting(ident, name, &args),
+        };
+        if let Some(readings) = readings {
+            self.meanings.actions.insert(ident.span, readings);
+        }
+    }
+
+    /// The declarations that a list of arguments fits.
+    fn fitting(&mut self, ident: &Ident, name: ActName, args: &[Option<&Data>]) -> Option<Vec<Reading>> {
+        let overloads = self.overloads(name);
+        let of_length: Vec<&Vec<SortId>> = overloads.iter().filter(|s| s.len() == args.len()).collect();
+        if of_length.is_empty() {
+            let message = match args.len() {
+                0 => format!("action '{}' needs arguments", ident.name),
+                1 => format!("action '{}' does not take 1 argument", ident.name),
+                n => format!("action '{}' does not take {n} arguments", ident.name),
+            };
+            let help = self.declared(ident, &overloads);
+            self.error(Diagnostic::new(ident.span, message).help(help));
+            return None;
+        }
+        let mut readings = Vec::new();
+        let mut first_errors = None;
+        for sorts in &of_length {
+            match self.arguments(args, sorts) {
+                Ok(args) => readings.push(Reading { name, args: Some(args) }),
+                Err(errors) => _ = first_errors.get_or_insert(errors),
+            }
+        }
+        match first_errors {
+            Some(errors) if readings.is_empty() => {
+                if of_length.len() == 1 {
+                    self.errors.extend(errors);
+                } else {
+                    let message = format!("action '{}' cannot be used with these arguments", ident.name);
+                    let help = self.declared(ident, &overloads);
+                    self.error(Diagnostic::new(ident.span, message).help(help));
+                }
+                None
+            }
+            _ => Some(readings),
+        }
+    }
+
+    fn arguments(
+        &mut self,
+        args: &[Option<&Data>],
+        sorts: &[SortId],
+    ) -> Result<Vec<(Option<Expr>, SortId)>, Vec<Diagnostic>> {
+        args.iter()
+            .zip(sorts)
+            .map(|(arg, &sort)| {
+                let expr = arg.map(|data| self.checker.data(&self.scope, data, sort)).transpose()?;
+                Ok((expr, sort))
+            })
+            .collect()
+    }
+
+    /// The arguments of an action in a formula. Without any, an action that is declared with parameters only is meant
+    /// with whatever arguments.
+    fn in_formula<'t>(&self, name: &Ident, args: &'t [Data]) -> Given<'t> {
+        if args.is_empty() {
+            let model = self.checker.model();
+            let at = model.action_names.iter().position(|n| *n == name.name);
+            let bare = at.is_none_or(|at| {
+                model.actions.iter().any(|(n, sorts)| n.ix() == at && sorts.is_empty())
+            });
+            if !bare {
+                return Given::Anything;
+            }
+        }
+        let is_wildcard = |data: &Data| matches!(&data.kind, DataKind::Name(name) if &**name == "_");
+        Given::List(args.iter().map(|data| (!is_wildcard(data)).then_some(data)).collect())
+    }
+
+    fn truth(&mut self, data: &Data) {
+        match self.checker.data(&self.scope, data, SortId::BOOL) {
+            Ok(expr) => _ = self.meanings.exprs.insert(data.span, expr),
+            Err(errors) => self.errors.extend(errors),
+        }
+    }
+
+    /// Declares variables; `false` if that failed and what they are declared for makes no sense.
+    fn declare(&mut self, decls: &[VarDecl]) -> bool {
+        match self.checker.variables(decls) {
+            Ok(vars) => {
+                self.scope.extend(&vars);
+                self.meanings.vars.extend(decls.iter().map(|d| d.name.span).zip(vars));
+                true
+            }
+            Err(errors) => {
+                self.errors.extend(errors);
+                false
+            }
+        }
+    }
+
+    fn state(&mut self, formula: &StateFormula) {
+        match &formula.kind {
+            StateKind::Bool(_) | StateKind::Variable(..) => {}
+            StateKind::Data(data) => self.truth(data),
+            StateKind::Not(f) => self.state(f),
+            StateKind::And(fs) | StateKind::Or(fs) => fs.iter().for_each(|f| self.state(f)),
+            StateKind::Implies(f, g) => {
+                self.state(f);
+                self.state(g);
+            }
+            StateKind::Box(r, f) | StateKind::Diamond(r, f) => {
+                self.regular(r);
+                self.state(f);
+            }
+            StateKind::Fixpoint(fixpoint, name, params, body) => {
+                if *fixpoint == Fixpoint::Least || !params.is_empty() {
+                    self.error(super::safety::no_fixpoint(*fixpoint, name.span, formula.span));
+                } else {
+                    self.state(body);
+                }
+            }
+            StateKind::Quantifier(_, vars, body) => {
+                if self.declare(vars) {
+                    self.state(body);
+                    self.scope.truncate(self.scope.len() - vars.len());
+                }
+            }
+        }
+    }
+
+    fn regular(&mut self, formula: &RegularFormula) {
+        match &formula.kind {
+            RegularKind::Action(action) => self.action_formula(action),
+            RegularKind::Seq(rs) | RegularKind::Choice(rs) => rs.iter().for_each(|r| self.regular(r)),
+            RegularKind::Star(r) | RegularKind::Plus(r) => self.regular(r),
+        }
+    }
+
+    fn action_formula(&mut self, formula: &ActionFormula) {
+        match &formula.kind {
+            ActionKind::Bool(_) => {}
+            ActionKind::Data(data) => self.truth(data),
+            ActionKind::MultiAction(actions) => {
+                for action in actions {
+                    let given = self.in_formula(&action.name, &action.arguments);
+                    self.action(&action.name, given);
+                }
+            }
+            ActionKind::Not(a) => self.action_formula(a),
+            ActionKind::And(all) | ActionKind::Or(all) => all.iter().for_each(|a| self.action_formula(a)),
+            ActionKind::Implies(a, b) => {
+                self.action_formula(a);
+                self.action_formula(b);
+            }
+            ActionKind::Quantifier(_, vars, body) => {
+                if self.declare(vars) {
+                    self.action_formula(body);
+                    self.scope.truncate(self.scope.len() - vars.len());
+                }
+            }
+        }
+    }
+}
+
+/// The arguments of an action in a pattern.
+pub fn in_pattern(arguments: &Option<Vec<PatternArgument>>) -> Given<'_> {
+    match arguments {
+        None => Given::Anything,
+        Some(arguments) => Given::List(
+            arguments
+                .iter()
+                .map(|argument| match argument {
+                    PatternArgument::Any(_) => None,
+                    PatternArgument::Data(data) => Some(data),
+                })
+                .collect(),
+        ),
+    }
+}
