@@ -51,11 +51,12 @@ pub fn run(arguments: Arguments) -> ExitCode {
         let (watch, arguments) = (watch.clone(), Arc::new(arguments));
         move || {
             let outcome = arguments.command.run(&watch, arguments.quiet);
-            watch.clear();
+            watch.rest();
             let _ = done.send(finish(outcome, &watch));
         }
     };
-    let spawn = |stack, work| thread::Builder::new().name("gridlock".to_owned()).stack_size(stack).spawn(work);
+    let spawn =
+        |stack, work| thread::Builder::new().name("gridlock".to_owned()).stack_size(stack).spawn(work);
     // The thread has the only sender left, so that its end is noticed.
     if let Err(e) = spawn(STACK, work.clone()).or_else(|_| spawn(SMALL_STACK, work)) {
         tell(format_args!("error: no thread can be started: {e}"));
@@ -79,7 +80,11 @@ fn attend(watch: &Watch, ended: &Receiver<u8>) -> u8 {
         if let Some(reason) = watch.stopped() {
             let waited = stopped_at.get_or_insert_with(Instant::now).elapsed();
             if must_end(watch.phase(), reason, waited) {
-                watch.clear();
+                watch.rest();
+                if watch.phase() == Phase::Waiting {
+                    // The prompt stands on this line.
+                    tell("");
+                }
                 return finish(Err(Failure::Stopped), watch);
             }
         }

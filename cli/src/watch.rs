@@ -64,6 +64,8 @@ pub struct Watch {
     started: Instant,
     signalled: Arc<AtomicBool>,
     reason: OnceLock<Reason>,
+    /// The last line of progress before that.
+    last: OnceLock<String>,
     phase: AtomicU8,
     board: Mutex<Board>,
     counted: AtomicU64,
@@ -78,6 +80,7 @@ impl Watch {
             started: Instant::now(),
             signalled,
             reason: OnceLock::new(),
+            last: OnceLock::new(),
             phase: AtomicU8::new(Phase::Working as u8),
             board: Mutex::new(Board { activity: None, progress }),
             counted: AtomicU64::new(0),
@@ -105,6 +108,10 @@ impl Watch {
             limits.memory.filter(over).map(Reason::Memory)
         };
         if let Some(reason) = reason {
+            // Before the work hears of it and gives its memory back.
+            if let Some(activity) = self.lock().activity {
+                let _ = self.last.set(self.line(&activity));
+            }
             let _ = self.reason.set(reason);
         }
     }
@@ -135,11 +142,6 @@ impl Watch {
         let mut board = self.lock();
         board.activity = None;
         board.progress.clear();
-    }
-
-    /// Removes what is shown, for a last message.
-    pub fn clear(&self) {
-        self.lock().progress.clear();
     }
 
     /// Brings what is shown up to date.
@@ -188,8 +190,8 @@ impl Watch {
             }
             Some(Reason::Interrupted) | None => "interrupted".to_owned(),
         };
-        match self.lock().activity {
-            Some(activity) => format!("{reason}; last: {}", self.line(&activity)),
+        match self.last.get() {
+            Some(line) => format!("{reason}; last: {line}"),
             None => reason,
         }
     }
@@ -249,8 +251,11 @@ mod tests {
         w.count(1234, 5678);
         w.check();
         let why = w.why_stopped();
-        assert!(why.starts_with("the time limit of 0.00 s is reached; last: exploring, 1,234 states, 5,678 tr"), "{why}");
+        assert!(
+            why.starts_with("the time limit of 0.00 s is reached; last: exploring, 1,234 states, 5,678 tr"),
+            "{why}"
+        );
         w.rest();
-        assert_eq!(w.why_stopped(), "the time limit of 0.00 s is reached");
+        assert_eq!(w.why_stopped(), why, "what was seen then, not what is left now");
     }
 }

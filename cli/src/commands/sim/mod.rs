@@ -7,7 +7,7 @@ mod show;
 use crate::arguments::{Resources, TableArguments, TableMode};
 use crate::input::{Specification, is_stdin};
 use crate::outcome::{Answer, Failure};
-use crate::output::enough;
+use crate::output::print;
 use crate::quantities::counted;
 use crate::terminal::{Style, tell};
 use crate::watch::{Phase, Watch};
@@ -62,7 +62,9 @@ fn after_help() -> String {
 pub fn run(arguments: &Arguments, watch: &Watch) -> Result<Answer, Failure> {
     let path = &arguments.specification;
     if is_stdin(path) {
-        return Err(Failure::input("orders are read from standard input, so the specification must be a file"));
+        return Err(Failure::input(
+            "orders are read from standard input, so the specification must be a file",
+        ));
     }
     let specification = Specification::read(path)?;
     // Local states are described by places in the file; its directory would only take room.
@@ -72,14 +74,15 @@ pub fn run(arguments: &Arguments, watch: &Watch) -> Result<Answer, Failure> {
     watch.rest();
     let seed = arguments.seed.unwrap_or_else(any_seed);
     let session = Session::new(system, seed).map_err(Failure::Input)?;
-    let mut simulation =
-        Simulation { session, watch, specification: specification.name, show: Show { style: Style::of_stdout() } };
+    let mut simulation = Simulation {
+        session,
+        watch,
+        specification: specification.name,
+        show: Show { style: Style::of_stdout() },
+    };
     match simulation.orders(&mut io::stdout().lock()) {
         Ok(()) => Ok(Answer::Yes),
-        Err(End::Output(e)) => match enough(e) {
-            Ok(()) => Ok(Answer::Yes),
-            Err(e) => Err(Failure::input(format_args!("cannot write to standard output: {e}"))),
-        },
+        Err(End::Output(e)) => print(watch, |_| Err(e)).map(|()| Answer::Yes),
         Err(End::Failure(failure)) => Err(failure),
     }
 }
@@ -128,7 +131,8 @@ impl Simulation<'_> {
 
     fn follow(&mut self, order: Order, out: &mut dyn Write) -> Result<(), End> {
         match order {
-            Order::Step(number) => match number.checked_sub(1).filter(|n| *n < self.session.possible().len()) {
+            Order::Step(number) => match number.checked_sub(1).filter(|n| *n < self.session.possible().len())
+            {
                 Some(choice) => {
                     if self.step(choice, out)? {
                         self.show.here(&self.session, false, out)?;
@@ -208,6 +212,11 @@ impl Simulation<'_> {
         let read = stdin.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line);
         self.watch.enter(Phase::Working);
         match read {
+            Ok(0) if stdin.is_terminal() => {
+                // The prompt stands on this line.
+                tell("");
+                Ok(None)
+            }
             Ok(0) => Ok(None),
             Ok(_) => Ok(Some(String::from_utf8_lossy(&line).into_owned())),
             Err(e) => {
