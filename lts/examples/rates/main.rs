@@ -7,7 +7,7 @@
 //! same size, on as many threads: once with all keys new, once with the share of new keys that the search had. Rates
 //! are per second of processor time of all threads together, times the threads, so that they mean something on a machine
 //! that others use as well; wall-clock seconds are printed beside them.
-//! Models: `philosophers:N`, `counters:N:K`, `tokens:N:K`, `registers:N:K`, `barrier:N:K`; all of a default list if none is given.
+//! Models: `philosophers:N`, `counters:N:K`, `tokens:N:K`, `registers:N:K`, `barrier:N:K`, `queues:N:K:V`; all of a default list if none is given.
 
 mod models;
 
