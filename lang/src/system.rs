@@ -117,16 +117,16 @@ fn expand_all(
     let mut total = 0;
     loop {
         let mut grown = false;
-        for leaf in 0..done.len() {
+        for (leaf, done) in done.iter_mut().enumerate() {
             // One round takes the states that are there now, so that leaves advance together, breadth first.
-            for local in done[leaf]..network.leaves[leaf].states.len() {
+            for local in *done..network.leaves[leaf].states.len() {
                 if total >= limit || builder.hit_step_limit() || (total.is_multiple_of(1024) && !progress(total)) {
                     return false;
                 }
                 builder
                     .expand(network, LeafIx(leaf as u32), Local(local as u32))
                     .expect("the builder turns failures into faults");
-                done[leaf] = local + 1;
+                *done = local + 1;
                 total += 1;
                 grown = true;
             }
