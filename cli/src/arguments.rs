@@ -30,6 +30,7 @@ pub struct Arguments {
 fn after_help() -> String {
     format!(
         "Examples:\n  \
+         gridlock check abp.mcrl2               whether it can get stuck\n  \
          gridlock info abp.mcrl2                what the specification is made of\n  \
          gridlock lts abp.mcrl2 -o abp.aut      everything it can do, as a file\n  \
          gridlock sim abp.mcrl2                 step through it by hand\n  \

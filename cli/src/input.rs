@@ -87,9 +87,11 @@ impl Specification {
 }
 
 /// Tables that are no longer filled once the run is to stop: where filling them is slow, a search asks too seldom.
-struct Stoppable<'a> {
-    builder: &'a mut Builder,
-    watch: &'a Watch,
+pub struct Stoppable<'a> {
+    /// What fills them.
+    pub builder: &'a mut Builder,
+    /// Says when to stop.
+    pub watch: &'a Watch,
 }
 
 impl TableSource for Stoppable<'_> {
@@ -142,7 +144,8 @@ fn fault(message: &str, trace: &[String]) -> Failure {
     Failure::Specification(text)
 }
 
-fn faulty(name: &str, text: &str, problems: &[Diagnostic]) -> Failure {
+/// Problems in a text that the user wrote, shown with their places.
+pub fn faulty(name: &str, text: &str, problems: &[Diagnostic]) -> Failure {
     Failure::Specification(render(name, text, problems, Style::of_stderr().coloured()))
 }
 
@@ -170,6 +173,20 @@ pub fn read_lts(
 /// Reads a specification and explores it.
 pub fn explore(path: &Path, tables: &TableArguments, limits: &Limits, watch: &Watch) -> Result<Lts, Failure> {
     Specification::read(path)?.explore(tables, limits, watch)
+}
+
+/// The name of a text file in messages, and its content, of which there may be at most so many bytes.
+pub fn read_text(path: &Path, most: u64) -> Result<(String, String), Failure> {
+    let (name, input) = open(path)?;
+    let mut bytes = Vec::new();
+    input.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(|e| cannot_read(&name, &e))?;
+    if bytes.len() as u64 > most {
+        return Err(Failure::input(format_args!("{name} is longer than {} MiB", most >> 20)));
+    }
+    match decode(&bytes) {
+        Ok(text) => Ok((name, text)),
+        Err(problem) => Err(faulty(&name, &String::from_utf8_lossy(&bytes), &[problem])),
+    }
 }
 
 /// The name of an input in messages, and what is in it.

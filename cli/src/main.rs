@@ -6,6 +6,7 @@
 //! one of the exit codes that `--help` lists.
 
 mod arguments;
+mod chart;
 mod commands;
 mod input;
 mod memory;
@@ -13,6 +14,7 @@ mod outcome;
 mod output;
 mod progress;
 mod quantities;
+mod shown_trace;
 mod supervise;
 mod terminal;
 mod watch;

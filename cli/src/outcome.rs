@@ -21,6 +21,8 @@ pub enum Answer {
     Yes,
     /// It is violated or different.
     No,
+    /// A limit was reached or the run was interrupted, and the user has been told.
+    Unknown,
 }
 
 /// Why a command has no answer.
@@ -52,6 +54,7 @@ pub fn finish(outcome: Result<Answer, Failure>, watch: &Watch) -> u8 {
     match outcome {
         Ok(Answer::Yes) => 0,
         Ok(Answer::No) => 1,
+        Ok(Answer::Unknown) => 3,
         Err(Failure::Input(message)) => {
             tell(format_args!("{wrong}error{off}{strong}: {message}{off}"));
             2

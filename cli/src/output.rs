@@ -66,7 +66,8 @@ fn format_of(path: &Path) -> Result<Format, Failure> {
     }
 }
 
-fn check_place(path: &Path) -> Result<(), Failure> {
+/// Checks, before any work is done for it, that a file can be written there as far as one can know.
+pub fn check_place(path: &Path) -> Result<(), Failure> {
     let cannot = |reason: String| Failure::input(format_args!("cannot write {}: {reason}", path.display()));
     if path.is_dir() {
         return Err(cannot("it is a directory, name a file".to_owned()));

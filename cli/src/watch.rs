@@ -70,6 +70,8 @@ pub struct Watch {
     board: Mutex<Board>,
     counted: AtomicU64,
     transitions: AtomicU64,
+    /// What else there is to say about how far the work is.
+    detail: Mutex<String>,
 }
 
 impl Watch {
@@ -85,6 +87,7 @@ impl Watch {
             board: Mutex::new(Board { activity: None, progress }),
             counted: AtomicU64::new(0),
             transitions: AtomicU64::new(0),
+            detail: Mutex::default(),
         }
     }
 
@@ -134,6 +137,7 @@ impl Watch {
     pub fn begin(&self, what: &'static str, unit: &'static str) {
         self.counted.store(0, Relaxed);
         self.transitions.store(0, Relaxed);
+        self.detail(String::new());
         self.lock().activity = Some(Activity { what, unit, since: Instant::now() });
     }
 
@@ -158,6 +162,11 @@ impl Watch {
         self.transitions.store(transitions as u64, Relaxed);
     }
 
+    /// Says what else belongs into the line of progress, such as `12 waiting`.
+    pub fn detail(&self, text: String) {
+        *self.detail.lock().unwrap_or_else(PoisonError::into_inner) = text;
+    }
+
     /// Time since the run began.
     pub fn elapsed(&self) -> Duration {
         self.started.elapsed()
@@ -174,6 +183,10 @@ impl Watch {
             }
             let rate = counted as f64 / since.elapsed().as_secs_f64().max(0.001);
             line += &format!(", {} {unit}/s", count(rate as u64));
+            let detail = self.detail.lock().unwrap_or_else(PoisonError::into_inner);
+            if !detail.is_empty() {
+                line += &format!(", {detail}");
+            }
         }
         if let Some(resident) = memory::resident() {
             line += &format!(", {}", bytes(resident));

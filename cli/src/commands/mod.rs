@@ -1,9 +1,11 @@
 //! The commands, one module each: its arguments, and what it does with the libraries.
 
+mod check;
 mod compare;
 mod info;
 mod lts;
 mod minimise;
+mod replay;
 mod sim;
 
 use crate::outcome::{Answer, Failure};
@@ -13,6 +15,8 @@ use clap::Subcommand;
 /// The commands.
 #[derive(Subcommand, Debug)]
 pub enum Command {
+    Check(check::Arguments),
+    Replay(replay::Arguments),
     Lts(lts::Arguments),
     Info(info::Arguments),
     Minimise(minimise::Arguments),
@@ -24,6 +28,8 @@ impl Command {
     /// What the command may spend.
     pub fn limits(&self) -> Limits {
         match self {
+            Command::Check(a) => a.limits.watched(),
+            Command::Replay(a) => a.resources.watched(),
             Command::Lts(a) => a.limits.watched(),
             Command::Info(a) => a.resources.watched(),
             Command::Minimise(a) => a.limits.watched(),
@@ -35,6 +41,8 @@ impl Command {
     /// Runs the command. `quiet`: no summary on standard error.
     pub fn run(&self, watch: &Watch, quiet: bool) -> Result<Answer, Failure> {
         match self {
+            Command::Check(a) => check::run(a, watch, quiet),
+            Command::Replay(a) => replay::run(a, watch),
             Command::Lts(a) => lts::run(a, watch, quiet),
             Command::Info(a) => info::run(a, watch),
             Command::Minimise(a) => minimise::run(a, watch, quiet),

@@ -1,0 +1,276 @@
+//! Message sequence charts in SVG: a lifeline for each leaf that takes part, a row for each step.
+//!
+//! A step of two leaves is an arrow between their lifelines, with a head at either end, since actions that communicate
+//! have no direction. More leaves are joined by a bar, a single one has a box. Steps whose label is hidden are grey.
+//! Invariant: whatever labels and names contain, the picture is well-formed XML, and rows are written one by one.
+
+use crate::shown_trace::{ShownStep, ShownTrace};
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+/// The width of a character of the fixed-width font, at the size used.
+const CHARACTER: f64 = 7.3;
+const ROW: f64 = 40.0;
+const MARGIN: f64 = 16.0;
+/// Where names are written, above and below the lifelines.
+const NAME_HEIGHT: f64 = 26.0;
+const TITLE_HEIGHT: f64 = 36.0;
+const LEAST_GAP: f64 = 110.0;
+/// Labels and names that are longer are cut; the whole text is in a tooltip.
+const LONGEST_TEXT: usize = 48;
+
+const STYLE: &str = "\
+text{font:12px 'DejaVu Sans Mono',Menlo,Consolas,monospace;fill:#1b2733;text-anchor:middle}\
+.number{fill:#8a97a5;text-anchor:end}.title{text-anchor:start;font-weight:bold}.name{font-weight:bold}\
+.head{fill:#e8eef5;stroke:#51677d}.life{stroke:#b7c3cf;stroke-dasharray:4 4}\
+.step{stroke:#1f5fa8;fill:#1f5fa8;stroke-width:1.5}.box{fill:#fff4d6;stroke:#a87b1f}\
+.bar{fill:#dcebdc;stroke:#3f7d46}.dot{fill:#3f7d46}.label{paint-order:stroke;stroke:#fff;stroke-width:4px}\
+.hidden .step{stroke:#8a97a5;fill:#8a97a5}.hidden text{fill:#66727f}";
+
+/// Where things are.
+struct Layout {
+    /// The names of the lifelines.
+    names: Vec<String>,
+    /// The place of the first lifeline, and the distance to the next.
+    first: f64,
+    gap: f64,
+    /// Where the numbers of the steps end.
+    numbers: f64,
+    width: f64,
+    height: f64,
+}
+
+/// Draws a trace.
+pub fn write(trace: &ShownTrace, title: &str, out: &mut dyn Write) -> io::Result<()> {
+    let layout = Layout::new(trace, title);
+    let Layout { width, height, .. } = layout;
+    writeln!(
+        out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
+         viewBox=\"0 0 {width:.0} {height:.0}\">"
+    )?;
+    writeln!(out, "<style>{STYLE}</style>")?;
+    writeln!(
+        out,
+        "<defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"8\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" \
+         orient=\"auto-start-reverse\"><path d=\"M0 0L8 4L0 8z\" fill=\"context-stroke\"/></marker></defs>"
+    )?;
+    writeln!(out, "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>")?;
+    writeln!(out, "<text class=\"title\" x=\"{MARGIN}\" y=\"22\">{}</text>", escaped(title))?;
+    layout.write_lifelines(out)?;
+    for (row, step) in trace.steps.iter().enumerate() {
+        writeln!(out, "{}", layout.step(row, step))?;
+    }
+    writeln!(out, "</svg>")?;
+    out.flush()
+}
+
+impl Layout {
+    fn new(trace: &ShownTrace, title: &str) -> Self {
+        let involved: std::collections::BTreeSet<&str> =
+            trace.steps.iter().flat_map(|s| &s.leaves).map(|p| p.name.as_str()).collect();
+        let names: Vec<String> =
+            trace.end.iter().map(|s| s.name.clone()).filter(|n| involved.contains(n.as_str())).collect();
+        let longest = names.iter().map(|n| text_width(&cut(n))).fold(0.0, f64::max);
+        let gap = LEAST_GAP.max(longest + 3.0 * MARGIN);
+        let numbers = MARGIN + CHARACTER * trace.steps.len().to_string().len() as f64;
+        let mut layout =
+            Layout { names, first: numbers + MARGIN + gap / 2.0, gap, numbers, width: 0.0, height: 0.0 };
+        // A label may be wider than the arrow it stands on: make room for it at both sides.
+        let extents = || trace.steps.iter().map(|step| layout.extent(step));
+        let left = extents().map(|e| e.0).fold(f64::INFINITY, f64::min);
+        let right = extents().map(|e| e.1).fold(0.0, f64::max);
+        let shift = (numbers + MARGIN - left).max(0.0);
+        let last = layout.x(layout.names.len().saturating_sub(1)) + gap / 2.0;
+        let title = text_width(title) * 1.05;
+        layout.width = (last.max(right) + shift + MARGIN).max(title + 2.0 * MARGIN);
+        layout.first += shift;
+        layout.height = layout.bottom() + NAME_HEIGHT + MARGIN + trace.steps.len() as f64 * ROW;
+        layout
+    }
+
+    fn x(&self, lifeline: usize) -> f64 {
+        self.first + self.gap * lifeline as f64
+    }
+
+    /// Where the lifelines would end if there were no steps.
+    fn bottom(&self) -> f64 {
+        TITLE_HEIGHT + NAME_HEIGHT + ROW / 2.0
+    }
+
+    /// The lifelines of those who take part, from left to right.
+    fn involved(&self, step: &ShownStep) -> Vec<f64> {
+        let part = |p: &crate::shown_trace::ShownPart| self.names.iter().position(|n| *n == p.name);
+        let mut lifelines: Vec<usize> = step.leaves.iter().filter_map(part).collect();
+        lifelines.sort_unstable();
+        lifelines.into_iter().map(|lifeline| self.x(lifeline)).collect()
+    }
+
+    /// How far a step with its label reaches to the left and to the right.
+    fn extent(&self, step: &ShownStep) -> (f64, f64) {
+        let lifelines = self.involved(step);
+        let (from, to) = ends(&lifelines);
+        let half = text_width(&cut(&label(step))) / 2.0 + MARGIN / 2.0;
+        let middle = (from + to) / 2.0;
+        (from.min(middle - half), to.max(middle + half))
+    }
+
+    fn write_lifelines(&self, out: &mut dyn Write) -> io::Result<()> {
+        let bottom = self.height - NAME_HEIGHT - MARGIN;
+        for (lifeline, name) in self.names.iter().enumerate() {
+            let (x, width) = (self.x(lifeline), self.gap - MARGIN);
+            let top = TITLE_HEIGHT + NAME_HEIGHT;
+            writeln!(out, "<line class=\"life\" x1=\"{x}\" y1=\"{top}\" x2=\"{x}\" y2=\"{bottom}\"/>")?;
+            for y in [TITLE_HEIGHT, bottom] {
+                let left = x - width / 2.0;
+                writeln!(
+                    out,
+                    "<g><title>{}</title><rect class=\"head\" x=\"{left}\" y=\"{y}\" width=\"{width}\" \
+                     height=\"{NAME_HEIGHT}\" rx=\"4\"/><text class=\"name\" x=\"{x}\" y=\"{}\">{}</text></g>",
+                    escaped(name),
+                    y + 17.0,
+                    escaped(&cut(name))
+                )?;
+            }
+        }
+        Ok(())
+    }
+
+    /// One row.
+    fn step(&self, row: usize, step: &ShownStep) -> String {
+        let y = TITLE_HEIGHT + NAME_HEIGHT + ROW * (row as f64 + 0.9);
+        let class = if step.unhidden.is_some() { " class=\"hidden\"" } else { "" };
+        let tooltip = format!("{}: {}", step.full_label(), step.participants());
+        let mut svg = format!("<g{class}><title>{}</title>", escaped(&tooltip));
+        let _ = write!(svg, "<text class=\"number\" x=\"{}\" y=\"{}\">{}</text>", self.numbers, y + 4.0, row + 1);
+        let text = cut(&label(step)).into_owned();
+        let lifelines = self.involved(step);
+        let (from, to) = ends(&lifelines);
+        let middle = (from + to) / 2.0;
+        let mut label_y = y - 7.0;
+        match lifelines[..] {
+            [] => {}
+            [x] => {
+                let width = text_width(&text) + MARGIN;
+                let (left, top) = (x - width / 2.0, y - 11.0);
+                label_y = y + 4.0;
+                let _ = write!(
+                    svg,
+                    "<rect class=\"box\" x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"22\" rx=\"3\"/>"
+                );
+            }
+            [_, _] => {
+                let _ = write!(
+                    svg,
+                    "<line class=\"step\" x1=\"{from}\" y1=\"{y}\" x2=\"{to}\" y2=\"{y}\" \
+                     marker-start=\"url(#tip)\" marker-end=\"url(#tip)\"/>"
+                );
+            }
+            _ => {
+                let (left, top, width) = (from - 8.0, y - 5.0, to - from + 16.0);
+                let _ = write!(
+                    svg,
+                    "<rect class=\"bar\" x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"10\" rx=\"5\"/>"
+                );
+                for x in &lifelines {
+                    let _ = write!(svg, "<circle class=\"dot\" cx=\"{x}\" cy=\"{y}\" r=\"4\"/>");
+                }
+                label_y = y - 10.0;
+            }
+        }
+        let class = if lifelines.len() == 1 { "" } else { " class=\"label\"" };
+        let _ = write!(svg, "<text{class} x=\"{middle}\" y=\"{label_y}\">{}</text></g>", escaped(&text));
+        svg
+    }
+}
+
+/// What is written at a step: a hidden one shows what it hides.
+fn label(step: &ShownStep) -> Cow<'_, str> {
+    match &step.unhidden {
+        Some(unhidden) => Cow::Owned(format!("{} [{unhidden}]", step.label)),
+        None => Cow::Borrowed(&step.label),
+    }
+}
+
+fn ends(lifelines: &[f64]) -> (f64, f64) {
+    match lifelines {
+        [first, .., last] => (*first, *last),
+        [only] => (*only, *only),
+        [] => (0.0, 0.0),
+    }
+}
+
+/// As much of a text as is shown.
+fn cut(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(LONGEST_TEXT) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
+        None => Cow::Borrowed(text),
+    }
+}
+
+/// The width of a text; characters beyond Latin, Greek and Cyrillic may be twice as wide.
+fn text_width(text: &str) -> f64 {
+    text.chars().map(|c| if u32::from(c) < 0x1100 { CHARACTER } else { 2.0 * CHARACTER }).sum()
+}
+
+/// Text for XML, in content and in attributes. Characters that XML has no way to say are replaced.
+fn escaped(text: &str) -> String {
+    let mut xml = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => xml.push_str("&amp;"),
+            '<' => xml.push_str("&lt;"),
+            '>' => xml.push_str("&gt;"),
+            '"' => xml.push_str("&quot;"),
+            '\'' => xml.push_str("&#39;"),
+            '\n' | '\t' | '\r' => xml.push(' '),
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => xml.push('\u{fffd}'),
+            c => xml.push(c),
+        }
+    }
+    xml
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shown_trace::{ShownPart, ShownState};
+
+    fn step(label: &str, names: &[&str]) -> ShownStep {
+        let part = |name: &&str| ShownPart { name: name.to_string(), action: "x".into(), state: String::new() };
+        ShownStep { label: label.into(), unhidden: None, leaves: names.iter().map(part).collect() }
+    }
+
+    fn drawn(steps: Vec<ShownStep>) -> String {
+        let end = ["P", "idle", "Q<1>", "R"].map(|n| ShownState { name: n.into(), state: String::new() });
+        let mut out = Vec::new();
+        write(&ShownTrace { steps, end: end.into() }, "a & b", &mut out).expect("memory");
+        String::from_utf8(out).expect("text")
+    }
+
+    #[test]
+    fn each_kind_of_step_has_its_shape() {
+        let svg = drawn(vec![step("one", &["P"]), step("two", &["P", "R"]), step("three", &["P", "Q<1>", "R"])]);
+        let count = |part: &str| svg.matches(part).count();
+        assert_eq!((count("class=\"box\""), count("class=\"step\""), count("class=\"bar\"")), (1, 1, 1));
+        assert_eq!(count("class=\"dot\""), 3);
+        assert_eq!(count("class=\"life\""), 3, "who takes part in nothing has no lifeline");
+        assert_eq!(count("class=\"number\""), 3);
+    }
+
+    #[test]
+    fn texts_are_escaped_and_cut() {
+        let svg = drawn(vec![step("<&>\"'\u{1}", &["Q<1>"]), step(&"long ".repeat(40), &["P", "R"])]);
+        assert!(svg.contains("&lt;&amp;&gt;&quot;&#39;\u{fffd}") && svg.contains("Q&lt;1&gt;") && svg.contains("a &amp; b"));
+        assert!(!svg.contains('\u{1}') && !svg.contains("Q<1>"));
+        assert!(svg.contains("long long…") || svg.contains("lon…"), "{svg}");
+        assert_eq!(svg.matches(&"long ".repeat(40)).count(), 1, "the whole label is in the tooltip only");
+    }
+
+    #[test]
+    fn no_steps_give_a_picture_too() {
+        let svg = drawn(Vec::new());
+        assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n") && !svg.contains("NaN") && !svg.contains("inf"));
+    }
+}

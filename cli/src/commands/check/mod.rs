@@ -1,0 +1,195 @@
+//! `gridlock check`: whether a specification has its properties, and if not, what shows it.
+
+mod properties;
+mod report;
+mod search;
+
+use crate::arguments::{Limits, TableArguments, TableMode};
+use crate::input::Specification;
+use crate::outcome::{Answer, Failure};
+use crate::output::{check_place, print};
+use crate::terminal::tell;
+use crate::watch::{Phase, Watch};
+use clap::{Args, ValueEnum};
+use gridlock_lts::search::{Order, Stats};
+use gridlock_lts::whole_file::write_whole;
+use properties::Wanted;
+use report::Report;
+use search::{Bound, Conclusion, Outcome};
+use serde::Serialize;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+const HELP: &str = "\
+Examples:
+  gridlock check abp.mcrl2                                  can it get stuck?
+  gridlock check abp.mcrl2 --never 'error(_)' --deadlock    or go wrong?
+  gridlock check abp.mcrl2 --property order.mcf --trace-out why.svg
+  gridlock check abp.mcrl2 --json - | jq .states
+  gridlock check big.mcrl2 --time-limit 10m --max-memory 4G
+
+The answer is the first word on standard output and the exit code: `holds` (0), `violated` (1) \
+with a counterexample, `unknown` (3) with what was seen until then. A specification that has no \
+meaning in some reachable state is an error (2). A search that is breadth-first gives a \
+shortest counterexample, whatever the number of workers. Before a counterexample is shown it \
+has been replayed, by code that did not find it; `gridlock replay` does that again.";
+
+/// Check whether a specification has its properties
+///
+/// Searches every state that the processes can reach together. Says `holds` only after all of them were seen, and shows
+/// a run of the system if something is violated.
+#[derive(Args, Debug)]
+#[command(after_long_help = HELP)]
+pub struct Arguments {
+    /// The specification, a file in mCRL2's language; `-` is standard input
+    #[arg(value_name = "SPEC")]
+    specification: PathBuf,
+
+    #[command(flatten)]
+    wanted: Wanted,
+
+    /// The order in which states are visited
+    #[arg(long, value_name = "ORDER", value_enum, default_value_t = Search::Bfs, help_heading = "Search")]
+    search: Search,
+
+    /// The number of threads of a breadth-first search [default: one for each core]
+    #[arg(long, value_name = "N", help_heading = "Search", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    workers: Option<u16>,
+
+    /// Write the counterexample: .svg a chart, .json, .aut, any other name the text that `replay` reads
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    trace_out: Option<PathBuf>,
+
+    /// Write the result as JSON; `-` is standard output, which then has nothing else on it
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    json: Option<PathBuf>,
+
+    /// Expand no state that is more steps away than this
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    max_depth: Option<u64>,
+
+    #[command(flatten)]
+    pub limits: Limits,
+
+    #[command(flatten)]
+    tables: TableArguments,
+}
+
+/// An order of visiting states.
+#[derive(ValueEnum, Serialize, Clone, Copy, PartialEq, Eq, Debug)]
+#[serde(rename_all = "lowercase")]
+enum Search {
+    /// Breadth first, on all workers: counterexamples are as short as can be
+    Bfs,
+    /// Depth first, on one worker
+    Dfs,
+}
+
+impl Search {
+    fn order(self) -> Order {
+        match self {
+            Search::Bfs => Order::BreadthFirst,
+            Search::Dfs => Order::DepthFirst,
+        }
+    }
+}
+
+impl Arguments {
+    /// The number of threads that search.
+    fn workers(&self) -> usize {
+        match (self.search, self.workers) {
+            (Search::Dfs, _) => 1,
+            (Search::Bfs, Some(workers)) => usize::from(workers),
+            (Search::Bfs, None) => std::thread::available_parallelism().map_or(1, |n| n.get()),
+        }
+    }
+
+    fn json_on_stdout(&self) -> bool {
+        self.json.as_ref().is_some_and(|path| path.as_os_str() == "-")
+    }
+
+    /// Checks places before any work is done for them.
+    fn check_places(&self) -> Result<(), Failure> {
+        if let Some(path) = &self.trace_out {
+            if path.as_os_str() == "-" {
+                return Err(Failure::input("--trace-out needs the name of a file; standard output has the result"));
+            }
+            check_place(path)?;
+        }
+        match &self.json {
+            Some(path) if !self.json_on_stdout() => check_place(path),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool) -> Result<Answer, Failure> {
+    arguments.check_places()?;
+    if arguments.search == Search::Dfs && arguments.workers.is_some_and(|n| n > 1) && !quiet {
+        tell("note: a depth-first search has one worker");
+    }
+    let specification = Specification::read(&arguments.specification)?;
+    let mut asked = arguments.wanted.names();
+    let (outcome, build_time) = match examine(&specification, arguments, &mut asked, watch) {
+        Err(Failure::Stopped) => {
+            let bound = Bound::of(watch).unwrap_or(Bound::Interrupted);
+            (Outcome::unknown(bound, Stats::default()), watch.elapsed())
+        }
+        examined => examined?,
+    };
+    let specification = &specification.name;
+    let report = Report { arguments, specification, asked: &asked, outcome: &outcome, build_time };
+    watch.rest();
+    // From here on there is a result, which a limit must not take away.
+    watch.enter(Phase::Writing);
+    tell_all(&report, watch, quiet)?;
+    match &outcome.conclusion {
+        Conclusion::Holds => Ok(Answer::Yes),
+        Conclusion::Violated(_) => Ok(Answer::No),
+        Conclusion::Unknown(_) => Ok(Answer::Unknown),
+        Conclusion::Faulty(_) => Err(Failure::Specification(report.fault())),
+    }
+}
+
+/// Everything up to the result; `asked` becomes what is really searched for.
+fn examine(
+    specification: &Specification,
+    arguments: &Arguments,
+    asked: &mut Vec<properties::Asked>,
+    watch: &Watch,
+) -> Result<(Outcome, Duration), Failure> {
+    let start = Instant::now();
+    let options = arguments.tables.options(TableMode::Auto);
+    let mut system = specification.load(&specification.name, &options, arguments.limits.states(), watch)?;
+    let properties = arguments.wanted.translate(&system.builder)?;
+    asked.clone_from(&properties.asked);
+    if !system.closed
+        && let Some(outcome) = search::complete(&mut system, arguments, watch)?
+    {
+        return Ok((outcome, start.elapsed()));
+    }
+    let build_time = start.elapsed();
+    Ok((search::search(&system, &properties, arguments, watch)?, build_time))
+}
+
+/// Writes the result wherever it is wanted.
+fn tell_all(report: &Report, watch: &Watch, quiet: bool) -> Result<(), Failure> {
+    let Arguments { trace_out, json, .. } = report.arguments;
+    let faulty = matches!(report.outcome.conclusion, Conclusion::Faulty(_));
+    if let Some(path) = trace_out {
+        match &report.outcome.trace {
+            Some(trace) => trace.save(path, report.specification, &report.title(), watch)?,
+            None if !quiet => tell(format_args!("there is no counterexample, so {} is not written", path.display())),
+            None => {}
+        }
+    }
+    match json {
+        Some(_) if report.arguments.json_on_stdout() => return print(watch, |out| report.write_json(out)),
+        Some(path) => write_whole(path, |out| report.write_json(&mut std::io::BufWriter::new(out)))
+            .map_err(Failure::input)?,
+        None => {}
+    }
+    // What is wrong with a specification is told on standard error, as everywhere.
+    if faulty { Ok(()) } else { print(watch, |out| report.write_text(out)) }
+}

@@ -1,0 +1,113 @@
+//! What is asked of a search: from the options on the command line to properties of the library.
+
+use crate::input::{faulty, read_text};
+use crate::outcome::Failure;
+use gridlock_lang::network::build::Builder;
+use gridlock_lang::property;
+use gridlock_lang::syntax::MAX_LENGTH;
+use gridlock_lts::property::Property;
+use std::path::PathBuf;
+
+/// What the user wants to know. Nothing at all means freedom from deadlock.
+#[derive(clap::Args, Clone, Debug)]
+#[command(next_help_heading = "Properties (several may be given; without any: --deadlock)")]
+pub struct Wanted {
+    /// No reachable state is without steps
+    #[arg(long)]
+    deadlock: bool,
+
+    /// No reachable transition matches the pattern, e.g. 'error' or 'send(_, true)|ack'; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    never: Vec<String>,
+
+    /// The formula in this file holds: the safety part of mCRL2's formula files; may be repeated
+    #[arg(long, value_name = "FILE.mcf")]
+    property: Vec<PathBuf>,
+}
+
+/// What a property is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// Freedom from deadlock.
+    Deadlock,
+    /// A forbidden step.
+    Never,
+    /// Anything else, checked by a monitor.
+    Formula,
+}
+
+/// The name of a property in reports, and what it is about.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// Stable: `deadlock`, `never` and the pattern, or the file.
+    pub name: String,
+    /// What it is about.
+    pub kind: Kind,
+}
+
+impl Asked {
+    /// The name for people.
+    pub fn shown(&self) -> &str {
+        if self.name == DEADLOCK { "freedom from deadlock" } else { &self.name }
+    }
+}
+
+const DEADLOCK: &str = "deadlock";
+
+/// Properties and, for each, what it is called.
+#[derive(Default)]
+pub struct Properties {
+    /// What each is called.
+    pub asked: Vec<Asked>,
+    /// The properties themselves.
+    pub checked: Vec<Property>,
+}
+
+impl Properties {
+    fn add(&mut self, name: String, property: Property) {
+        let kind = match &property {
+            Property::DeadlockFree => Kind::Deadlock,
+            Property::Never(_) => Kind::Never,
+            Property::Monitor(_) => Kind::Formula,
+        };
+        self.asked.push(Asked { name, kind });
+        self.checked.push(property);
+    }
+}
+
+impl Wanted {
+    fn deadlock(&self) -> bool {
+        self.deadlock || (self.never.is_empty() && self.property.is_empty())
+    }
+
+    /// Translates what is wanted; a specification that lacks an action is no reason to leave a property out.
+    pub fn translate(&self, builder: &Builder) -> Result<Properties, Failure> {
+        let mut properties = Properties::default();
+        if self.deadlock() {
+            properties.add(DEADLOCK.to_owned(), Property::DeadlockFree);
+        }
+        for pattern in &self.never {
+            let property = property::never(builder, pattern).map_err(|p| faulty("--never", pattern, &p))?;
+            properties.add(format!("never {pattern}"), property);
+        }
+        for path in &self.property {
+            let (name, text) = read_text(path, MAX_LENGTH as u64)?;
+            let parts = property::formula(builder, &name, &text).map_err(|p| faulty(&name, &text, &p))?;
+            parts.into_iter().for_each(|(name, property)| properties.add(name, property));
+        }
+        Ok(properties)
+    }
+
+    /// What is wanted before anything is translated, for a report on a run that did not come that far.
+    pub fn names(&self) -> Vec<Asked> {
+        let mut asked = Vec::new();
+        if self.deadlock() {
+            asked.push(Asked { name: DEADLOCK.to_owned(), kind: Kind::Deadlock });
+        }
+        let never = |p: &String| Asked { name: format!("never {p}"), kind: Kind::Never };
+        asked.extend(self.never.iter().map(never));
+        let formula = |p: &PathBuf| Asked { name: p.display().to_string(), kind: Kind::Formula };
+        asked.extend(self.property.iter().map(formula));
+        asked
+    }
+}

@@ -1,0 +1,200 @@
+//! What `check` tells: for people on standard output, for programs as JSON. `docs/json.md` documents every field.
+
+use super::properties::{Asked, Kind};
+use super::search::{Conclusion, Outcome, after, per_state};
+use super::{Arguments, Search};
+use crate::quantities::{bytes, count, counted};
+use crate::shown_trace::{JSON_VERSION, ShownState, ShownStep};
+use crate::terminal::Style;
+use serde::Serialize;
+use std::io::{self, Write};
+use std::time::Duration;
+
+/// More properties than this are not named one by one.
+const NAMED: usize = 4;
+
+/// A finished run.
+pub struct Report<'a> {
+    /// What was asked for.
+    pub arguments: &'a Arguments,
+    /// The specification as the user called it.
+    pub specification: &'a str,
+    /// The properties, numbered as in the conclusion.
+    pub asked: &'a [Asked],
+    /// What came out.
+    pub outcome: &'a Outcome,
+    /// Time to read the specification and to build tables and properties.
+    pub build_time: Duration,
+}
+
+#[derive(Serialize)]
+struct Json<'a> {
+    version: u32,
+    gridlock: &'static str,
+    specification: &'a str,
+    verdict: &'static str,
+    exhaustive: bool,
+    property: String,
+    properties: Vec<JsonProperty<'a>>,
+    reason: Option<&'static str>,
+    message: Option<String>,
+    search: Search,
+    workers: usize,
+    states: u64,
+    transitions: u64,
+    depth: u64,
+    deadlocks: u64,
+    frontier: u64,
+    seconds: f64,
+    build_seconds: f64,
+    peak_memory_bytes: u64,
+    bytes_per_state: f64,
+    trace: Option<&'a [ShownStep]>,
+    end: Option<&'a [ShownState]>,
+}
+
+#[derive(Serialize)]
+struct JsonProperty<'a> {
+    name: &'a str,
+    verdict: &'static str,
+}
+
+impl Report<'_> {
+    /// Writes JSON.
+    pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Outcome { conclusion, stats, trace } = self.outcome;
+        let verdict_of = |property| match conclusion {
+            Conclusion::Holds => "holds",
+            Conclusion::Violated(violated) if *violated == property => "violated",
+            _ => "unknown",
+        };
+        let (verdict, reason) = match conclusion {
+            Conclusion::Holds => ("holds", None),
+            Conclusion::Violated(_) => ("violated", None),
+            Conclusion::Faulty(_) => ("faulty", Some("fault")),
+            Conclusion::Unknown(bound) => ("unknown", Some(bound.name())),
+        };
+        let names = self.asked.iter().enumerate();
+        let json = Json {
+            version: JSON_VERSION,
+            gridlock: env!("CARGO_PKG_VERSION"),
+            specification: self.specification,
+            verdict,
+            exhaustive: *conclusion == Conclusion::Holds,
+            property: self.about(|asked| &asked.name, usize::MAX),
+            properties: names.map(|(i, a)| JsonProperty { name: &a.name, verdict: verdict_of(i) }).collect(),
+            reason,
+            message: self.message(),
+            search: self.arguments.search,
+            workers: self.arguments.workers(),
+            states: stats.states,
+            transitions: stats.transitions,
+            depth: stats.depth,
+            deadlocks: stats.deadlocks,
+            frontier: stats.frontier,
+            seconds: stats.time.as_secs_f64(),
+            build_seconds: self.build_time.as_secs_f64(),
+            peak_memory_bytes: stats.peak_memory,
+            bytes_per_state: per_state(stats.peak_memory, stats),
+            trace: trace.as_ref().map(|t| &t.steps[..]),
+            end: trace.as_ref().map(|t| &t.end[..]),
+        };
+        serde_json::to_writer_pretty(&mut *out, &json)?;
+        writeln!(out)
+    }
+
+    /// Writes for people: the verdict, how much was searched, the counterexample.
+    pub fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let style = Style::of_stdout();
+        let Style { strong, wrong, off, .. } = style;
+        let colour = if matches!(self.outcome.conclusion, Conclusion::Violated(_)) { wrong } else { strong };
+        let title = self.title();
+        let (verdict, rest) = title.split_once(':').unwrap_or((&title, ""));
+        writeln!(out, "{colour}{verdict}{off}:{rest}\n")?;
+        self.write_summary(out)?;
+        if let Some(trace) = &self.outcome.trace {
+            if trace.steps.is_empty() {
+                writeln!(out, "\nviolated in the initial state, by no step at all")?;
+            } else {
+                writeln!(out, "\n{strong}counterexample, {}{off}", counted(trace.steps.len(), "step"))?;
+                trace.write_steps(style, out)?;
+            }
+            writeln!(out, "\n{strong}the processes then{off}")?;
+            trace.write_end(out)?;
+        }
+        Ok(())
+    }
+
+    /// The verdict in one line.
+    pub fn title(&self) -> String {
+        let about = self.about(Asked::shown, NAMED);
+        match (&self.outcome.conclusion, self.message()) {
+            (Conclusion::Violated(_), Some(how)) => format!("violated: {about}: {how}"),
+            (Conclusion::Unknown(_), Some(why)) => format!("unknown: {about}: {why}"),
+            (Conclusion::Faulty(_), Some(why)) => format!("faulty: {why}"),
+            _ => format!("holds: {about}"),
+        }
+    }
+
+    /// The property that is violated; all of them if none is, or their number if they are more than `named`.
+    fn about<'s>(&'s self, name: impl Fn(&'s Asked) -> &'s str, named: usize) -> String {
+        match self.outcome.conclusion {
+            Conclusion::Violated(property) => name(&self.asked[property]).to_owned(),
+            _ if self.asked.len() > named => format!("all {} properties", self.asked.len()),
+            _ => self.asked.iter().map(name).collect::<Vec<_>>().join(", "),
+        }
+    }
+
+    /// What there is to say beyond the verdict.
+    fn message(&self) -> Option<String> {
+        let steps = self.outcome.trace.as_ref().map_or(0, |t| t.steps.len());
+        match &self.outcome.conclusion {
+            Conclusion::Holds => None,
+            Conclusion::Violated(property) => Some(match self.asked[*property].kind {
+                Kind::Deadlock => format!("no action is possible {}", after(steps)),
+                Kind::Never => format!("step {} is one of these", count(steps as u64)),
+                Kind::Formula => format!("it is violated {}", after(steps)),
+            }),
+            Conclusion::Faulty(message) => Some(message.clone()),
+            Conclusion::Unknown(bound) => Some(bound.message()),
+        }
+    }
+
+    fn write_summary(&self, out: &mut dyn Write) -> io::Result<()> {
+        let stats = &self.outcome.stats;
+        let mut rows = vec![
+            ("states", count(stats.states)),
+            ("transitions", count(stats.transitions)),
+            ("depth", count(stats.depth)),
+            ("deadlocks", count(stats.deadlocks)),
+        ];
+        if self.outcome.conclusion != Conclusion::Holds {
+            rows.push(("not expanded", count(stats.frontier)));
+        }
+        rows.extend([
+            ("seconds", format!("{:.3}", stats.time.as_secs_f64())),
+            ("build seconds", format!("{:.3}", self.build_time.as_secs_f64())),
+            ("peak memory", bytes(stats.peak_memory)),
+            ("bytes/state", format!("{:.1}", per_state(stats.peak_memory, stats))),
+        ]);
+        let width = rows.iter().map(|(_, value)| value.len()).max().unwrap_or(0);
+        rows.iter().try_for_each(|(name, value)| writeln!(out, "  {name:<14}{value:>width$}"))
+    }
+
+    /// A specification without meaning, for standard error.
+    pub fn fault(&self) -> String {
+        let Style { wrong, strong, off, .. } = Style::of_stderr();
+        let message = self.message().unwrap_or_default();
+        let mut text = Vec::new();
+        // The last step of the trace is the one that has no meaning.
+        let steps = self.outcome.trace.as_ref().map_or(&[][..], |t| &t.steps[..]);
+        let before = match steps.split_last() {
+            Some((last, before)) if last.label == message => before,
+            _ => steps,
+        };
+        let _ = writeln!(text, "{wrong}error{off}{strong}: {message}{off}");
+        let _ = writeln!(text, "  this happens {}{}", after(before.len()), if before.is_empty() { "" } else { ":" });
+        let _ = crate::shown_trace::write_steps(before, Style::of_stderr(), &mut text);
+        String::from_utf8_lossy(&text).into_owned()
+    }
+}

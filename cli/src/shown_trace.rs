@@ -1,0 +1,187 @@
+//! A trace as people and programs get to see it: on standard output, and in files of four formats.
+//!
+//! Invariant: it holds everything that is shown, as text, so that neither network nor tables are needed any more. Steps
+//! are in the order of the run, who takes part and `end` in the order of the specification.
+
+use crate::chart;
+use crate::outcome::Failure;
+use crate::terminal::Style;
+use crate::watch::{Phase, Watch};
+use gridlock_lts::aut;
+use gridlock_lts::explicit::{Builder, State};
+use gridlock_lts::network::{LeafIx, Network, TableSource};
+use gridlock_lts::trace::Trace;
+use gridlock_lts::trace_file::{RecordedPart, RecordedStep, TraceFile};
+use gridlock_lts::whole_file::write_whole;
+use serde::{Deserialize, Serialize};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// A version of the JSON formats; it changes if a field changes its meaning.
+pub const JSON_VERSION: u32 = 1;
+
+/// See the module head.
+#[derive(Serialize, Clone, Default, Debug)]
+pub struct ShownTrace {
+    /// The steps.
+    #[serde(rename = "trace")]
+    pub steps: Vec<ShownStep>,
+    /// The states of all leaves after the last step.
+    pub end: Vec<ShownState>,
+}
+
+/// One step.
+#[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
+pub struct ShownStep {
+    /// What the system shows, `tau` if everything is hidden; the message if the specification has no meaning here.
+    pub label: String,
+    /// What the label was before hiding, if something was hidden.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub unhidden: Option<String>,
+    /// Who takes part.
+    #[serde(default)]
+    pub leaves: Vec<ShownPart>,
+}
+
+/// What one leaf does in a step.
+#[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
+pub struct ShownPart {
+    /// The leaf.
+    pub name: String,
+    /// What it contributes.
+    pub action: String,
+    /// Its state afterwards.
+    #[serde(default)]
+    pub state: String,
+}
+
+/// Where one leaf is.
+#[derive(Serialize, Clone, PartialEq, Eq, Debug)]
+pub struct ShownState {
+    /// The leaf.
+    pub name: String,
+    /// Its state.
+    pub state: String,
+}
+
+impl ShownTrace {
+    /// Describes a trace of a network.
+    pub fn new(net: &Network, source: &dyn TableSource, trace: &Trace) -> Self {
+        let steps = trace.steps.iter().map(|step| {
+            let RecordedStep { label, parts } = RecordedStep::new(net, source, step.vector, &step.target);
+            let unhidden = &net.labels[net.vectors[step.vector.0 as usize].unhidden.0 as usize];
+            // A vector that is a fault has no label that could have been hidden.
+            let hidden = net.find_label(&label).is_some() && *unhidden != label;
+            let part = |RecordedPart { leaf, action, state }| ShownPart { name: leaf, action, state };
+            let leaves = parts.into_iter().map(part).collect();
+            ShownStep { label, unhidden: hidden.then(|| unhidden.clone()), leaves }
+        });
+        let end = (0..).map(LeafIx).zip(net.leaves.iter().zip(trace.end(net)));
+        let end = end.map(|(ix, (leaf, local))| ShownState {
+            name: leaf.name.clone(),
+            state: source.describe(ix, local),
+        });
+        ShownTrace { steps: steps.collect(), end: end.collect() }
+    }
+
+    /// Writes the steps for people, one a line.
+    pub fn write_steps(&self, style: Style, out: &mut dyn Write) -> io::Result<()> {
+        write_steps(&self.steps, style, out)
+    }
+
+    /// Writes for people where every leaf is at the end.
+    pub fn write_end(&self, out: &mut dyn Write) -> io::Result<()> {
+        let width = self.end.iter().map(|leaf| leaf.name.chars().count()).max().unwrap_or(0);
+        self.end.iter().try_for_each(|leaf| writeln!(out, "  {:<width$}  {}", leaf.name, leaf.state))
+    }
+
+    /// The same as a trace file.
+    pub fn record(&self, specification: &str) -> TraceFile {
+        let steps = self.steps.iter().map(ShownStep::record).collect();
+        TraceFile { specification: specification.to_owned(), steps }
+    }
+
+    /// Writes a file, in the format that its name asks for. `title` says what the trace shows.
+    pub fn save(&self, path: &Path, specification: &str, title: &str, watch: &Watch) -> Result<(), Failure> {
+        let before = watch.phase();
+        watch.enter(Phase::Writing);
+        let extension = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase());
+        let written = write_whole(path, |out| match extension.as_deref() {
+            Some("json") => self.write_json(specification, title, out),
+            Some("aut") => self.write_aut(out),
+            Some("svg") => chart::write(self, title, &mut io::BufWriter::new(out)),
+            _ => self.record(specification).write(out),
+        });
+        watch.enter(before);
+        written.map_err(Failure::input)
+    }
+
+    fn write_json(&self, specification: &str, title: &str, out: &mut dyn Write) -> io::Result<()> {
+        #[derive(Serialize)]
+        struct File<'a> {
+            version: u32,
+            specification: &'a str,
+            title: &'a str,
+            #[serde(flatten)]
+            trace: &'a ShownTrace,
+        }
+        let mut out = io::BufWriter::new(out);
+        let file = File { version: JSON_VERSION, specification, title, trace: self };
+        serde_json::to_writer_pretty(&mut out, &file)?;
+        writeln!(out)?;
+        out.flush()
+    }
+
+    fn write_aut(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut lts = Builder::with_capacity(self.steps.len());
+        lts.require_states(1);
+        for (from, step) in (0..).zip(&self.steps) {
+            // Only the message of a fault can have several lines.
+            let label = lts.label(&step.label.replace('\n', " "));
+            lts.add(State(from), label, State(from + 1));
+        }
+        aut::write(&lts.finish(State(0)), out)
+    }
+}
+
+impl ShownStep {
+    /// The same as a trace file has it.
+    pub fn record(&self) -> RecordedStep {
+        let part = |p: &ShownPart| RecordedPart {
+            leaf: p.name.clone(),
+            action: p.action.clone(),
+            state: p.state.clone(),
+        };
+        RecordedStep { label: self.label.clone(), parts: self.leaves.iter().map(part).collect() }
+    }
+
+    /// The label; if something in it is hidden, also what that was.
+    pub fn full_label(&self) -> String {
+        match &self.unhidden {
+            None => self.label.clone(),
+            Some(unhidden) => format!("{} (hiding {unhidden})", self.label),
+        }
+    }
+
+    /// Who takes part, and how where the label does not say it.
+    pub fn participants(&self) -> String {
+        match &self.leaves[..] {
+            [only] if only.action == *self.unhidden.as_ref().unwrap_or(&self.label) => only.name.clone(),
+            several => {
+                let texts: Vec<String> = several.iter().map(|p| format!("{}: {}", p.name, p.action)).collect();
+                texts.join(", ")
+            }
+        }
+    }
+}
+
+/// Writes steps for people, numbered from 1, one a line.
+pub fn write_steps(steps: &[ShownStep], style: Style, out: &mut dyn Write) -> io::Result<()> {
+    /// A label beyond this does not push all others aside.
+    const WIDEST: usize = 40;
+    let Style { faint, off, .. } = style;
+    let width = steps.iter().map(|s| s.full_label().chars().count()).filter(|w| *w <= WIDEST).max().unwrap_or(0);
+    (1..).zip(steps).try_for_each(|(number, step): (usize, _)| {
+        writeln!(out, "{number:>6}  {:<width$}  {faint}{}{off}", step.full_label(), step.participants())
+    })
+}
