@@ -8,7 +8,6 @@
 mod arguments;
 mod commands;
 mod input;
-mod memory;
 mod outcome;
 mod output;
 mod progress;
