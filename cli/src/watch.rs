@@ -3,9 +3,9 @@
 //! The main thread decides ([`Watch::check`]); the work asks [`Watch::stopped`] as often as it can, which costs one
 //! atomic read. Once stopped, always stopped, and for the first reason.
 
-use crate::memory;
 use crate::progress::Progress;
 use crate::quantities::{bytes, count, duration};
+use gridlock_lts::memory;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -101,7 +101,7 @@ impl Watch {
         if self.stopped().is_some() {
             return;
         }
-        let limits = (self.phase() != Phase::Writing).then_some(self.limits).unwrap_or_default();
+        let limits = if self.phase() == Phase::Writing { Limits::default() } else { self.limits };
         let reason = if self.signalled.load(Relaxed) {
             Some(Reason::Interrupted)
         } else if let Some(limit) = limits.time.filter(|limit| self.started.elapsed() >= *limit) {

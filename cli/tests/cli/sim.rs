@@ -89,9 +89,9 @@ fn what_is_wrong_is_told_and_is_not_the_end() {
 #[test]
 fn ends_of_the_road() {
     let b = bench();
-    b.write("short.mcrl2", "act a; init a . delta;");
+    b.write("short.mcrl2", "act a; proc P = a . delta; init P;");
     let out = b.pipe(&["sim", "short.mcrl2"], "r 5\n1\n").exits(0).out;
-    assert_eq!(steps(&out), ["step 1: a  init"], "{out}");
+    assert_eq!(steps(&out), ["step 1: a  P"], "{out}");
     assert!(
         out.contains("this is a deadlock") && out.contains("there is no action 1: 0 are possible"),
         "{out}"
