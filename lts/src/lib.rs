@@ -4,6 +4,7 @@
 //! is a set of leaves (process LTSs as tables) and synchronisation vectors over them.
 
 pub mod hash;
+pub mod lazy;
 pub mod memory;
 pub mod network;
 pub mod pack;
