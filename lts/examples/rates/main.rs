@@ -45,7 +45,17 @@ fn main() {
     };
     println!(
         "{:18} {:>7} {:>12} {:>13} {:>6} {:>8} {:>8} {:>9} {:>9} {:>6} {:>6}",
-        "model", "workers", "states", "transitions", "depth", "seconds", "Mtrans/s", "limit new", "limit mix", "ratio", "mix"
+        "model",
+        "workers",
+        "states",
+        "transitions",
+        "depth",
+        "seconds",
+        "Mtrans/s",
+        "limit new",
+        "limit mix",
+        "ratio",
+        "mix"
     );
     for model in models {
         let Some(net) = network(&model) else {

@@ -116,7 +116,9 @@ impl Blocks {
                 }
             } else {
                 vias[len..len + count].copy_from_slice(&self.vias[first..first + count]);
-                for (k, target) in targets[len * words..(len + count) * words].chunks_exact_mut(words).enumerate() {
+                for (k, target) in
+                    targets[len * words..(len + count) * words].chunks_exact_mut(words).enumerate()
+                {
                     target.copy_from_slice(state);
                     for (word, delta) in block.words.iter().zip(&self.deltas[2 * (first + k)..]) {
                         target[*word as usize] = target[*word as usize].wrapping_add(*delta);
@@ -170,7 +172,12 @@ struct Builder<'a> {
 }
 
 /// Builds blocks. Also says which vectors are in none and left to others; vectors that can never fire are neither.
-pub(super) fn build(net: &Network, packing: &Packing, alarms: &Alarms, limits: Limits) -> (Blocks, Vec<VectorIx>) {
+pub(super) fn build(
+    net: &Network,
+    packing: &Packing,
+    alarms: &Alarms,
+    limits: Limits,
+) -> (Blocks, Vec<VectorIx>) {
     let moves = net.leaves.iter().map(moves_by_label).collect();
     let builder = Builder { net, packing, limits, moves };
     let (groups, left) = builder.groups();
@@ -221,7 +228,9 @@ impl Builder<'_> {
 
     fn bytes(&self, leaves: &[LeafIx], vectors: &[VectorIx]) -> usize {
         let per_step = 4 + 8 * self.packing.words().min(2);
-        self.cells(leaves).saturating_mul(8).saturating_add(self.steps(leaves, vectors).saturating_mul(per_step))
+        self.cells(leaves)
+            .saturating_mul(8)
+            .saturating_add(self.steps(leaves, vectors).saturating_mul(per_step))
     }
 
     /// The words of leaves, if they are at most two.
@@ -248,8 +257,10 @@ impl Builder<'_> {
                 by_leaves.entry(leaves).or_default().push(VectorIx(v as u32));
             }
         }
-        let mut sized: Vec<(usize, Vec<LeafIx>, Vec<VectorIx>)> =
-            by_leaves.into_iter().map(|(leaves, vectors)| (self.bytes(&leaves, &vectors), leaves, vectors)).collect();
+        let mut sized: Vec<(usize, Vec<LeafIx>, Vec<VectorIx>)> = by_leaves
+            .into_iter()
+            .map(|(leaves, vectors)| (self.bytes(&leaves, &vectors), leaves, vectors))
+            .collect();
         sized.sort();
         let (mut groups, mut left, mut total) = (Vec::new(), Vec::new(), 0usize);
         for (bytes, leaves, vectors) in sized {
@@ -298,7 +309,8 @@ impl Builder<'_> {
                 continue;
             };
             let (leaves, vectors) = (union(&merged[m]), [&merged[m].vectors[..], &group.vectors].concat());
-            let apart = self.bytes(&merged[m].leaves, &merged[m].vectors) + self.bytes(&group.leaves, &group.vectors);
+            let apart =
+                self.bytes(&merged[m].leaves, &merged[m].vectors) + self.bytes(&group.leaves, &group.vectors);
             let together = self.bytes(&leaves, &vectors);
             if total - apart + together > self.limits.bytes {
                 merged.push(group);
@@ -383,7 +395,12 @@ impl Builder<'_> {
             stride *= self.states(leaf) as u32;
         }
         let fields_end = blocks.fields.len() as u32;
-        blocks.blocks.push(Block { fields_end, first_cell: first_cell as u32, most: group.most as u32, words });
+        blocks.blocks.push(Block {
+            fields_end,
+            first_cell: first_cell as u32,
+            most: group.most as u32,
+            words,
+        });
         blocks.room += group.most.max(1).next_multiple_of(AT_ONCE);
     }
 }

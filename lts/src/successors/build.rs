@@ -5,10 +5,10 @@
 //! by [`Limits`]; a channel beyond them gets sorted lists instead.
 
 use super::Via;
-use super::sample::Sample;
 use super::compiled::{
     Answer, Channel, Driver, Give, Hit, Join, Multi, Offer, Part, Row, Single, Tables, Want, What,
 };
+use super::sample::Sample;
 use crate::hash::Map;
 use crate::network::{LeafIx, Local, LocalLabel, Network, VectorIx};
 use crate::pack::Packing;
@@ -193,7 +193,8 @@ impl Builder<'_> {
                 std::cmp::Ordering::Greater => true,
                 std::cmp::Ordering::Equal => mine.states.len() < theirs.states.len(),
             };
-            let (driver, partner, mine, theirs) = if swap { (b, a, theirs, mine) } else { (a, b, mine, theirs) };
+            let (driver, partner, mine, theirs) =
+                if swap { (b, a, theirs, mine) } else { (a, b, mine, theirs) };
             if swap {
                 shared.iter_mut().for_each(|s| std::mem::swap(&mut s.mine, &mut s.theirs));
             }

@@ -235,7 +235,14 @@ impl<W: Width> Compiled<W> {
         let (start, count) = t.cells[(offer.row + answer.class) as usize];
         let hit = &t.hits[start as usize];
         let (targets, vias) = out.spare(1);
-        self.write(hit, offer, answer, (driver.place.word, channel.partner.word), state, &mut targets[..state.len()]);
+        self.write(
+            hit,
+            offer,
+            answer,
+            (driver.place.word, channel.partner.word),
+            state,
+            &mut targets[..state.len()],
+        );
         vias[0] = Via(hit.what.0);
         out.commit((count != 0) as usize);
         if count > 1 || hit.what.0 & What::MULTI != 0 {
@@ -272,7 +279,15 @@ impl<W: Width> Compiled<W> {
     }
 
     #[inline(always)]
-    fn write(&self, hit: &Hit, offer: &Offer, answer: Answer, words: (u32, u32), state: &[u64], target: &mut [u64]) {
+    fn write(
+        &self,
+        hit: &Hit,
+        offer: &Offer,
+        answer: Answer,
+        words: (u32, u32),
+        state: &[u64],
+        target: &mut [u64],
+    ) {
         let mine = self.tables.deltas[(offer.deltas + hit.mine) as usize];
         let theirs = self.tables.deltas[(answer.deltas + hit.theirs) as usize];
         target.copy_from_slice(state);
