@@ -101,6 +101,9 @@ pub fn load(
         }
         builder.limit_steps(options.step_limit);
     }
+    if let Some(failure) = builder.too_much() {
+        return Err(vec![failure.into()]);
+    }
     Ok(System { network, closed, builder })
 }
 
@@ -123,9 +126,9 @@ fn expand_all(
                 if total >= limit || builder.hit_step_limit() || (total.is_multiple_of(1024) && !progress(total)) {
                     return false;
                 }
-                builder
-                    .expand(network, LeafIx(leaf as u32), Local(local as u32))
-                    .expect("the builder turns failures into faults");
+                if builder.expand(network, LeafIx(leaf as u32), Local(local as u32)).is_err() {
+                    return false;
+                }
                 *done = local + 1;
                 total += 1;
                 grown = true;
