@@ -31,7 +31,7 @@ use std::sync::{Arc, RwLock};
 const OWN_CANDIDATES: usize = 4096;
 
 /// More vectors than this are refused: each combination of labels that may happen at once is one.
-const MAX_VECTORS: usize = 1_000_000;
+const MAX_VECTORS: usize = 300_000;
 
 /// The multi-action behind each label of a network, for properties that look at names and values. Shared, since labels
 /// may still be added while a search runs.
