@@ -9,10 +9,10 @@ use gridlock_lang::diagnostic::{Diagnostic, render};
 use gridlock_lang::network::build::Builder;
 use gridlock_lang::syntax::{MAX_LENGTH, decode};
 use gridlock_lang::system::{self, Options, System};
+use gridlock_lts::aut;
 use gridlock_lts::explicit::Lts;
 use gridlock_lts::explore::{self, Stop};
 use gridlock_lts::network::{LeafIx, Local, Network, TableSource};
-use gridlock_lts::aut;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
@@ -52,7 +52,13 @@ impl Specification {
 
     /// Builds the network. Building ahead of time gives up, in favour of building on demand, when more than `most`
     /// states are found. `place` is how the specification is called in the places that states and faults mention.
-    pub fn load(&self, place: &str, options: &Options, most: usize, watch: &Watch) -> Result<System, Failure> {
+    pub fn load(
+        &self,
+        place: &str,
+        options: &Options,
+        most: usize,
+        watch: &Watch,
+    ) -> Result<System, Failure> {
         watch.begin("building tables", "local states");
         let mut progress = |states| {
             watch.count(states, 0);

@@ -123,7 +123,10 @@ mod tests {
 
     #[test]
     fn numbers_are_shown() {
-        assert_eq!(["0", "999", "1,000", "188,569", "1,234,567"], [0u64, 999, 1000, 188_569, 1_234_567].map(count)[..]);
+        assert_eq!(
+            ["0", "999", "1,000", "188,569", "1,234,567"],
+            [0u64, 999, 1000, 188_569, 1_234_567].map(count)[..]
+        );
         assert_eq!([counted(1, "state"), counted(2, "state")], ["1 state", "2 states"]);
         assert_eq!([counted(1, "process"), counted(0, "process")], ["1 process", "0 processes"]);
         assert_eq!(["12 bytes", "1.0 KiB", "1.5 GiB"], [12, 1024, 3 << 29].map(bytes)[..]);

@@ -55,7 +55,8 @@ pub fn run(arguments: Arguments) -> ExitCode {
             let _ = done.send(finish(outcome, &watch));
         }
     };
-    let spawn = |stack, work| thread::Builder::new().name("gridlock".to_owned()).stack_size(stack).spawn(work);
+    let spawn =
+        |stack, work| thread::Builder::new().name("gridlock".to_owned()).stack_size(stack).spawn(work);
     // The thread has the only sender left, so that its end is noticed.
     if let Err(e) = spawn(STACK, work.clone()).or_else(|_| spawn(SMALL_STACK, work)) {
         tell(format_args!("error: no thread can be started: {e}"));

@@ -17,7 +17,8 @@ pub struct Style {
 
 impl Style {
     const PLAIN: Style = Style { strong: "", faint: "", wrong: "", off: "" };
-    const COLOURED: Style = Style { strong: "\x1b[1m", faint: "\x1b[2m", wrong: "\x1b[1;31m", off: "\x1b[0m" };
+    const COLOURED: Style =
+        Style { strong: "\x1b[1m", faint: "\x1b[2m", wrong: "\x1b[1;31m", off: "\x1b[0m" };
 
     /// The style of standard output.
     pub fn of_stdout() -> Style {

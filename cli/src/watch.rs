@@ -262,7 +262,10 @@ mod tests {
         w.count(1234, 5678);
         w.check();
         let why = w.why_stopped();
-        assert!(why.starts_with("the time limit of 0.00 s is reached; last: exploring, 1,234 states, 5,678 tr"), "{why}");
+        assert!(
+            why.starts_with("the time limit of 0.00 s is reached; last: exploring, 1,234 states, 5,678 tr"),
+            "{why}"
+        );
         w.rest();
         assert_eq!(w.why_stopped(), "the time limit of 0.00 s is reached");
     }

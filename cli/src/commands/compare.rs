@@ -76,7 +76,9 @@ pub fn equivalence_parser() -> impl TypedValueParser<Value = Equivalence> {
         let names = e.names();
         let meaning = match e {
             Equivalence::Strong => "bisimulation: each can follow every step of the other, again and again",
-            Equivalence::Branching => "bisimulation in which hidden steps (tau) that decide nothing do not count",
+            Equivalence::Branching => {
+                "bisimulation in which hidden steps (tau) that decide nothing do not count"
+            }
             Equivalence::DivergencePreservingBranching => {
                 "the same, but an endless sequence of hidden steps does count"
             }

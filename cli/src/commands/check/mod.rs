@@ -112,7 +112,9 @@ impl Arguments {
     fn check_places(&self) -> Result<(), Failure> {
         if let Some(path) = &self.trace_out {
             if path.as_os_str() == "-" {
-                return Err(Failure::input("--trace-out needs the name of a file; standard output has the result"));
+                return Err(Failure::input(
+                    "--trace-out needs the name of a file; standard output has the result",
+                ));
             }
             check_place(path)?;
         }
@@ -180,7 +182,9 @@ fn tell_all(report: &Report, watch: &Watch, quiet: bool) -> Result<(), Failure> 
     if let Some(path) = trace_out {
         match &report.outcome.trace {
             Some(trace) => trace.save(path, report.specification, &report.title(), watch)?,
-            None if !quiet => tell(format_args!("there is no counterexample, so {} is not written", path.display())),
+            None if !quiet => {
+                tell(format_args!("there is no counterexample, so {} is not written", path.display()))
+            }
             None => {}
         }
     }

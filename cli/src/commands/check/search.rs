@@ -13,6 +13,7 @@ use crate::watch::{self, Watch};
 use gridlock_lang::system::System;
 use gridlock_lts::explore::{self, explore};
 use gridlock_lts::memory::default_limit;
+use gridlock_lts::network::{self, Network, Step};
 use gridlock_lts::replay::{Growing, labels};
 use gridlock_lts::search::{self, Options, Reason, Stats, Verdict};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -61,11 +62,15 @@ impl Bound {
     /// For people.
     pub fn message(self) -> String {
         match self {
-            Bound::States(n) => format!("there are more than {} states, which is the limit (--max-states)", count(n)),
+            Bound::States(n) => {
+                format!("there are more than {} states, which is the limit (--max-states)", count(n))
+            }
             Bound::Depth(n) => {
                 format!("there are states beyond a depth of {}, which is the limit (--max-depth)", count(n))
             }
-            Bound::Memory(n) => format!("the memory limit of {} is reached (--max-memory sets another)", bytes(n)),
+            Bound::Memory(n) => {
+                format!("the memory limit of {} is reached (--max-memory sets another)", bytes(n))
+            }
             Bound::Time(t) => format!("the time limit of {} is reached (--time-limit)", duration(t)),
             Bound::Interrupted => "interrupted".to_owned(),
         }
@@ -110,7 +115,11 @@ pub fn search(
     // Called by the search about every 100 ms.
     let progress = |stats: &Stats| {
         watch.count(stats.states as usize, stats.transitions as usize);
-        watch.detail(format!("{} waiting, {:.1} bytes/state", count(stats.frontier), per_state(stats.memory, stats)));
+        watch.detail(format!(
+            "{} waiting, {:.1} bytes/state",
+            count(stats.frontier),
+            per_state(stats.memory, stats)
+        ));
         if watch.stopped().is_some() {
             cancel.store(true, Relaxed);
         }
@@ -155,7 +164,11 @@ pub fn per_state(memory: u64, stats: &Stats) -> f64 {
 
 /// Completes tables that are filled on demand, by going everywhere once. If that comes to no end, what it came to is
 /// the outcome of the whole run.
-pub fn complete(system: &mut System, arguments: &Arguments, watch: &Watch) -> Result<Option<Outcome>, Failure> {
+pub fn complete(
+    system: &mut System,
+    arguments: &Arguments,
+    watch: &Watch,
+) -> Result<Option<Outcome>, Failure> {
     watch.begin("completing the tables on demand", "states");
     let mut progress = |p: explore::Progress| {
         watch.count(p.states, p.transitions);
@@ -174,7 +187,6 @@ pub fn complete(system: &mut System, arguments: &Arguments, watch: &Watch) -> Re
     let seen = |p: explore::Progress| Stats {
         states: p.states as u64,
         transitions: p.transitions as u64,
-        frontier: (p.states - p.expanded) as u64,
         ..Stats::default()
     };
     let interrupted = Bound::of(watch);
@@ -189,11 +201,22 @@ pub fn complete(system: &mut System, arguments: &Arguments, watch: &Watch) -> Re
         (explore::Stop::Source(_), Some(bound)) => Ok(Some(Outcome::unknown(bound, Stats::default()))),
         (explore::Stop::Source(message), None) => Err(Failure::Input(message)),
         (explore::Stop::Fault { message, trace }, _) => {
-            let way = labels(Growing { net: &mut *network, source: &mut *builder }, &trace)
+            let mut way = labels(Growing { net: &mut *network, source: &mut *builder }, &trace)
                 .map_err(|e| Failure::Input(format!("internal: the way to a fault does not replay, {e}")))?;
+            let mut possible = Vec::new();
+            network.successors(&way.end(network), &mut possible);
+            way.steps.extend(possible.into_iter().find(|step| is_fault(network, step, &message)));
             let trace = Some(ShownTrace::new(network, builder, &way));
             Ok(Some(Outcome { conclusion: Conclusion::Faulty(message), stats: Stats::default(), trace }))
         }
+    }
+}
+
+/// Whether a step is the fault with this message.
+fn is_fault(net: &Network, step: &Step, message: &str) -> bool {
+    match net.vectors[step.vector.0 as usize].outcome {
+        network::Outcome::Fault(fault) => net.faults[fault as usize] == message,
+        network::Outcome::Step(_) => false,
     }
 }
 

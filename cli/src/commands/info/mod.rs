@@ -116,7 +116,8 @@ fn show(summary: &Summary, all: bool, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\n{strong}{}{off}", counted(summary.rules.len(), "rule"))?;
     let shown = if all { summary.rules.len() } else { SHOWN_RULES };
     for rule in summary.rules.iter().take(shown) {
-        let parts: Vec<String> = rule.iter().map(|p| format!("{}: {}", p.process, p.actions.join("|"))).collect();
+        let parts: Vec<String> =
+            rule.iter().map(|p| format!("{}: {}", p.process, p.actions.join("|"))).collect();
         writeln!(out, "  {}", parts.join("  "))?;
     }
     if summary.rules.len() > shown {

@@ -48,9 +48,11 @@ impl Summary {
         let System { network, closed, builder } = system;
         let packing = Packing::for_network(network);
         let alphabets = alphabets(builder, network.leaves.len());
-        let processes: Vec<Process> = (0..).map(LeafIx).zip(alphabets).map(|(leaf, actions)| {
-            process(network, *closed, leaf, actions, packing.field(leaf).bits)
-        }).collect();
+        let processes: Vec<Process> = (0..)
+            .map(LeafIx)
+            .zip(alphabets)
+            .map(|(leaf, actions)| process(network, *closed, leaf, actions, packing.field(leaf).bits))
+            .collect();
         let steps = network.vectors.iter().filter_map(|v| match v.outcome {
             Outcome::Step(label) => Some(label),
             Outcome::Fault(_) => None,

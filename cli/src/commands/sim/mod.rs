@@ -62,7 +62,9 @@ fn after_help() -> String {
 pub fn run(arguments: &Arguments, watch: &Watch) -> Result<Answer, Failure> {
     let path = &arguments.specification;
     if is_stdin(path) {
-        return Err(Failure::input("orders are read from standard input, so the specification must be a file"));
+        return Err(Failure::input(
+            "orders are read from standard input, so the specification must be a file",
+        ));
     }
     let specification = Specification::read(path)?;
     // Local states are described by places in the file; its directory would only take room.
@@ -72,8 +74,12 @@ pub fn run(arguments: &Arguments, watch: &Watch) -> Result<Answer, Failure> {
     watch.rest();
     let seed = arguments.seed.unwrap_or_else(any_seed);
     let session = Session::new(system, seed).map_err(Failure::Input)?;
-    let mut simulation =
-        Simulation { session, watch, specification: specification.name, show: Show { style: Style::of_stdout() } };
+    let mut simulation = Simulation {
+        session,
+        watch,
+        specification: specification.name,
+        show: Show { style: Style::of_stdout() },
+    };
     match simulation.orders(&mut io::stdout().lock()) {
         Ok(()) => Ok(Answer::Yes),
         Err(End::Output(e)) => match enough(e) {
@@ -128,7 +134,8 @@ impl Simulation<'_> {
 
     fn follow(&mut self, order: Order, out: &mut dyn Write) -> Result<(), End> {
         match order {
-            Order::Step(number) => match number.checked_sub(1).filter(|n| *n < self.session.possible().len()) {
+            Order::Step(number) => match number.checked_sub(1).filter(|n| *n < self.session.possible().len())
+            {
                 Some(choice) => {
                     if self.step(choice, out)? {
                         self.show.here(&self.session, false, out)?;
