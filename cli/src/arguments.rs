@@ -3,9 +3,10 @@
 use crate::commands::Command;
 use crate::outcome::EXIT_CODES;
 use crate::quantities::{parse_bytes, parse_duration};
-use crate::{memory, watch};
+use crate::watch;
 use clap::{Args, Parser, ValueEnum};
 use gridlock_lang::system::{Options, Tables};
+use gridlock_lts::memory::default_limit;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -91,7 +92,7 @@ pub struct Resources {
 impl Resources {
     /// What the run may spend.
     pub fn watched(&self) -> watch::Limits {
-        watch::Limits { memory: self.max_memory.or_else(memory::default_limit), time: self.time_limit }
+        watch::Limits { memory: Some(self.max_memory.unwrap_or_else(default_limit)), time: self.time_limit }
     }
 }
 

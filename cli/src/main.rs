@@ -9,7 +9,6 @@ mod arguments;
 mod chart;
 mod commands;
 mod input;
-mod memory;
 mod outcome;
 mod output;
 mod progress;

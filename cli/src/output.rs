@@ -91,7 +91,9 @@ impl Destination {
         };
         let written = match &self.path {
             Some(path) => write_whole(path, |out| content(&mut Stoppable { out, watch })),
-            None => content(&mut Stoppable { out: &mut io::stdout().lock(), watch }).or_else(enough),
+            None => content(&mut Stoppable { out: &mut io::stdout().lock(), watch })
+                .or_else(enough)
+                .map_err(to_stdout),
         };
         watch.enter(Phase::Working);
         written.map_err(|e| match watch.stopped() {
@@ -105,14 +107,15 @@ impl Destination {
 pub fn print(watch: &Watch, text: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
     watch.rest();
     let mut out = BufWriter::new(io::stdout().lock());
-    text(&mut out)
-        .and_then(|()| out.flush())
-        .or_else(enough)
-        .map_err(|e| Failure::input(format_args!("cannot write to standard output: {e}")))
+    text(&mut out).and_then(|()| out.flush()).or_else(enough).map_err(|e| Failure::input(to_stdout(e)))
+}
+
+fn to_stdout(error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("cannot write to standard output: {error}"))
 }
 
 /// A reader that has seen enough (`| head`) is no failure.
-pub fn enough(error: io::Error) -> io::Result<()> {
+fn enough(error: io::Error) -> io::Result<()> {
     if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) }
 }
 

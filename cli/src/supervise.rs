@@ -9,6 +9,7 @@ use crate::outcome::{Failure, INTERNAL_ERROR, finish};
 use crate::progress::Progress;
 use crate::terminal::tell;
 use crate::watch::{Phase, Reason, Watch};
+use gridlock_lts::memory::resident;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::process::ExitCode;
@@ -51,7 +52,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
         let (watch, arguments) = (watch.clone(), Arc::new(arguments));
         move || {
             let outcome = arguments.command.run(&watch, arguments.quiet);
-            watch.clear();
+            watch.rest();
             let _ = done.send(finish(outcome, &watch));
         }
     };
@@ -80,7 +81,11 @@ fn attend(watch: &Watch, ended: &Receiver<u8>) -> u8 {
         if let Some(reason) = watch.stopped() {
             let waited = stopped_at.get_or_insert_with(Instant::now).elapsed();
             if must_end(watch.phase(), reason, waited) {
-                watch.clear();
+                watch.rest();
+                if watch.phase() == Phase::Waiting {
+                    // The prompt stands on this line.
+                    tell("");
+                }
                 return finish(Err(Failure::Stopped), watch);
             }
         }
@@ -94,7 +99,7 @@ fn must_end(phase: Phase, reason: Reason, waited: Duration) -> bool {
         (Phase::Waiting, _) => true,
         // Three seconds at full speed can fill what is left.
         (Phase::Working, Reason::Memory(limit)) => {
-            waited > GRACE || crate::memory::resident().is_some_and(|resident| resident > limit / 10 * 11)
+            waited > GRACE || resident().is_some_and(|resident| resident > limit / 10 * 11)
         }
         (Phase::Working, _) => waited > GRACE,
     }
@@ -117,7 +122,10 @@ fn announce_panics() {
     let backtrace = std::env::var_os("RUST_BACKTRACE").is_some_and(|v| v != "0");
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        let message = panic.payload_as_str().unwrap_or("no message");
+        let payload = panic.payload();
+        let message = payload.downcast_ref::<&str>().copied();
+        let message =
+            message.or(payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
         let place = panic.location().map(|l| format!(" ({}:{})", l.file(), l.line())).unwrap_or_default();
         tell(format_args!(
             "internal error: {message}{place}\n\
@@ -127,4 +135,50 @@ fn announce_panics() {
             usual(panic);
         }
     }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::watch::Limits;
+
+    fn watch(limits: Limits) -> Watch {
+        Watch::new(limits, Arc::new(AtomicBool::new(false)), Progress::new(true))
+    }
+
+    #[test]
+    fn the_exit_code_is_that_of_the_work_or_of_its_panic() {
+        let (done, ended) = channel();
+        done.send(1).expect("a receiver");
+        assert_eq!(attend(&watch(Limits::default()), &ended), 1);
+        drop(done);
+        assert_eq!(attend(&watch(Limits::default()), &ended), INTERNAL_ERROR);
+    }
+
+    #[test]
+    fn work_that_does_not_listen_is_ended() {
+        let (_done, ended) = channel();
+        let deaf = watch(Limits { time: Some(Duration::ZERO), memory: None });
+        let start = Instant::now();
+        assert_eq!(attend(&deaf, &ended), 3);
+        assert!(start.elapsed() > GRACE);
+        let asking = watch(Limits { time: Some(Duration::ZERO), memory: None });
+        asking.check();
+        asking.enter(Phase::Waiting);
+        let start = Instant::now();
+        assert_eq!(attend(&asking, &ended), 3);
+        assert!(start.elapsed() < GRACE);
+    }
+
+    #[test]
+    fn nobody_is_ended_while_writing() {
+        let long = Duration::from_secs(1000);
+        assert!(!must_end(Phase::Writing, Reason::Interrupted, long));
+        assert!(!must_end(Phase::Working, Reason::Interrupted, Duration::ZERO));
+        assert!(must_end(Phase::Working, Reason::Interrupted, long));
+        if resident().is_some() {
+            assert!(must_end(Phase::Working, Reason::Memory(1), Duration::ZERO));
+        }
+        assert!(!must_end(Phase::Working, Reason::Memory(u64::MAX / 2), Duration::ZERO));
+    }
 }

@@ -3,9 +3,9 @@
 //! The main thread decides ([`Watch::check`]); the work asks [`Watch::stopped`] as often as it can, which costs one
 //! atomic read. Once stopped, always stopped, and for the first reason.
 
-use crate::memory;
 use crate::progress::Progress;
 use crate::quantities::{bytes, count, duration};
+use gridlock_lts::memory;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -64,6 +64,8 @@ pub struct Watch {
     started: Instant,
     signalled: Arc<AtomicBool>,
     reason: OnceLock<Reason>,
+    /// The last line of progress before that.
+    last: OnceLock<String>,
     phase: AtomicU8,
     board: Mutex<Board>,
     counted: AtomicU64,
@@ -80,6 +82,7 @@ impl Watch {
             started: Instant::now(),
             signalled,
             reason: OnceLock::new(),
+            last: OnceLock::new(),
             phase: AtomicU8::new(Phase::Working as u8),
             board: Mutex::new(Board { activity: None, progress }),
             counted: AtomicU64::new(0),
@@ -98,7 +101,7 @@ impl Watch {
         if self.stopped().is_some() {
             return;
         }
-        let limits = (self.phase() != Phase::Writing).then_some(self.limits).unwrap_or_default();
+        let limits = if self.phase() == Phase::Writing { Limits::default() } else { self.limits };
         let reason = if self.signalled.load(Relaxed) {
             Some(Reason::Interrupted)
         } else if let Some(limit) = limits.time.filter(|limit| self.started.elapsed() >= *limit) {
@@ -108,6 +111,10 @@ impl Watch {
             limits.memory.filter(over).map(Reason::Memory)
         };
         if let Some(reason) = reason {
+            // Before the work hears of it and gives its memory back.
+            if let Some(activity) = self.lock().activity {
+                let _ = self.last.set(self.line(&activity));
+            }
             let _ = self.reason.set(reason);
         }
     }
@@ -139,11 +146,6 @@ impl Watch {
         let mut board = self.lock();
         board.activity = None;
         board.progress.clear();
-    }
-
-    /// Removes what is shown, for a last message.
-    pub fn clear(&self) {
-        self.lock().progress.clear();
     }
 
     /// Brings what is shown up to date.
@@ -201,8 +203,8 @@ impl Watch {
             }
             Some(Reason::Interrupted) | None => "interrupted".to_owned(),
         };
-        match self.lock().activity {
-            Some(activity) => format!("{reason}; last: {}", self.line(&activity)),
+        match self.last.get() {
+            Some(line) => format!("{reason}; last: {line}"),
             None => reason,
         }
     }
@@ -267,6 +269,6 @@ mod tests {
             "{why}"
         );
         w.rest();
-        assert_eq!(w.why_stopped(), "the time limit of 0.00 s is reached");
+        assert_eq!(w.why_stopped(), why, "what was seen then, not what is left now");
     }
 }

@@ -101,6 +101,9 @@ pub fn load(
         }
         builder.limit_steps(options.step_limit);
     }
+    if let Some(failure) = builder.too_much() {
+        return Err(vec![failure.into()]);
+    }
     Ok(System { network, closed, builder })
 }
 
@@ -117,16 +120,16 @@ fn expand_all(
     let mut total = 0;
     loop {
         let mut grown = false;
-        for leaf in 0..done.len() {
+        for (leaf, done) in done.iter_mut().enumerate() {
             // One round takes the states that are there now, so that leaves advance together, breadth first.
-            for local in done[leaf]..network.leaves[leaf].states.len() {
+            for local in *done..network.leaves[leaf].states.len() {
                 if total >= limit || builder.hit_step_limit() || (total.is_multiple_of(1024) && !progress(total)) {
                     return false;
                 }
-                builder
-                    .expand(network, LeafIx(leaf as u32), Local(local as u32))
-                    .expect("the builder turns failures into faults");
-                done[leaf] = local + 1;
+                if builder.expand(network, LeafIx(leaf as u32), Local(local as u32)).is_err() {
+                    return false;
+                }
+                *done = local + 1;
                 total += 1;
                 grown = true;
             }

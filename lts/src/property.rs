@@ -62,7 +62,7 @@ impl Monitor {
         let classes = next.first().map_or(0, Vec::len);
         let total =
             next.iter().all(|row| row.len() == classes && row.iter().all(|&s| (s as usize) < next.len()));
-        if next.is_empty() || !total || bad.len() != next.len() || u32::try_from(next.len()).is_err() {
+        if classes == 0 || !total || bad.len() != next.len() || u32::try_from(next.len()).is_err() {
             return Err(format!("the automaton of the monitor `{name}` is not total"));
         }
         Ok(Monitor { name, classify, next, bad })
@@ -221,4 +221,71 @@ pub fn violated_initially(properties: &[Property]) -> Option<usize> {
 /// The index of the first property that asks for freedom from deadlock.
 pub fn asks_for_deadlocks(properties: &[Property]) -> Option<usize> {
     properties.iter().position(|p| matches!(p, Property::DeadlockFree))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::{self, Rng, Shape};
+    use std::collections::BTreeSet;
+
+    /// The instrumented network steps like the original beside the monitors.
+    #[test]
+    fn monitors_follow_and_change_nothing() {
+        for seed in 0..300 {
+            let net = Shape { faults: 20, ..Shape::default() }.network(seed);
+            let rng = &mut Rng::new(seed);
+            let properties: Vec<Property> =
+                (0..2).map(|k| Property::Monitor(random::monitor(&format!("m{k}"), rng))).collect();
+            let Instrumented { network, alarms } = instrument(&net, &properties);
+            let leaves = net.leaves.len();
+            assert_eq!(network.leaves.len(), leaves + 2);
+            let (mut original, mut composed) = (Vec::new(), Vec::new());
+            let mut seen = BTreeSet::from([network.initial()]);
+            let mut queue: Vec<_> = seen.iter().cloned().collect();
+            while let Some(state) = queue.pop() {
+                net.successors(&state[..leaves], &mut original);
+                network.successors(&state, &mut composed);
+                assert_eq!(original.len(), composed.len(), "seed {seed}");
+                for step in &original {
+                    let mut target = step.target.clone();
+                    let fault = matches!(net.vectors[step.vector.0 as usize].outcome, Outcome::Fault(_));
+                    let mut bad = None;
+                    for (k, property) in properties.iter().enumerate() {
+                        let Property::Monitor(monitor) = property else { unreachable!() };
+                        let class = if fault { None } else { Some(monitor.class(&net, step.vector)) };
+                        let now = state[leaves + k];
+                        target.push(class.map_or(now, |class| monitor.next(now, class)));
+                        bad = bad.or(monitor.is_bad(target[leaves + k]).then_some(Finding::Property(k)));
+                    }
+                    assert!(
+                        composed.iter().any(|c| c.vector == step.vector && c.target == target),
+                        "seed {seed}"
+                    );
+                    if !fault {
+                        let finding = alarms.finding(step.vector, |leaf| target[leaf.0 as usize]);
+                        assert_eq!(finding, bad);
+                        // From a state that is not bad yet, whatever is found is also marked.
+                        let was_bad = alarms.finding(step.vector, |leaf| state[leaf.0 as usize]).is_some();
+                        assert!(was_bad || bad.is_none() || alarms.is_marked(step.vector), "seed {seed}");
+                    }
+                    if seen.len() < 200 && seen.insert(target.clone()) {
+                        queue.push(target);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_monitor_must_be_total() {
+        let make =
+            |next: Vec<Vec<u32>>, bad: usize| Monitor::new("m", Box::new(|_, _| 0), next, vec![false; bad]);
+        assert!(make(vec![vec![0, 1], vec![1, 1]], 2).is_ok());
+        assert!(make(vec![], 0).is_err());
+        assert!(make(vec![vec![]], 1).is_err());
+        assert!(make(vec![vec![0, 1], vec![1]], 2).is_err());
+        assert!(make(vec![vec![0, 2], vec![1, 1]], 2).is_err());
+        assert!(make(vec![vec![0]], 2).is_err());
+    }
 }

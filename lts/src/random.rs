@@ -5,7 +5,8 @@
 //! faults, deadlocks, leaves with one state, labels that nobody offers. This is part of the public interface so that
 //! other crates test their searches on the same networks.
 
-use crate::network::{LeafIx, Local, LocalLabel, Network, Outcome, VectorIx};
+use crate::hash::Map;
+use crate::network::{LeafIx, Local, LocalLabel, Network, Outcome, TableSource, Vector, VectorIx};
 use crate::property::{Monitor, Property};
 
 /// A small, fast generator (SplitMix64). Not for secrets.
@@ -167,6 +168,97 @@ fn add_vector(net: &mut Network, parts: Vec<(LeafIx, LocalLabel)>, fault: bool, 
     net.add_vector(parts, outcome, unhidden);
 }
 
+/// Reveals a known network as a table source does: local states, labels and vectors appear when they are first needed,
+/// numbered in that order.
+pub struct Reveal {
+    full: Network,
+    /// For each leaf the original number of each local state, and its new number.
+    original: Vec<Vec<Local>>,
+    known: Vec<Map<Local, Local>>,
+    labels: Vec<Map<LocalLabel, LocalLabel>>,
+    vectors: Vec<bool>,
+    fail_at: Option<(LeafIx, Local)>,
+}
+
+impl Reveal {
+    /// A network with initial states only, and the source for the rest of `full`.
+    pub fn new(full: Network) -> (Network, Self) {
+        let mut net = Network::new();
+        full.labels.iter().for_each(|text| {
+            net.label(text);
+        });
+        net.faults.clone_from(&full.faults);
+        for leaf in &full.leaves {
+            let leaf = net.add_leaf(leaf.name.clone());
+            net.add_state(leaf);
+        }
+        let leaves = full.leaves.len();
+        let source = Reveal {
+            original: vec![vec![Local(0)]; leaves],
+            known: vec![Map::from_iter([(Local(0), Local(0))]); leaves],
+            labels: vec![Map::default(); leaves],
+            vectors: vec![false; full.vectors.len()],
+            full,
+            fail_at: None,
+        };
+        (net, source)
+    }
+
+    /// Makes the expansion of a local state, by its original number, fail.
+    pub fn fail_at(self, leaf: LeafIx, local: Local) -> Self {
+        Reveal { fail_at: Some((leaf, local)), ..self }
+    }
+
+    fn label(&mut self, net: &mut Network, leaf: LeafIx, label: LocalLabel) -> LocalLabel {
+        let i = leaf.0 as usize;
+        if let Some(&known) = self.labels[i].get(&label) {
+            return known;
+        }
+        let new = net.add_local_label(leaf, self.full.leaves[i].labels[label.0 as usize].clone());
+        self.labels[i].insert(label, new);
+        // A vector appears with the last of its labels.
+        for &v in &self.full.leaves[i].vectors_of[label.0 as usize] {
+            let vector = &self.full.vectors[v.0 as usize];
+            let known = |&(leaf, label): &(LeafIx, LocalLabel)| {
+                self.labels[leaf.0 as usize].get(&label).map(|&known| (leaf, known))
+            };
+            let parts: Option<Vec<_>> = vector.parts.iter().map(known).collect();
+            if let Some(parts) = parts.filter(|_| !self.vectors[v.0 as usize]) {
+                net.add_vector(parts, vector.outcome, vector.unhidden);
+                self.vectors[v.0 as usize] = true;
+            }
+        }
+        new
+    }
+}
+
+impl TableSource for Reveal {
+    fn expand(&mut self, net: &mut Network, leaf: LeafIx, local: Local) -> Result<(), String> {
+        let i = leaf.0 as usize;
+        let original = self.original[i][local.0 as usize];
+        if self.fail_at == Some((leaf, original)) {
+            return Err(format!("no table for {}", self.describe(leaf, local)));
+        }
+        for (label, to) in self.full.leaves[i].states[original.0 as usize].moves.clone() {
+            let label = self.label(net, leaf, label);
+            let to = *self.known[i].entry(to).or_insert_with(|| {
+                self.original[i].push(to);
+                net.add_state(leaf)
+            });
+            net.add_move(leaf, local, label, to);
+        }
+        net.leaves[i].states[local.0 as usize].expanded = true;
+        Ok(())
+    }
+
+    fn describe(&self, leaf: LeafIx, local: Local) -> String {
+        format!(
+            "{} in {}",
+            self.full.leaves[leaf.0 as usize].name, self.original[leaf.0 as usize][local.0 as usize].0
+        )
+    }
+}
+
 /// Random properties of a network: freedom from deadlock, forbidden vectors, monitors; none to four of them.
 pub fn properties(net: &Network, seed: u64) -> Vec<Property> {
     let mut rng = Rng::new(seed ^ 0x70_726f_7065_7274);
@@ -174,12 +266,22 @@ pub fn properties(net: &Network, seed: u64) -> Vec<Property> {
         .map(|k| match rng.below(3) {
             0 => Property::DeadlockFree,
             1 => {
-                let forbidden = VectorIx(rng.below(net.vectors.len()) as u32);
-                Property::Never(Box::new(move |_, v| v == forbidden))
+                // By what the vector is, not by its number: that can be another one if tables are revealed.
+                let forbidden = net.vectors[rng.below(net.vectors.len())].clone();
+                let texts = texts(net, &forbidden);
+                Property::Never(Box::new(move |net, v| texts == self::texts(net, &net.vectors[v.0 as usize])))
             }
             _ => Property::Monitor(monitor(&format!("monitor {k}"), &mut rng)),
         })
         .collect()
+}
+
+/// The label of a vector and those of its parts.
+fn texts(net: &Network, vector: &Vector) -> Vec<String> {
+    let part =
+        |&(leaf, label): &(LeafIx, LocalLabel)| net.leaves[leaf.0 as usize].labels[label.0 as usize].clone();
+    let label = net.labels[vector.unhidden.0 as usize].clone();
+    std::iter::once(label).chain(vector.parts.iter().map(part)).collect()
 }
 
 /// A random monitor whose classes depend on the vectors' labels.

@@ -190,3 +190,89 @@ pub fn fault(net: &Network, trace: &Trace) -> Result<(), Mismatch> {
         _ => Err(Mismatch { after: trace.len(), reason: "there is no fault there".to_owned() }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::{Reveal, Rng, Shape};
+    use crate::synthetic;
+
+    /// A random walk.
+    fn walk(net: &Network, length: usize, rng: &mut Rng) -> Trace {
+        let (mut trace, mut successors) = (Trace::default(), Vec::new());
+        while trace.len() < length {
+            net.successors(&trace.end(net), &mut successors);
+            if successors.is_empty() {
+                break;
+            }
+            trace.steps.push(successors.swap_remove(rng.below(successors.len())));
+        }
+        trace
+    }
+
+    fn visible(net: &Network, trace: &Trace) -> Vec<String> {
+        let label = |step: &Step| match net.vectors[step.vector.0 as usize].outcome {
+            Outcome::Step(label) => net.labels[label.0 as usize].clone(),
+            Outcome::Fault(_) => unreachable!("no faults in these networks"),
+        };
+        trace.steps.iter().map(label).collect()
+    }
+
+    #[test]
+    fn walks_replay_and_changed_walks_do_not() {
+        let (mut rng, mut refused) = (Rng::new(5), 0);
+        for seed in 0..300 {
+            let net = Shape::default().network(seed);
+            let mut trace = walk(&net, 12, &mut rng);
+            assert_eq!(steps(&net, &trace), Ok(()), "seed {seed}");
+            if trace.is_empty() {
+                continue;
+            }
+            let k = rng.below(trace.len());
+            let before = if k == 0 { net.initial() } else { trace.steps[k - 1].target.clone() };
+            let leaf = rng.below(net.leaves.len());
+            let states = net.leaves[leaf].states.len();
+            trace.steps[k].target[leaf] = Local(rng.below(states) as u32);
+            let mut successors = Vec::new();
+            net.successors(&before, &mut successors);
+            let expected = successors.contains(&trace.steps[k]);
+            let result = steps(&net, &trace);
+            refused += usize::from(!expected);
+            assert!(
+                expected || matches!(result, Err(Mismatch { after, .. }) if after == k),
+                "seed {seed}: {result:?}"
+            );
+        }
+        assert!(refused > 50, "the test must refuse something");
+    }
+
+    #[test]
+    fn labels_alone_find_a_run() {
+        let mut rng = Rng::new(6);
+        for seed in 0..300 {
+            let net = Shape::default().network(seed);
+            let trace = walk(&net, 8, &mut rng);
+            let texts = visible(&net, &trace);
+            let found = labels(&net, &texts).expect("the walk itself is such a run");
+            assert_eq!(steps(&net, &found), Ok(()));
+            assert_eq!(visible(&net, &found), texts);
+            let (mut grown, mut source) = Reveal::new(net.clone());
+            let tables = Growing { net: &mut grown, source: &mut source };
+            assert_eq!(labels(tables, &texts).expect("the same on demand").len(), texts.len());
+        }
+    }
+
+    #[test]
+    fn errors_say_where() {
+        let net = synthetic::philosophers(3);
+        let wrong = labels(&net, &["take(0, 0)", "take(1, 1)", "take(0, 1)"]).expect_err("the fork is taken");
+        assert_eq!(wrong.to_string(), "after 2 steps: `take(0, 1)` is not possible here");
+        let everyone = labels(&net, &["take(0, 0)", "take(1, 1)", "take(2, 2)"]).expect("possible");
+        assert_eq!(violation(&net, &Property::DeadlockFree, &everyone), Ok(()));
+        let two = Trace { steps: everyone.steps[..2].to_vec() };
+        assert!(violation(&net, &Property::DeadlockFree, &two).is_err());
+        assert!(fault(&net, &everyone).is_err());
+        let nobody = Step { vector: VectorIx(9999), target: net.initial() };
+        assert!(steps(&net, &Trace { steps: vec![nobody] }).is_err());
+    }
+}

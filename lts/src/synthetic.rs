@@ -146,3 +146,51 @@ pub fn barrier(n: u32, k: u32) -> Network {
     sync(&mut net, meeting, "meet");
     net
 }
+
+/// `n` processes in a ring with a first-in-first-out queue of `k` places behind each, over `values` values. A process
+/// receives a value, remembers it, and sends on a value that depends on the last two; all start by sending one. Queues
+/// are leaves with many local states.
+pub fn queues(n: u32, k: u32, values: u32) -> Network {
+    let mut net = Network::new();
+    // 0: about to send the first value; 1 + last: waits; 1 + values + last * values + now: about to send.
+    let size = 1 + values + values * values;
+    let processes: Vec<LeafIx> = (0..n).map(|i| leaf(&mut net, format!("Process({i})"), size)).collect();
+    // The number of a content is that of its digits in base `values`, after all shorter ones.
+    let shorter = |len: u32| (0..len).map(|l| values.pow(l)).sum::<u32>();
+    let queues: Vec<LeafIx> = (0..n).map(|i| leaf(&mut net, format!("Queue({i})"), shorter(k + 1))).collect();
+    for i in 0..n {
+        let (process, next) = (processes[i as usize], processes[((i + 1) % n) as usize]);
+        let queue = queues[i as usize];
+        for value in 0..values {
+            let (send, receive) = (format!("send({i}, {value})"), format!("receive({i}, {value})"));
+            for len in 0..k {
+                for content in 0..values.pow(len) {
+                    let from = shorter(len) + content;
+                    let to = shorter(len + 1) + content + value * values.pow(len);
+                    edge(&mut net, queue, from, &send, to);
+                    // The oldest value is the lowest digit.
+                    let from = shorter(len + 1) + content * values + value;
+                    edge(&mut net, queue, from, &receive, shorter(len) + content);
+                }
+            }
+            let into = edge(&mut net, queue, 0, &send, shorter(1) + value);
+            let out = edge(&mut net, queue, shorter(1) + value, &receive, 0);
+            let mut mine = None;
+            if value == i % values {
+                mine = Some(edge(&mut net, process, 0, &send, 1));
+            }
+            let mut theirs = LocalLabel(0);
+            for last in 0..values {
+                theirs = edge(&mut net, next, 1 + last, &receive, 1 + values + last * values + value);
+                for now in (0..values).filter(|now| (last + now) % values == value) {
+                    mine = Some(edge(&mut net, process, 1 + values + last * values + now, &send, 1 + now));
+                }
+            }
+            if let Some(mine) = mine {
+                sync(&mut net, vec![(process, mine), (queue, into)], &send);
+            }
+            sync(&mut net, vec![(next, theirs), (queue, out)], &receive);
+        }
+    }
+    net
+}

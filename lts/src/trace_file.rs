@@ -68,7 +68,10 @@ impl RecordedStep {
                 state: source.describe(leaf, target[leaf.0 as usize]),
             }
         };
-        RecordedStep { label: label_of(net, vector).to_owned(), parts: taken.parts.iter().map(part).collect() }
+        RecordedStep {
+            label: label_of(net, vector).to_owned(),
+            parts: taken.parts.iter().map(part).collect(),
+        }
     }
 
     /// Whether a vector is what was recorded: the same label, and the same leaves contribute the same.
@@ -131,14 +134,16 @@ impl TraceFile {
         for (line, content) in lines {
             let fields: Vec<&str> = content.split('\t').collect();
             let text = |k: usize| {
-                unescape(fields[k]).ok_or_else(|| wrong(line, "a backslash begins none of \\t, \\n, \\r, \\\\"))
+                unescape(fields[k])
+                    .ok_or_else(|| wrong(line, "a backslash begins none of \\t, \\n, \\r, \\\\"))
             };
             match fields[..] {
                 _ if end.is_some() => return Err(wrong(line, "there is more after the line `end`")),
                 ["specification", _] if trace.steps.is_empty() => trace.specification = text(1)?,
                 ["step", _] => trace.steps.push(RecordedStep { label: text(1)?, parts: Vec::new() }),
                 ["", _, _, _] => {
-                    let step = trace.steps.last_mut().ok_or_else(|| wrong(line, "there is no step before"))?;
+                    let step =
+                        trace.steps.last_mut().ok_or_else(|| wrong(line, "there is no step before"))?;
                     step.parts.push(RecordedPart { leaf: text(1)?, action: text(2)?, state: text(3)? });
                 }
                 ["end", count] if count.trim_end() == trace.steps.len().to_string() => end = Some(line),
@@ -147,7 +152,8 @@ impl TraceFile {
                     return Err(wrong(line, &problem));
                 }
                 _ => {
-                    let problem = "expected `step`, a process that takes part, or `end`, with tabs between fields";
+                    let problem =
+                        "expected `step`, a process that takes part, or `end`, with tabs between fields";
                     return Err(wrong(line, problem));
                 }
             }

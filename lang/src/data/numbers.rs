@@ -135,7 +135,7 @@ fn numeric_exact(op: Op, n: &[&Number], span: Option<Span>) -> Eval<Option<Numbe
             let trivial = base.numer().magnitude().bits() <= 1 && base.denom().bits() <= 1;
             let magnitude = match power.magnitude().to_u64() {
                 Some(p) => p,
-                None if trivial => power.magnitude().is_even().then_some(2).unwrap_or(1),
+                None if trivial => if power.magnitude().is_even() { 2 } else { 1 },
                 None => return Err(too_large()),
             };
             if !trivial && magnitude.saturating_mul(base.numer().bits().max(base.denom().bits())) > MAX_BITS {

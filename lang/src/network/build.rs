@@ -30,6 +30,9 @@ use std::sync::{Arc, RwLock};
 /// How many values a leaf tries by itself before it waits for what its partners offer.
 const OWN_CANDIDATES: usize = 4096;
 
+/// More vectors than this are refused: each combination of labels that may happen at once is one.
+const MAX_VECTORS: usize = 1_000_000;
+
 /// The multi-action behind each label of a network, for properties that look at names and values. Shared, since labels
 /// may still be added while a search runs.
 pub type LabelActions = Arc<RwLock<Map<Label, MultiAction>>>;
@@ -44,6 +47,8 @@ pub struct Builder {
     events: VecDeque<Event>,
     /// Whether some label carries an irreducible term.
     irreducible: bool,
+    /// Whether there are too many vectors; nothing is built any more then.
+    overflow: bool,
     actions: LabelActions,
     place: Box<dyn Fn(Span) -> String + Send>,
 }
@@ -127,6 +132,7 @@ impl Builder {
             vectors: Set::default(),
             events: VecDeque::new(),
             irreducible: false,
+            overflow: false,
             actions: LabelActions::default(),
             place,
         };
@@ -158,6 +164,17 @@ impl Builder {
     /// Whether an evaluation was cut off since the bound was set.
     pub fn hit_step_limit(&self) -> bool {
         self.program.ev.hit_limit()
+    }
+
+    /// Why nothing can be built any more, if that is so.
+    pub fn too_much(&self) -> Option<Failure> {
+        self.overflow.then(|| {
+            Failure::new(
+                None,
+                format!("more than {MAX_VECTORS} combinations of actions with values could happen at once"),
+                "put an allow around the parallel processes that names what may happen together",
+            )
+        })
     }
 
     /// The rules, for people.
@@ -369,7 +386,14 @@ impl Builder {
         let rules = self.rules.clone();
         let uses = self.leaves[leaf].signatures[signature].uses.clone();
         for (r, part) in uses {
-            for (choices, groups) in join(self, (r, &rules[r]), (part, choice)) {
+            let room = MAX_VECTORS.saturating_sub(net.vectors.len());
+            let joined = join(self, (r, &rules[r]), (part, choice), room);
+            if joined.len() >= room {
+                self.overflow = true;
+                self.events.clear();
+                return;
+            }
+            for (choices, groups) in joined {
                 if choices.iter().all(|c| matches!(c, Choice::Label(_))) {
                     self.combine(net, r, &choices);
                 } else if self.is_worth_asking(&rules[r], &choices, &groups) {
@@ -567,7 +591,13 @@ impl TableSource for Builder {
             self.fill(net, leaf.0 as usize, local);
             self.settle(net);
         }
-        Ok(())
+        match self.too_much() {
+            None => Ok(()),
+            Some(failure) => {
+                let help = failure.help.unwrap_or_default();
+                Err(format!("{}\n  help: {help}", failure.message))
+            }
+        }
     }
 
     fn describe(&self, leaf: LeafIx, local: Local) -> String {

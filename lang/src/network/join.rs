@@ -88,11 +88,12 @@ pub trait Offers {
     fn acts(&self, rule: usize, part: usize, label: usize) -> &MultiAction;
 }
 
-/// Reports every choice of all parts of a rule that contains the given one and agrees in all groups.
+/// Every choice of all parts of a rule that contains the given one and agrees in all groups; at most `room` of them.
 pub fn join(
     offers: &mut dyn Offers,
     (number, rule): (usize, &Rule),
     (part, choice): (usize, Choice),
+    room: usize,
 ) -> Vec<(Vec<Choice>, Groups)> {
     let mut groups: Groups = vec![None; rule.groups.len()];
     let mut chosen: Vec<Option<Choice>> = vec![None; rule.parts.len()];
@@ -100,7 +101,7 @@ pub fn join(
     let args = known_args(offers, number, part, choice);
     if agree(rule, part, &args, &mut groups) {
         chosen[part] = Some(choice);
-        extend(offers, number, rule, &mut chosen, groups, &mut out);
+        extend(offers, (number, rule), &mut chosen, groups, room, &mut out);
     }
     out
 }
@@ -141,12 +142,15 @@ fn agree(rule: &Rule, part: usize, args: &Known, groups: &mut Groups) -> bool {
 
 fn extend(
     offers: &mut dyn Offers,
-    number: usize,
-    rule: &Rule,
+    (number, rule): (usize, &Rule),
     chosen: &mut Vec<Option<Choice>>,
     groups: Groups,
+    room: usize,
     out: &mut Vec<(Vec<Choice>, Groups)>,
 ) {
+    if out.len() >= room {
+        return;
+    }
     // The part about which most is determined comes next.
     let next = (0..rule.parts.len())
         .filter(|p| chosen[*p].is_none())
@@ -165,7 +169,7 @@ fn extend(
         let args = known_args(offers, number, part, choice);
         if agree(rule, part, &args, &mut groups) {
             chosen[part] = Some(choice);
-            extend(offers, number, rule, chosen, groups, out);
+            extend(offers, (number, rule), chosen, groups, room, out);
             chosen[part] = None;
         }
     }

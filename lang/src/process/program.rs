@@ -208,7 +208,9 @@ impl Maker<'_> {
     }
 
     /// The node of `p` followed by `rest`, with the free variables of the whole.
-    fn node_with(&mut self, p: &Proc, free: Vec<VarId>, rest: Vec<Rest>) -> NodeId {
+    fn node_with(&mut self, p: &Proc, mut free: Vec<VarId>, rest: Vec<Rest>) -> NodeId {
+        // In the order of declaration, which is how people know the parameters of a process.
+        free.sort_unstable();
         let mut scope = Scope::default();
         for v in &free {
             scope.bind(*v);

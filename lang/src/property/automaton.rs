@@ -245,7 +245,7 @@ mod tests {
 
     fn random_regular(random: &mut Random, depth: u32, predicates: u64) -> Regular {
         let kind = if depth == 0 { 0 } else { random.below(7) };
-        let mut inner = |random: &mut Random| random_regular(random, depth - 1, predicates);
+        let inner = |random: &mut Random| random_regular(random, depth - 1, predicates);
         match kind {
             0 | 1 => Regular::Step(random.below(predicates) as u32),
             2 | 3 => Regular::Seq((0..random.below(4)).map(|_| inner(random)).collect()),
@@ -258,7 +258,9 @@ mod tests {
     /// Where reading can end that starts at `from`: straight from the meaning of the operators.
     fn ends(regular: &Regular, word: &[Vec<bool>], from: usize) -> Vec<usize> {
         let mut found: Vec<usize> = match regular {
-            Regular::Step(p) => word.get(from).filter(|t| t[*p as usize]).map(|_| from + 1).into_iter().collect(),
+            Regular::Step(p) => {
+                word.get(from).filter(|t| t[*p as usize]).map(|_| from + 1).into_iter().collect()
+            }
             Regular::Seq(parts) => parts.iter().fold(vec![from], |starts, part| {
                 let mut all: Vec<usize> = starts.iter().flat_map(|s| ends(part, word, *s)).collect();
                 all.sort_unstable();

@@ -16,9 +16,7 @@ use crate::data::print::value_text;
 use crate::data::value::{Base, Function, Set, Value};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::model::{Expr, ExprKind, SortId, VarId};
-use crate::syntax::formula::{
-    Action, ActionFormula, ActionKind, Quantifier, RegularFormula, RegularKind,
-};
+use crate::syntax::formula::{Action, ActionFormula, ActionKind, Quantifier, RegularFormula, RegularKind};
 use crate::syntax::tree::{Data, VarDecl};
 use gridlock_lts::hash::Map;
 
@@ -113,8 +111,11 @@ impl<'a> Instantiation<'a> {
         let model = self.evaluator.model.clone();
         let sort = model.vars[var.ix()].sort;
         let Some(values) = self.evaluator.sorts.values(&model, sort) else {
-            let message =
-                format!("sort {} of '{}' has too many values to try them all", model.sort_name(sort), decl.name.name);
+            let message = format!(
+                "sort {} of '{}' has too many values to try them all",
+                model.sort_name(sort),
+                decl.name.name
+            );
             return Err(Diagnostic::new(decl.name.span, message).help(
                 "quantify over a finite sort; for an argument that may be anything write '_' or \
                  'exists x: S. a(x)' inside the action formula",
@@ -207,7 +208,8 @@ impl<'a> Instantiation<'a> {
             let all = all.iter().map(|a| self.exists(vars, a)).collect::<Result<Vec<_>, _>>()?;
             return Ok(Predicate::junction(false, all));
         }
-        let free: Vec<bool> = vars.iter().map(|v| self.is_just_an_argument(self.meanings.var(v), body)).collect();
+        let free: Vec<bool> =
+            vars.iter().map(|v| self.is_just_an_argument(self.meanings.var(v), body)).collect();
         let depth = self.scope.len();
         for (decl, _) in vars.iter().zip(&free).filter(|(_, free)| **free) {
             self.scope.push((self.meanings.var(decl), None));
@@ -266,11 +268,16 @@ impl<'a> Instantiation<'a> {
             let acts = readings.iter().map(|r| self.act_pattern(r)).collect::<Result<Vec<_>, _>>()?;
             combinations = combinations
                 .into_iter()
-                .flat_map(|acts_before| acts.iter().map(move |act| [&acts_before[..], &[act.clone()]].concat()))
+                .flat_map(|acts_before| {
+                    acts.iter().map(move |act| [&acts_before[..], std::slice::from_ref(act)].concat())
+                })
                 .collect();
             if combinations.len() > MAX_READINGS {
-                return Err(Diagnostic::new(span, "the overloads of these actions can be combined in too many ways")
-                    .help("give arguments that fit one declaration only"));
+                return Err(Diagnostic::new(
+                    span,
+                    "the overloads of these actions can be combined in too many ways",
+                )
+                .help("give arguments that fit one declaration only"));
             }
         }
         let is_hidden = |name| self.occurrence.is_hidden(name);
@@ -285,7 +292,9 @@ impl<'a> Instantiation<'a> {
         let args = match &reading.args {
             _ if reading.name == TERMINATE => Some(Vec::new()),
             None => None,
-            Some(args) => Some(args.iter().map(|(e, sort)| self.argument(e, *sort)).collect::<Result<_, _>>()?),
+            Some(args) => {
+                Some(args.iter().map(|(e, sort)| self.argument(e, *sort)).collect::<Result<_, _>>()?)
+            }
         };
         Ok(ActPattern { name: reading.name, args })
     }
@@ -302,8 +311,11 @@ impl<'a> Instantiation<'a> {
             return Ok(Arg::Equal(value));
         }
         if has_function(&value) {
-            let message = "arguments cannot be compared with this value: it contains a function over many values";
-            return Err(Diagnostic::new(expr.span, message).help("write '_' for an argument that may be anything"));
+            let message =
+                "arguments cannot be compared with this value: it contains a function over many values";
+            return Err(
+                Diagnostic::new(expr.span, message).help("write '_' for an argument that may be anything")
+            );
         }
         Ok(Arg::Same(value, sort))
     }

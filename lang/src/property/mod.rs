@@ -43,7 +43,7 @@ pub fn never(builder: &Builder, pattern: &str) -> Result<Property, Vec<Diagnosti
             resolver.action(&action.name, in_pattern(&action.arguments));
         }
         let (meanings, model) = resolver.finish()?;
-        let instantiation = Instantiation::new(evaluator(model), &meanings, &occurrence);
+        let instantiation = Instantiation::new(evaluator(&Arc::new(model)), &meanings, &occurrence);
         let readings: Vec<&[Reading]> = tree.actions.iter().map(|a| meanings.readings(&a.name)).collect();
         let patterns: Vec<LabelPattern> =
             instantiation.label_patterns(&readings, tree.span).map_err(|error| vec![error])?;
@@ -71,21 +71,16 @@ pub fn formula(
         resolver.formula(&tree);
         let (meanings, model) = resolver.finish()?;
         let model = Arc::new(model);
-        let mut instantiation = Instantiation::new(evaluator_of(&model), &meanings, &occurrence);
-        let obligations =
-            Collector::collect(&mut instantiation, &tree.state).map_err(|error| vec![error])?;
-        let steps = Arc::new(Steps::new(builder.label_actions(), evaluator_of(&model)));
+        let mut instantiation = Instantiation::new(evaluator(&model), &meanings, &occurrence);
+        let obligations = Collector::collect(&mut instantiation, &tree.state).map_err(|error| vec![error])?;
+        let steps = Arc::new(Steps::new(builder.label_actions(), evaluator(&model)));
         let (patterns, predicates) = (&instantiation.patterns, &instantiation.predicates);
         translate(file, tree.state.span, obligations, patterns, predicates, &steps)
             .map_err(|error| vec![error])
     })
 }
 
-fn evaluator(model: Model) -> Evaluator {
-    evaluator_of(&Arc::new(model))
-}
-
-fn evaluator_of(model: &Arc<Model>) -> Evaluator {
+fn evaluator(model: &Arc<Model>) -> Evaluator {
     Evaluator::new(model.clone(), STEP_LIMIT)
 }
 
@@ -169,8 +164,9 @@ fn property(
 
 /// The expression with the predicates it uses numbered from 0, in the order of their first use.
 fn renumbered(regular: &Regular, used: &mut Vec<u32>) -> Regular {
-    let all =
-        |parts: &[Regular], used: &mut Vec<u32>| parts.iter().map(|r| renumbered(r, used)).collect::<Vec<_>>();
+    let all = |parts: &[Regular], used: &mut Vec<u32>| {
+        parts.iter().map(|r| renumbered(r, used)).collect::<Vec<_>>()
+    };
     match regular {
         Regular::Step(predicate) => {
             let at = used.iter().position(|p| p == predicate).unwrap_or_else(|| {

@@ -89,10 +89,9 @@ fn buried(model: &Model) -> Set<ActName> {
                 }
                 work.push((p, in_leaf));
             }
-            ProcKind::Block(_, p)
-            | ProcKind::Rename(_, p)
-            | ProcKind::Allow(_, p)
-            | ProcKind::Comm(_, p) => work.push((p, in_leaf)),
+            ProcKind::Block(_, p) | ProcKind::Rename(_, p) | ProcKind::Allow(_, p) | ProcKind::Comm(_, p) => {
+                work.push((p, in_leaf))
+            }
         }
     }
     found

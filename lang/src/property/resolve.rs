@@ -186,7 +186,10 @@ impl<'o> Resolver<'o> {
             return self.error(
                 Diagnostic::new(
                     ident.span,
-                    format!("action '{}' is hidden inside a sequential process and cannot be named", ident.name),
+                    format!(
+                        "action '{}' is hidden inside a sequential process and cannot be named",
+                        ident.name
+                    ),
                 )
                 .help("move the 'hide' outwards, around the parallel processes of the initial process"),
             );
@@ -257,9 +260,8 @@ impl<'o> Resolver<'o> {
         if args.is_empty() {
             let model = self.checker.model();
             let at = model.action_names.iter().position(|n| *n == name.name);
-            let bare = at.is_none_or(|at| {
-                model.actions.iter().any(|(n, sorts)| n.ix() == at && sorts.is_empty())
-            });
+            let bare =
+                at.is_none_or(|at| model.actions.iter().any(|(n, sorts)| n.ix() == at && sorts.is_empty()));
             if !bare {
                 return Given::Anything;
             }

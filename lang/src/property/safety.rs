@@ -46,7 +46,9 @@ fn unsupported(span: Span, operator: &str, reason: &str) -> Diagnostic {
 pub fn no_fixpoint(fixpoint: Fixpoint, name: Span, formula: Span) -> Diagnostic {
     let (word, reason) = match fixpoint {
         Fixpoint::Least => ("'mu'", "a least fixed point is no safety property"),
-        Fixpoint::Greatest => ("'nu'", "only 'nu X. f && [R]X' without parameters is a safety property for sure"),
+        Fixpoint::Greatest => {
+            ("'nu'", "only 'nu X. f && [R]X' without parameters is a safety property for sure")
+        }
     };
     unsupported(Span { start: formula.start.min(name.start), end: name.end }, word, reason)
 }
@@ -71,8 +73,11 @@ impl<'a, 'b> Collector<'a, 'b> {
 
     fn oblige(&mut self, kind: Kind, span: Span) -> Result<(), Diagnostic> {
         if self.obligations.len() >= MAX_OBLIGATIONS {
-            return Err(Diagnostic::new(span, format!("the formula has more than {MAX_OBLIGATIONS} conjuncts"))
-                .help("split it over several files, or quantify inside the action formulas"));
+            return Err(Diagnostic::new(
+                span,
+                format!("the formula has more than {MAX_OBLIGATIONS} conjuncts"),
+            )
+            .help("split it over several files, or quantify inside the action formulas"));
         }
         let words = Regular::Seq(self.prefix.clone());
         self.obligations.push(Obligation { words, kind, bindings: self.instantiation.bindings() });
@@ -227,7 +232,11 @@ impl<'a, 'b> Collector<'a, 'b> {
         }
         let word = if positive { "'<…>'" } else { "'!' before '[…]'" };
         let place = Span { start: span.start, end: f.span.start.max(span.start + 1) };
-        Err(unsupported(place, word, "it asks for a step that some run makes; only '<true>true' behind '[true*]' does"))
+        Err(unsupported(
+            place,
+            word,
+            "it asks for a step that some run makes; only '<true>true' behind '[true*]' does",
+        ))
     }
 
     /// `nu X. f && [R]X`, which is `[R*]f`; `None` if the body is not like that.

@@ -6,7 +6,8 @@
 //! offers no place to bound it.) What an operator builds is up to the [`Language`].
 //!
 //! Invariant: operands and operators arrive in an order that the grammar admits: each infix operator stands between
-//! two operands, each prefix operator before one, and each `close` answers one `open`.
+//! two operands, each prefix operator before one, and each `close` answers one `open`. Should it break, there is `None`
+//! in place of a result, never a panic.
 
 /// Which of two equal operators takes the operand between them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,8 +51,6 @@ pub(super) struct Climb<Node, Op> {
     pending: Vec<Pending<Op>>,
 }
 
-const OPERAND: &str = "the grammar puts an operand on each side of an operator";
-
 impl<Node, Op> Climb<Node, Op> {
     pub(super) fn new() -> Self {
         Climb { operands: Vec::new(), pending: Vec::new() }
@@ -78,12 +77,12 @@ impl<Node, Op> Climb<Node, Op> {
     }
 
     /// A postfix operator comes next: the operand it applies to, to be given back with [`operand`](Self::operand).
-    pub(super) fn postfix<L>(&mut self, language: &mut L, level: u8) -> Node
+    pub(super) fn postfix<L>(&mut self, language: &mut L, level: u8) -> Option<Node>
     where
         L: Language<Node = Node, Op = Op>,
     {
         self.reduce(language, |above| above > level);
-        self.operands.pop().expect(OPERAND)
+        self.operands.pop()
     }
 
     /// Starts a part that reaches up to the matching [`close`](Self::close), whatever the operators in it.
@@ -98,36 +97,34 @@ impl<Node, Op> Climb<Node, Op> {
     {
         self.reduce(language, |_| true);
         match self.pending.pop()? {
-            Pending::Open(op) => Some((op, self.operands.pop().expect(OPERAND))),
+            Pending::Open(op) => Some((op, self.operands.pop()?)),
             Pending::Prefix(..) | Pending::Infix(..) => None,
         }
     }
 
     /// The whole sequence.
-    pub(super) fn finish<L>(mut self, language: &mut L) -> Node
+    pub(super) fn finish<L>(mut self, language: &mut L) -> Option<Node>
     where
         L: Language<Node = Node, Op = Op>,
     {
         self.reduce(language, |_| true);
-        self.operands.pop().expect(OPERAND)
+        self.operands.pop()
     }
 
     fn reduce<L>(&mut self, language: &mut L, wanted: impl Fn(u8) -> bool)
     where
         L: Language<Node = Node, Op = Op>,
     {
-        loop {
-            match self.pending.last() {
-                Some(Pending::Prefix(level, _) | Pending::Infix(level, _)) if wanted(*level) => {}
-                _ => return,
-            }
-            let right = self.operands.pop().expect(OPERAND);
+        while let Some(Pending::Prefix(level, _) | Pending::Infix(level, _)) = self.pending.last()
+            && wanted(*level)
+        {
+            let Some(right) = self.operands.pop() else { return };
             let node = match self.pending.pop() {
                 Some(Pending::Prefix(_, op)) => language.prefix(op, right),
-                Some(Pending::Infix(_, op)) => {
-                    let left = self.operands.pop().expect(OPERAND);
-                    language.infix(left, op, right)
-                }
+                Some(Pending::Infix(_, op)) => match self.operands.pop() {
+                    Some(left) => language.infix(left, op, right),
+                    None => right,
+                },
                 Some(Pending::Open(_)) | None => right,
             };
             self.operands.push(node);

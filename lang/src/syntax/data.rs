@@ -148,14 +148,14 @@ impl Reader {
                 }
                 Rule::sum | Rule::dist => self.not_data(&item),
                 Rule::arguments | Rule::update => {
-                    let target = climb.postfix(self, levels::POSTFIX);
-                    let applied = self.postfix(target, item);
-                    climb.operand(applied);
+                    if let Some(target) = climb.postfix(self, levels::POSTFIX) {
+                        climb.operand(self.postfix(target, item));
+                    }
                 }
                 Rule::where_clause => {
-                    let target = climb.postfix(self, levels::WHERE);
-                    let applied = self.where_clause(target, item);
-                    climb.operand(applied);
+                    if let Some(target) = climb.postfix(self, levels::WHERE) {
+                        climb.operand(self.where_clause(target, item));
+                    }
                 }
                 Rule::data_infix | Rule::mixed_infix => {
                     let op = match infix(&item) {
@@ -174,7 +174,10 @@ impl Reader {
                 }
             }
         }
-        climb.finish(self)
+        climb.finish(self).unwrap_or_else(|| {
+            self.broken();
+            no_data(Span::default())
+        })
     }
 
     fn data_node(&mut self, kind: DataKind, span: Span, below: u32) -> Deep<Data> {

@@ -3,9 +3,10 @@
 //! pest says which rules it tried at the furthest place it reached; here these become what a user calls them, with a
 //! hint where the mistake is a common one.
 
-use super::grammar::{Piece, Rule};
+use super::grammar::{Grammar, Piece, Rule};
 use super::tokens::{Token, TokenKind, Tokens, found};
 use crate::diagnostic::{Diagnostic, Span, locate};
+use pest::Parser;
 use pest::error::{Error, ErrorVariant, InputLocation};
 
 /// What can be expected, in the order of mention.
@@ -65,6 +66,12 @@ impl<'t> Place<'t> {
         self.wanted.contains(&wanted)
     }
 
+    /// Whether the piece is no declaration among others but all there is.
+    fn is_whole_text(&self) -> bool {
+        let mut behind = Tokens::from(self.piece.text, self.piece.span.end as usize);
+        matches!(self.rule, Rule::formula | Rule::pattern) && behind.next().is_none()
+    }
+
     /// Whether the piece was read to its end, so that it is its end that came too early.
     fn at_end(&self) -> bool {
         self.token.is_none_or(|token| token.span.start >= self.piece.span.end)
@@ -101,10 +108,8 @@ impl<'t> Place<'t> {
             Wanted::Assignment => "'name = value'".to_string(),
             Wanted::Operator => "an operator".to_string(),
             Wanted::Text(text) => format!("'{text}'"),
-            Wanted::End => match self.rule {
-                Rule::formula | Rule::pattern => "the end".to_string(),
-                _ => "';'".to_string(),
-            },
+            Wanted::End if self.is_whole_text() => "the end".to_string(),
+            Wanted::End => "';'".to_string(),
         }
     }
 
@@ -175,14 +180,8 @@ fn is_bracket(wanted: &Wanted) -> bool {
 }
 
 /// Whether a word is reserved in specifications.
-pub(super) fn is_keyword(word: &str) -> bool {
-    const KEYWORDS: [&str; 39] = [
-        "Bag", "Bool", "FBag", "FSet", "Int", "List", "Nat", "Pos", "Real", "Set", "act", "allow", "block",
-        "comm", "cons", "delta", "dist", "div", "end", "eqn", "exists", "false", "forall", "glob", "hide",
-        "in", "init", "lambda", "map", "mod", "proc", "rename", "sort", "struct", "sum", "tau", "true",
-        "var", "whr",
-    ];
-    KEYWORDS.contains(&word)
+fn is_keyword(word: &str) -> bool {
+    Grammar::parse(Rule::keyword, word).is_ok()
 }
 
 /// The user's words for the rules that pest tried.

@@ -1,7 +1,7 @@
 //! The syntax tree of formula files and action patterns, with the place of every part.
 //!
-//! Time (`delay`, `yaled`, `@`) and quantities (`inf`, `sup`, `sum`, `+`, `*`, `-` on formulas) are refused while parsing,
-//! so the tree has no form for them.
+//! Time (`delay`, `yaled`, `@`) and quantities (`inf`, `sup`, `sum`, `+`, `*`, `-` on formulas) are refused while
+//! parsing, so the tree has no form for them.
 
 use super::tree::{Data, Ident, Sort, Spec, VarDecl};
 use crate::diagnostic::Span;

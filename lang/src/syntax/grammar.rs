@@ -105,6 +105,16 @@ impl Reader {
         }
     }
 
+    /// Reports a sequence that did not come out as one expression. The grammar rules that out.
+    pub(super) fn broken(&mut self) {
+        let place = Span::new(self.offset, self.offset);
+        self.error_help(
+            place,
+            "internal error: operators and operands of this declaration do not fit together",
+            "please report this with the declaration",
+        );
+    }
+
     /// The depth of a node over parts of depth `below`, or `None`, with a complaint, if it would be too deep.
     pub(super) fn deepen(&mut self, below: u32, span: Span) -> Option<u32> {
         if below < MAX_DEPTH {

@@ -1,8 +1,12 @@
 //! Concrete syntax: the pest grammar, the tree it yields, and the parser between them.
 //!
 //! The road of a text: [`decode`] (bytes to text) → `scan` (cut at section keywords and `;`) → `grammar` (pest, one
-//! declaration at a time) → the readers `sorts`, `data`, `process`, `atoms`, `modal`, `regular` and `declarations` (pairs to [`tree`], with `climb` for
-//! precedence). [`print`] and [`print_formula`] go the way back. No text, however long or deep, exhausts the stack: see [`MAX_NESTING`] and [`MAX_DEPTH`].
+//! declaration at a time) → the readers `sorts`, `data`, `process`, `atoms`, `modal`, `regular` and `declarations`
+//! (pairs to [`tree`] and [`formula`], with `climb` for precedence). [`mod@print`] and [`print_formula`] go the way back.
+//! `expected` words what went wrong.
+//!
+//! Invariant: no text, however long or deep, exhausts the stack or multiplies work; see [`MAX_LENGTH`],
+//! [`MAX_NESTING`] and [`MAX_DEPTH`]. What parses, prints to a text that parses to the same.
 
 mod atoms;
 mod climb;
@@ -81,8 +85,8 @@ pub fn with_deep_stack<T>(work: impl FnOnce() -> T) -> T {
     stacker::maybe_grow(NEEDED, NEEDED, work)
 }
 
-/// The text of a file. A byte order mark is dropped. Bytes that are not UTF-8 are replaced inside comments, where authors of
-/// older files wrote names in other encodings, and refused elsewhere.
+/// The text of a file. A byte order mark is dropped. Bytes that are not UTF-8 are replaced inside comments, where
+/// authors of older files wrote names in other encodings, and refused elsewhere.
 pub fn decode(bytes: &[u8]) -> Result<String, Diagnostic> {
     let rest = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut text = String::with_capacity(rest.len());
@@ -109,7 +113,8 @@ pub fn decode(bytes: &[u8]) -> Result<String, Diagnostic> {
     Ok(text)
 }
 
-/// What to say about the first byte that is not text; `before` is what could be read, `at` the byte's place in the file.
+/// What to say about the first byte that is not text; `before` is what could be read, `at` the byte's place in the
+/// file.
 fn not_text(before: &str, at: usize, byte: u8) -> Diagnostic {
     let (line, column) = locate(before, before.len());
     let message = format!("this is not text: byte {at}, in line {line} at column {column}, is 0x{byte:02x}");

@@ -141,7 +141,13 @@ impl Reader {
                 climb.operand(closed(self.state_primary(item, span)));
             }
         }
-        climb.finish(&mut States(self)).formula
+        climb.finish(&mut States(self)).map_or_else(
+            || {
+                self.broken();
+                no_state(Span::default())
+            },
+            |whole| whole.formula,
+        )
     }
 
     fn no_quantity(&mut self, item: &Pair<'_, Rule>) {

@@ -197,6 +197,7 @@ fn is_data_operator(item: &Pair<'_, Rule>) -> bool {
     infix(item).is_some_and(|op| matches!(op, Infix::Data(_)) && chain(op).is_none())
 }
 
+/// Whether a rule is something applied to the operand before it.
 pub(super) fn is_postfix(rule: Rule) -> bool {
     matches!(rule, Rule::arguments | Rule::update | Rule::where_clause)
 }
@@ -227,14 +228,20 @@ impl Reader {
                 at = self.process_operator(&mut climb, &items, at, &outlook);
             }
         }
-        climb.finish(&mut Processes(self)).process
+        climb.finish(&mut Processes(self)).map_or_else(
+            || {
+                self.broken();
+                part(ProcessKind::Delta, Span::default()).process
+            },
+            |whole| whole.process,
+        )
     }
 
     /// Takes prefixes and one operand; gives the position behind them.
-    fn process_operand<'i>(
+    fn process_operand(
         &mut self,
         climb: &mut Climb<Part, ProcessOp>,
-        items: &[Pair<'i, Rule>],
+        items: &[Pair<'_, Rule>],
         mut at: usize,
         outlook: &Outlook,
     ) -> usize {
@@ -244,6 +251,13 @@ impl Reader {
                 let op = self.sum(item.clone());
                 climb.prefix(levels::SUM, op);
                 at += 1;
+                continue;
+            }
+            if let Some(sum) = sum_behind_data_prefixes(items, at) {
+                let span = self.span(item);
+                let word = item.as_str().split_whitespace().next().unwrap_or_default();
+                self.error(span, format!("'{word}' belongs to data and cannot stand before a process"));
+                at = sum;
                 continue;
             }
             let end = unit_end(items, at);
@@ -368,10 +382,21 @@ impl Reader {
     }
 }
 
-/// The end of the operand that begins at a position: prefixes of data, the operand itself, what is applied to it.
+/// Where `sum` stands behind prefixes of data, if it does.
+fn sum_behind_data_prefixes(items: &[Pair<'_, Rule>], start: usize) -> Option<usize> {
+    let prefixes = items[start..].iter().take_while(|item| is_data_prefix(item.as_rule())).count();
+    let next = items.get(start + prefixes)?;
+    (prefixes > 0 && matches!(next.as_rule(), Rule::sum | Rule::dist)).then_some(start + prefixes)
+}
+
+fn is_data_prefix(rule: Rule) -> bool {
+    matches!(rule, Rule::sign | Rule::binder)
+}
+
+/// The end of the operand that begins at a position: its prefixes, the operand itself, what is applied to it.
 fn unit_end(items: &[Pair<'_, Rule>], start: usize) -> usize {
-    let prefixes =
-        items[start..].iter().take_while(|item| matches!(item.as_rule(), Rule::sign | Rule::binder)).count();
+    let is_prefix = |rule| is_data_prefix(rule) || matches!(rule, Rule::sum | Rule::dist);
+    let prefixes = items[start..].iter().take_while(|item| is_prefix(item.as_rule())).count();
     let primary = (start + prefixes + 1).min(items.len());
     let postfixes = items[primary..].iter().take_while(|item| is_postfix(item.as_rule())).count();
     primary + postfixes

@@ -1,7 +1,7 @@
 //! Regular and action formulas, from pairs to their tree.
 //!
-//! Both come as one flat sequence. The operators of action formulas bind more tightly than those of regular formulas, and
-//! take only action formulas.
+//! Both come as one flat sequence. The operators of action formulas bind more tightly than those of regular
+//! formulas, and take only action formulas.
 
 use super::climb::{Assoc, Climb, Language};
 use super::formula::{ActionFormula, ActionKind, Quantifier, RegularFormula, RegularKind};
@@ -179,7 +179,8 @@ impl Reader {
                     climb.infix(&mut Regulars(self), level, assoc, op);
                 }
                 Rule::star | Rule::repeat => {
-                    let operand = climb.postfix(&mut Regulars(self), levels::REPEAT).formula;
+                    let Some(operand) = climb.postfix(&mut Regulars(self), levels::REPEAT) else { continue };
+                    let operand = operand.formula;
                     let place = operand.node.span.to(span);
                     let body = Box::new(operand.node);
                     let star = item.as_rule() == Rule::star;
@@ -206,7 +207,13 @@ impl Reader {
                 _ => climb.operand(closed(self.regular_primary(item, span))),
             }
         }
-        climb.finish(&mut Regulars(self)).formula
+        climb.finish(&mut Regulars(self)).map_or_else(
+            || {
+                self.broken();
+                lift(no_action(Span::default()))
+            },
+            |whole| whole.formula,
+        )
     }
 
     fn regular_primary(&mut self, pair: Pair<'_, Rule>, span: Span) -> Deep<RegularFormula> {

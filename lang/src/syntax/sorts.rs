@@ -9,44 +9,48 @@ use std::sync::Arc;
 impl Reader {
     /// A sort in which `#` stands only before `->`.
     pub(super) fn sort(&mut self, pair: Pair<'_, Rule>) -> Deep<Sort> {
-        let mut sorts = self.sort_product(pair);
-        if sorts.len() > 1 {
-            let span = sorts[0].node.span.to(sorts[sorts.len() - 1].node.span);
-            self.error_help(
-                span,
-                "a product of sorts can only be the domain of a function",
-                "write '-> S' behind it, or use a 'struct' with several fields",
-            );
-        }
-        sorts.swap_remove(0)
+        let sorts = self.sort_product(pair);
+        self.single_sort(
+            sorts,
+            "a product of sorts can only be the domain of a function",
+            "write '-> S' behind it, or use a 'struct' with several fields",
+        )
     }
 
-    /// The sorts of `A # B`; a single one for everything else. There is at least one.
+    /// The only one of some sorts, or else the first of them and a complaint.
+    fn single_sort(&mut self, sorts: Vec<Deep<Sort>>, message: &str, help: &str) -> Deep<Sort> {
+        if let [first, .., last] = &sorts[..] {
+            self.error_help(first.node.span.to(last.node.span), message, help);
+        }
+        sorts.into_iter().next().unwrap_or_else(|| no_sort(Span::default()))
+    }
+
+    /// The sorts of `A # B`; a single one for everything else. A product in front of `->` may stand in parentheses.
     pub(super) fn sort_product(&mut self, pair: Pair<'_, Rule>) -> Vec<Deep<Sort>> {
-        let mut groups: Vec<Vec<Deep<Sort>>> = vec![Vec::new()];
+        let mut domains = Vec::new();
+        let mut product = Vec::new();
         for part in pair.into_inner() {
             match part.as_rule() {
                 Rule::product => {}
-                Rule::arrow => groups.push(Vec::new()),
-                _ => {
-                    let sort = self.sort_primary(part);
-                    if let Some(group) = groups.last_mut() {
-                        group.push(sort);
+                Rule::arrow => domains.push(std::mem::take(&mut product)),
+                Rule::sort_parens => {
+                    for inner in parts(part) {
+                        product.extend(self.sort_product(inner));
                     }
                 }
+                _ => product.push(self.sort_primary(part)),
             }
         }
-        let mut result = groups.pop().unwrap_or_default();
         // '->' associates to the right: the last domain is the innermost.
-        while let Some(domain) = groups.pop() {
-            if result.len() > 1 {
-                let span = result[0].node.span.to(result[result.len() - 1].node.span);
-                self.error(span, "a function has one result; a product of sorts cannot be it");
-            }
-            let codomain = result.swap_remove(0);
-            result = vec![self.function_sort(domain, codomain)];
+        while let Some(domain) = domains.pop() {
+            let codomain = self.single_sort(
+                product,
+                "a function has one result; a product of sorts cannot be it",
+                "use a 'struct' with several fields",
+            );
+            product = vec![self.function_sort(domain, codomain)];
         }
-        result
+        product
     }
 
     fn function_sort(&mut self, domain: Vec<Deep<Sort>>, codomain: Deep<Sort>) -> Deep<Sort> {
@@ -59,7 +63,7 @@ impl Reader {
     fn sort_node(&mut self, kind: SortKind, span: Span, below: u32) -> Deep<Sort> {
         match self.deepen(below, span) {
             Some(depth) => Deep { node: Sort { kind, span }, depth },
-            None => Deep::leaf(Sort { kind: SortKind::Name(Arc::from("Bool")), span }),
+            None => no_sort(span),
         }
     }
 
@@ -68,20 +72,13 @@ impl Reader {
         match pair.as_rule() {
             Rule::container_sort => self.container_sort(pair, span),
             Rule::structured_sort => self.structured_sort(pair),
-            Rule::sort_parens => {
-                let mut inner = parts(pair);
-                match inner.next() {
-                    Some(sort) => self.sort(sort),
-                    None => Deep::leaf(Sort { kind: SortKind::Struct(Vec::new()), span }),
-                }
-            }
             _ => Deep::leaf(Sort { kind: SortKind::Name(Arc::from(pair.as_str())), span }),
         }
     }
 
     fn container_sort(&mut self, pair: Pair<'_, Rule>, span: Span) -> Deep<Sort> {
         let mut container = Container::List;
-        let mut element = Deep::leaf(Sort { kind: SortKind::Struct(Vec::new()), span });
+        let mut element = no_sort(span);
         for part in parts(pair) {
             match part.as_str() {
                 "List" => container = Container::List,
@@ -185,4 +182,9 @@ impl Reader {
             );
         }
     }
+}
+
+/// Stands where a sort had to be refused; the diagnostics keep it from being used.
+fn no_sort(span: Span) -> Deep<Sort> {
+    Deep::leaf(Sort { kind: SortKind::Name(Arc::from("Bool")), span })
 }

@@ -110,7 +110,7 @@ pub(super) fn found(text: &str, token: Token) -> String {
 /// A character outside the language, with the spelling that was probably meant.
 pub(super) fn alien(text: &str, span: Span) -> Diagnostic {
     let character = text[span.start as usize..].chars().next().unwrap_or('\0');
-    let shown = if character.is_control() || character == '\u{feff}' {
+    let shown = if character.is_control() || character.is_whitespace() || character == '\u{feff}' {
         format!("the character U+{:04X}", character as u32)
     } else {
         format!("'{character}'")

@@ -119,6 +119,11 @@ fn mistakes_in_formula_files() {
     assert_eq!(refused("[a]"), (3, "expected a formula, found the end of the text".into()));
     assert_eq!(refused("[]true"), (1, "expected an action or regular formula, found ']'".into()));
     assert_eq!(refused("X()"), (1, "expected an argument between '(' and ')'".into()));
+    assert_eq!(
+        refused("form true true;"),
+        (10, "expected an operator or ';', found the keyword 'true'".into())
+    );
+    assert_eq!(refused("true true"), (5, "expected an operator or the end, found the keyword 'true'".into()));
     assert_eq!(refused("true;"), (4, "expected an operator or the end, found ';'".into()));
 }
 

@@ -165,6 +165,13 @@ fn data_is_no_process() {
         "a condition is followed by '->'",
     );
     check_one("init !a;", 6, "expected an action or process, found data", "a condition is followed by '->'");
+    check_one(
+        "init forall x: S. sum y: S. a;",
+        6,
+        "'forall' belongs to data and cannot stand before a process",
+        "",
+    );
+    check_one("init !!sum y: S. a;", 6, "'!' belongs to data and cannot stand before a process", "");
     check_one("init a && b;", 8, "'&&' combines data, not processes", "processes are combined with");
     check_one("init a * b;", 8, "'*' combines data, not processes", "processes are combined with");
     check_one("init delta(1);", 6, "'delta' takes no arguments", "");
@@ -208,6 +215,7 @@ fn characters_that_are_not_in_the_language() {
     check_one("init a ∧ b;", 8, "'∧' is not part of the language", "write '&&'");
     check_one("init \"x\";", 6, "'\"' is not part of the language", "no strings");
     check_one("init a\0;", 7, "the character U+0000 is not part of the language", "");
+    check_one("init\u{a0}a;", 5, "the character U+00A0 is not part of the language", "");
     check_one("init $;", 6, "'$' is not part of the language", "");
 }
 
@@ -223,19 +231,12 @@ fn sections() {
         &[(1, 1, "a section 'var' must be followed by a section 'eqn'")],
         "equations",
     );
-    check_one("map f: Nat # Nat;", 8, "a product of sorts can only be the domain of a function", "'-> S'");
-    check_one(
-        "map f: Nat -> Nat # Nat;",
-        15,
-        "a function has one result; a product of sorts cannot be it",
-        "",
-    );
-    check_one(
-        "map f: Nat -> Nat # Nat -> (Nat # Nat);",
-        29,
-        "a product of sorts can only be the domain of a function",
-        "'-> S'",
-    );
+    let domain = "a product of sorts can only be the domain of a function";
+    let result = "a function has one result; a product of sorts cannot be it";
+    check_one("map f: Nat # Nat;", 8, domain, "'-> S'");
+    check_one("cons c: (Nat # Bool);", 10, domain, "'-> S'");
+    check_one("map f: Nat -> Nat # Nat;", 15, result, "'struct'");
+    check_one("map f: Nat -> Nat # Nat -> (Nat # Nat);", 29, result, "'struct'");
 }
 
 #[test]

@@ -213,6 +213,7 @@ fn sorts() {
     };
     assert_eq!(sort("A # B -> C -> D"), sort("A # B -> (C -> D)"));
     assert_eq!(sort("A -> B # C -> D"), sort("A -> (B # C -> D)"));
+    assert_eq!(sort("(A # B) -> C"), sort("A # B -> C"));
     assert_ne!(sort("(A -> B) # C -> D"), sort("A -> B # C -> D"));
     assert_ne!(sort("(A -> B) -> C"), sort("A -> B -> C"));
     assert_eq!(sort("struct a | b -> C"), sort("(struct a | b) -> C"));

@@ -2,12 +2,15 @@
 //!
 //! `cargo run --release -p gridlock-lts --example rates -- [MODEL [WORKERS...]]`
 //!
+//! With `limit STATES OPERATIONS WORKERS` it prints only the rate of that many insert-or-finds on that many different
+//! keys, in millions a second.
+//!
 //! For each model and number of workers it prints the transitions per second of a complete breadth-first search, and,
 //! in the same run, the rate of insert-or-find with as many pre-generated random keys in the same kind of table, of the
 //! same size, on as many threads: once with all keys new, once with the share of new keys that the search had. Rates
 //! are per second of processor time of all threads together, times the threads, so that they mean something on a machine
 //! that others use as well; wall-clock seconds are printed beside them.
-//! Models: `philosophers:N`, `counters:N:K`, `tokens:N:K`, `registers:N:K`, `barrier:N:K`; all of a default list if none is given.
+//! Models: `philosophers:N`, `counters:N:K`, `tokens:N:K`, `registers:N:K`, `barrier:N:K`, `queues:N:K:V`; all of a default list if none is given.
 
 mod models;
 
@@ -21,6 +24,17 @@ use models::{network, processor_time};
 
 fn main() {
     let mut args: Vec<String> = std::env::args().skip(1).collect();
+    if let [mode, numbers @ ..] = &args[..]
+        && mode == "limit"
+    {
+        let numbers: Vec<usize> = numbers.iter().filter_map(|n| n.parse().ok()).collect();
+        let [states, operations, workers] = numbers[..] else {
+            eprintln!("limit STATES OPERATIONS WORKERS");
+            std::process::exit(2);
+        };
+        println!("{:.2}", limit(states, operations.max(states), workers));
+        return;
+    }
     let workers: Vec<usize> = args.iter().skip(1).filter_map(|a| a.parse().ok()).collect();
     let workers = if workers.is_empty() { vec![1, 2] } else { workers };
     args.truncate(1);
@@ -31,7 +45,17 @@ fn main() {
     };
     println!(
         "{:18} {:>7} {:>12} {:>13} {:>6} {:>8} {:>8} {:>9} {:>9} {:>6} {:>6}",
-        "model", "workers", "states", "transitions", "depth", "seconds", "Mtrans/s", "limit new", "limit mix", "ratio", "mix"
+        "model",
+        "workers",
+        "states",
+        "transitions",
+        "depth",
+        "seconds",
+        "Mtrans/s",
+        "limit new",
+        "limit mix",
+        "ratio",
+        "mix"
     );
     for model in models {
         let Some(net) = network(&model) else {

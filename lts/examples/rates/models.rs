@@ -14,6 +14,7 @@ pub fn network(model: &str) -> Option<Network> {
         ("tokens", &[n, k]) => Some(synthetic::tokens(n, k)),
         ("registers", &[n, k]) => Some(synthetic::registers(n, k)),
         ("barrier", &[n, k]) => Some(synthetic::barrier(n, k)),
+        ("queues", &[n, k, values]) => Some(synthetic::queues(n, k, values)),
         _ => None,
     }
 }

@@ -12,6 +12,7 @@ mod run;
 #[cfg(test)]
 mod tests;
 
+use crate::lazy::Lazy;
 use crate::memory::{self, Budget, Exhausted};
 use crate::network::{Network, Step, VectorIx};
 use crate::pack::{Many, One, Packing, Two};
@@ -151,6 +152,12 @@ pub fn check(net: &Network, properties: &[Property], options: &Options) -> Resul
     }
 }
 
+/// Checks the properties of a network whose tables are filled as the search goes. An error of the table source ends the
+/// search with that error.
+pub fn check_on_demand(lazy: &Lazy, options: &Options) -> Result<Report, String> {
+    examine(lazy, lazy, &Task { properties: lazy.properties(), options, started: Instant::now() })
+}
+
 /// What is asked of a search.
 struct Task<'a> {
     properties: &'a [Property],
@@ -173,6 +180,15 @@ struct Complete<'a> {
 impl Networks for Complete<'_> {
     fn with<R>(&self, use_them: impl FnOnce(&Network, &Network, &Packing) -> R) -> R {
         use_them(self.net, self.network, self.packing)
+    }
+}
+
+impl Networks for Lazy<'_> {
+    fn with<R>(&self, use_them: impl FnOnce(&Network, &Network, &Packing) -> R) -> R {
+        self.with_network(|net| {
+            let Instrumented { network, .. } = property::instrument(net, self.properties());
+            use_them(net, &network, self.packing())
+        })
     }
 }
 

@@ -136,6 +136,45 @@ fn depth_first_finds_the_same() {
 }
 
 #[test]
+fn tables_on_demand_give_the_same() {
+    let shape = Shape { faults: 20, ..Shape::default() };
+    for seed in 0..600 {
+        let full = shape.network(seed);
+        let properties = random::properties(&full, seed);
+        let (expected, stats) = naive(&full, &properties);
+        for (order, workers) in [
+            (Order::BreadthFirst, 1),
+            (Order::BreadthFirst, 2),
+            (Order::BreadthFirst, 8),
+            (Order::DepthFirst, 1),
+        ] {
+            let (net, source) = random::Reveal::new(full.clone());
+            let lazy = Lazy::new(net, Box::new(source), &properties).expect("has initial states");
+            let options = Options { order, workers, ..Options::default() };
+            let report = check_on_demand(&lazy, &options).expect("a report");
+            if order == Order::BreadthFirst {
+                assert_eq!(end(&report.verdict), expected, "seed {seed}");
+                assert_eq!(counts(&report.stats), counts(&stats), "seed {seed}");
+            } else {
+                assert_eq!(end(&report.verdict) == End::Holds, expected == End::Holds, "seed {seed}");
+            }
+        }
+    }
+}
+
+#[test]
+fn errors_of_a_table_source_end_the_search() {
+    for workers in [1, 3] {
+        let (net, source) = random::Reveal::new(synthetic::counters(3, 9));
+        let source = source.fail_at(crate::network::LeafIx(1), Local(5));
+        let lazy = Lazy::new(net, Box::new(source), &[]).expect("has initial states");
+        let error =
+            check_on_demand(&lazy, &Options { workers, ..Options::default() }).expect_err("must fail");
+        assert_eq!(error, "no table for Counter(1) in 5");
+    }
+}
+
+#[test]
 fn known_numbers() {
     for n in 2..8 {
         let net = synthetic::philosophers(n);

@@ -41,6 +41,8 @@ struct Block {
     /// The end of its fields in [`Blocks::fields`]; they begin where those of the block before end.
     fields_end: u32,
     first_cell: u32,
+    /// The most steps of a cell.
+    most: u32,
     /// The words that its leaves are in; equal if it is one.
     words: [u32; 2],
 }
@@ -49,8 +51,8 @@ struct Block {
 struct BlockField {
     word: u32,
     shift: u32,
-    mask: u64,
-    stride: u64,
+    mask: u32,
+    stride: u32,
 }
 
 /// The blocks of a network.
@@ -81,48 +83,74 @@ impl Blocks {
     pub(super) fn expand<W: Width>(&self, width: W, state: &[u64], out: &mut Steps) {
         let words = width.words();
         let (targets, vias) = out.spare(self.room);
+        assert!(state.len() == words && vias.len() >= self.room && targets.len() >= self.room * words);
         let (mut fields, mut len) = (0, 0);
         for block in &self.blocks {
             let end = block.fields_end as usize;
-            let mut cell = u64::from(block.first_cell);
+            let mut cell = block.first_cell as usize;
             for field in &self.fields[fields..end] {
-                cell += ((state[field.word as usize] >> field.shift) & field.mask) * field.stride;
+                let word = if words == 1 { state[0] } else { state[field.word as usize] };
+                cell += ((word >> field.shift) as u32 & field.mask) as usize * field.stride as usize;
             }
             fields = end;
-            let (first, count) = self.cells[cell as usize];
+            // Checked, because the bits of a field may mean no local state if the caller made the state up.
+            let (first, count) = self.cells[cell];
             let (first, count) = (first as usize, count as usize);
-            let mut k = 0;
-            loop {
-                let from = first + k;
-                vias[len + k..][..AT_ONCE].copy_from_slice(&self.vias[from..][..AT_ONCE]);
-                if words == 1 {
-                    let deltas = &self.deltas[from..][..AT_ONCE];
-                    let targets = &mut targets[len + k..][..AT_ONCE];
-                    targets.iter_mut().zip(deltas).for_each(|(t, d)| *t = state[0].wrapping_add(*d));
-                } else if words == 2 {
-                    let deltas = &self.deltas[2 * from..][..2 * AT_ONCE];
-                    let targets = &mut targets[2 * (len + k)..][..2 * AT_ONCE];
-                    for (t, d) in targets.chunks_exact_mut(2).zip(deltas.chunks_exact(2)) {
-                        t[0] = state[0].wrapping_add(d[0]);
-                        t[1] = state[1].wrapping_add(d[1]);
+            if words <= 2 {
+                // SAFETY: `count` is at most the `most` of the block, and `room` is the sum of these, each rounded up
+                // to a multiple of `AT_ONCE` and at least that; so what is written from `len` on, rounded up in the
+                // same way, ends within `room`, and both buffers were seen to be that long. `first + count` is at most
+                // the number of steps when the cell was made, and `AT_ONCE` more entries follow them in both tables.
+                unsafe {
+                    let (targets, vias) = (targets.as_mut_ptr().add(len * words), vias.as_mut_ptr().add(len));
+                    match block.most {
+                        1 => self.write::<1>(words, first, state, targets, vias),
+                        2 => self.write::<2>(words, first, state, targets, vias),
+                        _ => self.write::<AT_ONCE>(words, first, state, targets, vias),
                     }
-                } else {
-                    for i in 0..AT_ONCE.min(count - k) {
-                        let target = &mut targets[(len + k + i) * words..][..words];
-                        target.copy_from_slice(state);
-                        for (word, delta) in block.words.iter().zip(&self.deltas[2 * (from + i)..]) {
-                            target[*word as usize] = target[*word as usize].wrapping_add(*delta);
-                        }
+                    let mut k = AT_ONCE;
+                    while k < count {
+                        self.write::<AT_ONCE>(words, first + k, state, targets.add(k * words), vias.add(k));
+                        k += AT_ONCE;
                     }
                 }
-                k += AT_ONCE;
-                if k >= count {
-                    break;
+            } else {
+                vias[len..len + count].copy_from_slice(&self.vias[first..first + count]);
+                for (k, target) in
+                    targets[len * words..(len + count) * words].chunks_exact_mut(words).enumerate()
+                {
+                    target.copy_from_slice(state);
+                    for (word, delta) in block.words.iter().zip(&self.deltas[2 * (first + k)..]) {
+                        target[*word as usize] = target[*word as usize].wrapping_add(*delta);
+                    }
                 }
             }
             len += count;
         }
         out.commit(len);
+    }
+
+    /// Writes `N` steps, for states of one or two words. Without bounds checks, which were half of the instructions of
+    /// the loop above.
+    ///
+    /// # Safety
+    /// There must be so many steps from `first` on in the tables, and room for them at `targets` and `vias`.
+    #[inline(always)]
+    unsafe fn write<const N: usize>(
+        &self,
+        words: usize,
+        first: usize,
+        state: &[u64],
+        targets: *mut u64,
+        vias: *mut Via,
+    ) {
+        let deltas = self.deltas.as_ptr();
+        for k in 0..N * words {
+            // SAFETY: the caller's duty; a step has as many differences as the state has words.
+            unsafe { targets.add(k).write(state[k % words].wrapping_add(*deltas.add(first * words + k))) };
+        }
+        // SAFETY: the caller's duty; the table is not what is written.
+        unsafe { std::ptr::copy_nonoverlapping(self.vias.as_ptr().add(first), vias, N) };
     }
 }
 
@@ -144,7 +172,12 @@ struct Builder<'a> {
 }
 
 /// Builds blocks. Also says which vectors are in none and left to others; vectors that can never fire are neither.
-pub(super) fn build(net: &Network, packing: &Packing, alarms: &Alarms, limits: Limits) -> (Blocks, Vec<VectorIx>) {
+pub(super) fn build(
+    net: &Network,
+    packing: &Packing,
+    alarms: &Alarms,
+    limits: Limits,
+) -> (Blocks, Vec<VectorIx>) {
     let moves = net.leaves.iter().map(moves_by_label).collect();
     let builder = Builder { net, packing, limits, moves };
     let (groups, left) = builder.groups();
@@ -195,7 +228,9 @@ impl Builder<'_> {
 
     fn bytes(&self, leaves: &[LeafIx], vectors: &[VectorIx]) -> usize {
         let per_step = 4 + 8 * self.packing.words().min(2);
-        self.cells(leaves).saturating_mul(8).saturating_add(self.steps(leaves, vectors).saturating_mul(per_step))
+        self.cells(leaves)
+            .saturating_mul(8)
+            .saturating_add(self.steps(leaves, vectors).saturating_mul(per_step))
     }
 
     /// The words of leaves, if they are at most two.
@@ -222,8 +257,10 @@ impl Builder<'_> {
                 by_leaves.entry(leaves).or_default().push(VectorIx(v as u32));
             }
         }
-        let mut sized: Vec<(usize, Vec<LeafIx>, Vec<VectorIx>)> =
-            by_leaves.into_iter().map(|(leaves, vectors)| (self.bytes(&leaves, &vectors), leaves, vectors)).collect();
+        let mut sized: Vec<(usize, Vec<LeafIx>, Vec<VectorIx>)> = by_leaves
+            .into_iter()
+            .map(|(leaves, vectors)| (self.bytes(&leaves, &vectors), leaves, vectors))
+            .collect();
         sized.sort();
         let (mut groups, mut left, mut total) = (Vec::new(), Vec::new(), 0usize);
         for (bytes, leaves, vectors) in sized {
@@ -272,7 +309,8 @@ impl Builder<'_> {
                 continue;
             };
             let (leaves, vectors) = (union(&merged[m]), [&merged[m].vectors[..], &group.vectors].concat());
-            let apart = self.bytes(&merged[m].leaves, &merged[m].vectors) + self.bytes(&group.leaves, &group.vectors);
+            let apart =
+                self.bytes(&merged[m].leaves, &merged[m].vectors) + self.bytes(&group.leaves, &group.vectors);
             let together = self.bytes(&leaves, &vectors);
             if total - apart + together > self.limits.bytes {
                 merged.push(group);
@@ -352,11 +390,17 @@ impl Builder<'_> {
         let mut stride = 1;
         for &leaf in &group.leaves {
             let field = self.packing.field(leaf);
-            blocks.fields.push(BlockField { word: field.word, shift: field.shift, mask: field.mask(), stride });
-            stride *= self.states(leaf) as u64;
+            let mask = field.mask() as u32;
+            blocks.fields.push(BlockField { word: field.word, shift: field.shift, mask, stride });
+            stride *= self.states(leaf) as u32;
         }
         let fields_end = blocks.fields.len() as u32;
-        blocks.blocks.push(Block { fields_end, first_cell: first_cell as u32, words });
-        blocks.room += group.most.next_multiple_of(AT_ONCE);
+        blocks.blocks.push(Block {
+            fields_end,
+            first_cell: first_cell as u32,
+            most: group.most as u32,
+            words,
+        });
+        blocks.room += group.most.max(1).next_multiple_of(AT_ONCE);
     }
 }

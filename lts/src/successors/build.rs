@@ -8,6 +8,7 @@ use super::Via;
 use super::compiled::{
     Answer, Channel, Driver, Give, Hit, Join, Multi, Offer, Part, Row, Single, Tables, Want, What,
 };
+use super::sample::Sample;
 use crate::hash::Map;
 use crate::network::{LeafIx, Local, LocalLabel, Network, VectorIx};
 use crate::pack::Packing;
@@ -72,9 +73,17 @@ pub(super) fn tables(
     limits: Limits,
 ) -> Result<Tables, String> {
     let mut builder = Builder { net, packing, limits, tables: Tables::default() };
-    let offering = builder.offering();
+    // Something to read for those who fire nothing.
+    builder.tables.hits.push(Hit { mine: 0, theirs: 0, what: What::step(Via::new(VectorIx(0), false)) });
+    builder.tables.deltas.push(0);
+    // Nothing is left to arrange if all vectors are in blocks, and walks cost time.
+    if vectors.is_empty() {
+        return Ok(builder.tables);
+    }
+    let sample = Sample::of(net);
+    let offering = builder.offering(&sample);
     let (singles, pairs) = builder.sort_vectors(vectors, alarms, &offering);
-    let offers = builder.channels(pairs)?;
+    let offers = builder.channels(pairs, &singles, &sample)?;
     builder.rows(&singles, offers);
     builder.check_sizes()?;
     Ok(builder.tables)
@@ -95,14 +104,15 @@ type Pairs = BTreeMap<(LeafIx, LeafIx), Vec<Shared>>;
 type Offers = Vec<Vec<Vec<Offer>>>;
 
 impl Builder<'_> {
-    /// For each leaf and label the number of local states that offer it.
-    fn offering(&self) -> Vec<Vec<u32>> {
-        let mut offering: Vec<Vec<u32>> = self.net.leaves.iter().map(|l| vec![0; l.labels.len()]).collect();
-        for (leaf, counts) in self.net.leaves.iter().zip(&mut offering) {
-            for state in &leaf.states {
-                for (k, &(label, _)) in state.moves.iter().enumerate() {
-                    if k == 0 || state.moves[k - 1].0 != label {
-                        counts[label.0 as usize] += 1;
+    /// For each leaf and label how common local states are that offer it; 0 if there is none.
+    fn offering(&self, sample: &Sample) -> Vec<Vec<f64>> {
+        let mut offering: Vec<Vec<f64>> = self.net.leaves.iter().map(|l| vec![0.0; l.labels.len()]).collect();
+        for (i, (leaf, shares)) in self.net.leaves.iter().zip(&mut offering).enumerate() {
+            for (k, state) in leaf.states.iter().enumerate() {
+                let share = sample.share_of(i, k);
+                for (m, &(label, _)) in state.moves.iter().enumerate() {
+                    if m == 0 || state.moves[m - 1].0 != label {
+                        shares[label.0 as usize] += share;
                     }
                 }
             }
@@ -115,7 +125,7 @@ impl Builder<'_> {
         &mut self,
         vectors: &[VectorIx],
         alarms: &Alarms,
-        offering: &[Vec<u32>],
+        offering: &[Vec<f64>],
     ) -> (Singles, Pairs) {
         let mut singles: Singles = vec![Map::default(); self.net.leaves.len()];
         let mut pairs = Pairs::new();
@@ -123,10 +133,7 @@ impl Builder<'_> {
         for &v in vectors {
             let vector = &self.net.vectors[v.0 as usize];
             let via = Via::new(v, alarms.is_marked(v));
-            let states = |leaf: LeafIx| self.net.leaves[leaf.0 as usize].states.len() as f64;
-            let share = |&(leaf, label): &(LeafIx, LocalLabel)| {
-                f64::from(offering[leaf.0 as usize][label.0 as usize]) / states(leaf)
-            };
+            let share = |&(leaf, label): &(LeafIx, LocalLabel)| offering[leaf.0 as usize][label.0 as usize];
             if vector.parts.iter().any(|part| share(part) == 0.0) {
                 continue;
             }
@@ -169,17 +176,19 @@ impl Builder<'_> {
         rows
     }
 
-    fn channels(&mut self, pairs: Pairs) -> Result<Offers, String> {
+    fn channels(&mut self, pairs: Pairs, singles: &Singles, sample: &Sample) -> Result<Offers, String> {
         let mut offers: Offers = self.net.leaves.iter().map(|l| vec![Vec::new(); l.states.len()]).collect();
+        let mut drives: Vec<bool> = singles.iter().map(|s| !s.is_empty()).collect();
         for ((a, b), mut shared) in pairs {
             let mine = self.side(a, shared.iter().map(|s| s.mine));
             let theirs = self.side(b, shared.iter().map(|s| s.theirs));
-            let share = |side: &Side| {
-                side.states.iter().filter(|s| s.class != 0).count() as f64 / side.states.len() as f64
+            // A driver is asked in every state, which costs about as much as two in five offers; its partner is looked
+            // at for every offer. Answers are stored for all local states, so that in doubt the larger leaf drives.
+            let cost = |leaf: LeafIx, side: &Side| {
+                let share = sample.share(leaf.0 as usize, |k| side.states[k].class != 0);
+                share + if drives[leaf.0 as usize] { 0.0 } else { 0.4 }
             };
-            // The driver is asked in every state, its partner only if the driver offers something. Answers are stored
-            // for all local states, so that in doubt the larger leaf drives.
-            let swap = match share(&mine).total_cmp(&share(&theirs)) {
+            let swap = match cost(a, &mine).total_cmp(&cost(b, &theirs)) {
                 std::cmp::Ordering::Less => false,
                 std::cmp::Ordering::Greater => true,
                 std::cmp::Ordering::Equal => mine.states.len() < theirs.states.len(),
@@ -189,6 +198,7 @@ impl Builder<'_> {
             if swap {
                 shared.iter_mut().for_each(|s| std::mem::swap(&mut s.mine, &mut s.theirs));
             }
+            drives[driver.0 as usize] = true;
             self.channel(&mut offers[driver.0 as usize], partner, &shared, mine, theirs);
             self.check_sizes()?;
         }
@@ -274,9 +284,9 @@ impl Builder<'_> {
                 }
             }
             for cell in row {
-                let start = self.tables.hits.len() as u32;
+                let start = if cell.is_empty() { 0 } else { self.tables.hits.len() as u32 };
+                self.tables.cells.push((start, cell.len() as u32));
                 self.tables.hits.extend(cell);
-                self.tables.cells.push((start, self.tables.hits.len() as u32));
             }
             if self.tables.hits.len() - first_hit > hits {
                 self.tables.cells.truncate(first_cell);

@@ -167,7 +167,9 @@ pub(super) struct Tables {
     pub(super) offers: Vec<Offer>,
     pub(super) channels: Vec<Channel>,
     pub(super) answers: Vec<Answer>,
+    /// The first hit and the number of hits.
     pub(super) cells: Vec<(u32, u32)>,
+    /// The first is a stand-in for empty cells.
     pub(super) hits: Vec<Hit>,
     pub(super) deltas: Vec<u64>,
     pub(super) want_rows: Vec<u32>,
@@ -225,22 +227,76 @@ impl<W: Width> Compiled<W> {
         let t = &self.tables;
         let channel = &t.channels[offer.channel as usize];
         let answer = t.answers[channel.answers as usize + channel.partner.local(state)];
-        if answer.class == 0 {
-            return;
-        }
         if let Some(join) = channel.join {
             return self.join(driver, offer, channel, answer, join, state, out);
         }
-        let (start, end) = t.cells[(offer.row + answer.class) as usize];
-        for hit in &t.hits[start as usize..end as usize] {
-            let mine = t.deltas[(offer.deltas + hit.mine) as usize];
-            let theirs = t.deltas[(answer.deltas + hit.theirs) as usize];
-            self.fire(hit.what, state, (driver.place.word, mine), (channel.partner.word, theirs), out);
+        // Whether something fires is hard to predict, but it is rarely more than one vector. So the first is written in
+        // any case, and then counted or not; an empty cell has the stand-in that comes first in the table.
+        let (start, count) = t.cells[(offer.row + answer.class) as usize];
+        let hit = &t.hits[start as usize];
+        let (targets, vias) = out.spare(1);
+        self.write(
+            hit,
+            offer,
+            answer,
+            (driver.place.word, channel.partner.word),
+            state,
+            &mut targets[..state.len()],
+        );
+        vias[0] = Via(hit.what.0);
+        out.commit((count != 0) as usize);
+        if count > 1 || hit.what.0 & What::MULTI != 0 {
+            self.offer_rest(driver, offer, channel, answer, (start, count), state, out);
         }
     }
 
+    /// The hits of a cell after the first, and the rest of the first if its vector has more parts.
+    #[inline(never)]
+    #[allow(clippy::too_many_arguments)] // the state of one loop iteration, passed on whole
+    fn offer_rest(
+        &self,
+        driver: &Driver,
+        offer: &Offer,
+        channel: &Channel,
+        answer: Answer,
+        (start, count): (u32, u32),
+        state: &[u64],
+        out: &mut Steps,
+    ) {
+        let hits = &self.tables.hits[start as usize..(start + count) as usize];
+        for (k, hit) in hits.iter().enumerate() {
+            if k > 0 {
+                let (targets, vias) = out.spare(1);
+                let words = (driver.place.word, channel.partner.word);
+                self.write(hit, offer, answer, words, state, &mut targets[..state.len()]);
+                vias[0] = Via(hit.what.0);
+                out.commit(1);
+            }
+            if hit.what.0 & What::MULTI != 0 {
+                self.fire_multi((hit.what.0 & !What::MULTI) as usize, state, out);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn write(
+        &self,
+        hit: &Hit,
+        offer: &Offer,
+        answer: Answer,
+        words: (u32, u32),
+        state: &[u64],
+        target: &mut [u64],
+    ) {
+        let mine = self.tables.deltas[(offer.deltas + hit.mine) as usize];
+        let theirs = self.tables.deltas[(answer.deltas + hit.theirs) as usize];
+        target.copy_from_slice(state);
+        target[words.0 as usize] = target[words.0 as usize].wrapping_add(mine);
+        target[words.1 as usize] = target[words.1 as usize].wrapping_add(theirs);
+    }
+
     /// The slow way for channels without cells: the shorter of the two lists is looked up in the longer.
-    #[cold]
+    #[inline(never)]
     #[allow(clippy::too_many_arguments)] // the state of one loop iteration, passed on whole
     fn join(
         &self,
@@ -260,9 +316,15 @@ impl<W: Width> Compiled<W> {
         let wants = &t.wants[class_of(&t.want_rows, join.want_rows, offer.row)];
         let gives = &t.gives[class_of(&t.give_rows, join.give_rows, answer.class)];
         let mut both = |want: &Want, give: &Give| {
-            let mine = t.deltas[(offer.deltas + want.mine) as usize];
-            let theirs = t.deltas[(answer.deltas + give.theirs) as usize];
-            self.fire(want.what, state, (driver.place.word, mine), (channel.partner.word, theirs), out);
+            let hit = Hit { mine: want.mine, theirs: give.theirs, what: want.what };
+            let (targets, vias) = out.spare(1);
+            let words = (driver.place.word, channel.partner.word);
+            self.write(&hit, offer, answer, words, state, &mut targets[..state.len()]);
+            vias[0] = Via(hit.what.0);
+            out.commit(1);
+            if hit.what.0 & What::MULTI != 0 {
+                self.fire_multi((hit.what.0 & !What::MULTI) as usize, state, out);
+            }
         };
         if wants.len() <= gives.len() {
             for want in wants {
@@ -277,23 +339,9 @@ impl<W: Width> Compiled<W> {
         }
     }
 
-    #[inline(always)]
-    fn fire(&self, what: What, state: &[u64], mine: (u32, u64), theirs: (u32, u64), out: &mut Steps) {
-        let (targets, vias) = out.spare(1);
-        let target = &mut targets[..state.len()];
-        target.copy_from_slice(state);
-        target[mine.0 as usize] = target[mine.0 as usize].wrapping_add(mine.1);
-        target[theirs.0 as usize] = target[theirs.0 as usize].wrapping_add(theirs.1);
-        vias[0] = Via(what.0);
-        out.commit(1);
-        if what.0 & What::MULTI != 0 {
-            self.fire_multi((what.0 & !What::MULTI) as usize, state, out);
-        }
-    }
-
     /// Completes the one step at the end of `out` by the remaining parts of a vector, or removes it again. A part
     /// with several moves multiplies the steps.
-    #[cold]
+    #[inline(never)]
     fn fire_multi(&self, multi: usize, state: &[u64], out: &mut Steps) {
         let t = &self.tables;
         let words = self.width.words();

@@ -8,6 +8,7 @@
 mod blocks;
 mod build;
 mod compiled;
+mod sample;
 mod steps;
 
 #[cfg(test)]

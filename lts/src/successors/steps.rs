@@ -102,12 +102,12 @@ impl Steps {
 
     /// The targets from one on, those in use.
     #[inline(always)]
-    pub(super) fn targets_from(&mut self, k: usize) -> &mut [u64] {
+    pub(crate) fn targets_from(&mut self, k: usize) -> &mut [u64] {
         &mut self.targets[k * self.words..self.len * self.words]
     }
 
     /// Appends copies of some steps.
-    pub(super) fn repeat(&mut self, range: std::ops::Range<usize>) {
+    pub(crate) fn repeat(&mut self, range: std::ops::Range<usize>) {
         let (count, words, len) = (range.len(), self.words, self.len);
         self.spare(count);
         self.targets.copy_within(range.start * words..range.end * words, len * words);

@@ -20,7 +20,8 @@ fn sorted(mut steps: Vec<(VectorIx, Locals)>) -> Vec<(VectorIx, Locals)> {
 fn compare(net: &Network, packing: Packing, limits: Limits, blocks: blocks::Limits, seed: u64) {
     let alarms = Alarms::faults_of(net);
     let width = Many(packing.words());
-    let compiled = Compiled::with_limits(net, packing.clone(), width, alarms, limits, blocks).expect("compiles");
+    let compiled =
+        Compiled::with_limits(net, packing.clone(), width, alarms, limits, blocks).expect("compiles");
     let mut seen: BTreeSet<Locals> = BTreeSet::from([net.initial()]);
     let mut queue = vec![net.initial()];
     let (mut naive, mut fast) = (Vec::new(), Steps::new(packing.words()));

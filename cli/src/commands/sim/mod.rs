@@ -7,7 +7,7 @@ mod show;
 use crate::arguments::{Resources, TableArguments, TableMode};
 use crate::input::{Specification, is_stdin};
 use crate::outcome::{Answer, Failure};
-use crate::output::enough;
+use crate::output::print;
 use crate::quantities::counted;
 use crate::terminal::{Style, tell};
 use crate::watch::{Phase, Watch};
@@ -82,10 +82,7 @@ pub fn run(arguments: &Arguments, watch: &Watch) -> Result<Answer, Failure> {
     };
     match simulation.orders(&mut io::stdout().lock()) {
         Ok(()) => Ok(Answer::Yes),
-        Err(End::Output(e)) => match enough(e) {
-            Ok(()) => Ok(Answer::Yes),
-            Err(e) => Err(Failure::input(format_args!("cannot write to standard output: {e}"))),
-        },
+        Err(End::Output(e)) => print(watch, |_| Err(e)).map(|()| Answer::Yes),
         Err(End::Failure(failure)) => Err(failure),
     }
 }
@@ -215,6 +212,11 @@ impl Simulation<'_> {
         let read = stdin.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line);
         self.watch.enter(Phase::Working);
         match read {
+            Ok(0) if stdin.is_terminal() => {
+                // The prompt stands on this line.
+                tell("");
+                Ok(None)
+            }
             Ok(0) => Ok(None),
             Ok(_) => Ok(Some(String::from_utf8_lossy(&line).into_owned())),
             Err(e) => {

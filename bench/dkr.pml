@@ -1,0 +1,59 @@
+/* Leader election after Dolev, Klawe and Rodeh, one to one with models/dkr/steps.mcrl2: a node receives, decides and
+ * sends in three steps, and forgets what it no longer needs, so that the states are the same. -DN=8 sets the number of
+ * nodes; there is no init process, so it adds no states. */
+#ifndef N
+#define N 5
+#endif
+#define ONE     1
+#define TWO     2
+#define WINNER  3
+
+#define ACTIVE  1
+#define PASSIVE 2
+#define WON     3
+#define ENDED   4
+
+chan link[N] = [3] of { byte, byte };	/* link[p] leads into node p */
+
+active [N] proctype node()
+{
+	byte mode, max, near, kind, number;
+
+	atomic {
+		link[(_pid + 1) % N]!ONE,(N + 3 - _pid) % N + 1;
+		mode = ACTIVE;
+		max = (N + 3 - _pid) % N + 1
+	};
+wait:
+	link[_pid]?kind,number;
+	atomic {
+		if
+		:: kind == WINNER && mode == WON ->
+			mode = ENDED; kind = 0; number = 0;
+			goto end_here
+		:: kind == WINNER && mode != WON ->
+			mode = ENDED; max = 0; near = 0
+		:: kind != WINNER && mode == PASSIVE ->
+			skip
+		:: kind == ONE && mode == ACTIVE && number != max ->
+			near = number; kind = TWO
+		:: kind == ONE && mode == ACTIVE && number == max ->
+			mode = WON; max = 0; near = 0; kind = WINNER
+		:: kind == TWO && mode == ACTIVE && near > number && near > max ->
+			max = near; near = 0; kind = ONE; number = max
+		:: kind == TWO && mode == ACTIVE && !(near > number && near > max) ->
+			mode = PASSIVE; max = 0; near = 0; kind = 0; number = 0;
+			goto wait
+		fi
+	};
+	atomic {
+		link[(_pid + 1) % N]!kind,number;
+		kind = 0; number = 0;
+		if
+		:: mode == ENDED -> goto end_here
+		:: else -> goto wait
+		fi
+	};
+end_here:
+	false
+}

@@ -1,0 +1,9 @@
+//! The binary as its users meet it: every command, its output, its exit code.
+
+mod bad_input;
+mod compare;
+mod harness;
+mod info;
+mod lts;
+mod sim;
+mod stopping;

@@ -1,0 +1,204 @@
+//! The value of closed expressions, as the label of an action shows it.
+
+use gridlock_lang::system::{Options, load};
+use gridlock_lts::explore::{self, Stop, explore};
+
+/// The first label of a specification whose only action carries `expression` of the given sort.
+fn value(declarations: &str, sort: &str, expression: &str) -> String {
+    let text = format!("{declarations} act out: {sort}; init out({expression}) . delta;");
+    let options = Options { step_limit: 100_000, ..Options::default() };
+    let mut system = load(&text, "data", &options, &mut |_| true).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
+    let limits = explore::Options { max_states: 10, progress: &mut |_| true };
+    let source: Option<&mut dyn gridlock_lts::network::TableSource> =
+        if system.closed { None } else { Some(&mut system.builder) };
+    match explore(&mut system.network, source, limits) {
+        Ok(lts) => {
+            let (_, label, _) = lts.transitions().next().unwrap_or_else(|| panic!("no step:\n{text}"));
+            lts.label(label).to_owned()
+        }
+        Err(Stop::Fault { message, .. }) => message,
+        Err(other) => panic!("{other:?}\n{text}"),
+    }
+}
+
+fn check(sort: &str, cases: &[(&str, &str)]) {
+    check_with("", sort, cases);
+}
+
+fn check_with(declarations: &str, sort: &str, cases: &[(&str, &str)]) {
+    for (expression, expected) in cases {
+        assert_eq!(value(declarations, sort, expression), format!("out({expected})"), "{expression}");
+    }
+}
+
+#[test]
+fn numbers_are_exact() {
+    check(
+        "Int",
+        &[
+            ("1 + 2 * 3", "7"),
+            ("2 - 5", "-3"),
+            ("-7 div 2", "-4"),
+            ("-7 mod 2", "1"),
+            ("7 div 2 + 7 mod 4", "6"),
+            ("exp(2, 100)", "1267650600228229401496703205376"),
+            ("exp(2, 100) - exp(2, 100) + 1", "1"),
+            ("9223372036854775807 + 1", "9223372036854775808"),
+            ("-exp(10, 20) div 3", "-33333333333333333334"),
+            ("max(3, -2) + min(3, -2)", "1"),
+            ("abs(-12345678901234567890)", "12345678901234567890"),
+            ("succ(-1)", "0"),
+            ("pred(0)", "-1"),
+            ("floor(-1/2)", "-1"),
+            ("ceil(-1/2)", "0"),
+            ("round(5/2)", "3"),
+            ("Int2Nat(3) + Nat2Int(4)", "7"),
+            ("exp(-3, 3)", "-27"),
+            ("if(1 < 2, 10, 20)", "10"),
+        ],
+    );
+    check("Real", &[("1/3 + 1/6", "1 / 2"), ("2/4", "1 / 2"), ("exp(2/3, -2)", "9 / 4"), ("4/2", "2"), ("-(1/2)", "-1 / 2")]);
+}
+
+#[test]
+fn operations_outside_their_domain_are_irreducible() {
+    check("Nat", &[("head([])", "head([])"), ("Int2Nat(1 - 2)", "Int2Nat(-1)"), ("[1, 2] . 5", "[1, 2] . 5")]);
+    check("List(Nat)", &[("tail([])", "tail([])"), ("[head([])]", "[head([])]")]);
+    check_with("sort D; map d, e: D; f: D -> D;", "D", &[("f(d)", "f(d)"), ("if(true, d, e)", "d")]);
+}
+
+#[test]
+fn booleans_and_order() {
+    check(
+        "Bool",
+        &[
+            ("true && !false || false", "true"),
+            ("false => head([])", "true"),
+            ("false && head([])", "false"),
+            ("[1, 2] < [1, 3]", "true"),
+            ("[] < [0]", "true"),
+            ("[2] < [1, 9]", "false"),
+            ("{1, 2} < {1, 2, 3}", "true"),
+            ("{1, 2} <= {2, 1}", "true"),
+            ("{1} < {2}", "false"),
+            ("1/2 < 2/3", "true"),
+            ("3 in [1, 2, 3]", "true"),
+            ("forall n: Nat. n < 5 => n * n < 20", "true"),
+            ("exists n: Nat. n < 5 && n * n == 9", "true"),
+            ("exists n: Pos. 4 < n && n < 4", "false"),
+            ("forall b, c: Bool. (b => c) == (!b || c)", "true"),
+            ("exists l: List(Bool). #l == 2 && head(l) && !rhead(l)", "true"),
+            ("(lambda b: Bool. !b) == (lambda b: Bool. if(b, false, true))", "true"),
+        ],
+    );
+    let order = "sort T = struct a | b(Nat, Bool) | c(T);";
+    check_with(
+        order,
+        "Bool",
+        &[
+            ("a < b(0, false)", "true"),
+            ("b(1, false) < b(0, true)", "false"),
+            ("b(1, false) < b(1, true)", "true"),
+            ("c(a) <= c(b(0, true))", "true"),
+            ("c(c(a)) == c(c(a))", "true"),
+        ],
+    );
+}
+
+#[test]
+fn lists_sets_and_bags() {
+    check(
+        "List(Nat)",
+        &[
+            ("0 |> [1] ++ [2] <| 3", "[0, 1, 2, 3]"),
+            ("tail([1, 2, 3])", "[2, 3]"),
+            ("rtail([1, 2, 3])", "[1, 2]"),
+            ("[rhead([1, 2]), #[4, 5, 6], [7, 8] . 1]", "[2, 3, 8]"),
+        ],
+    );
+    check(
+        "Set(Nat)",
+        &[
+            ("{3, 1, 2, 1}", "{1, 2, 3}"),
+            ("{1, 2} + {2, 3}", "{1, 2, 3}"),
+            ("{1, 2} * {2, 3}", "{2}"),
+            ("{1, 2} - {2, 3}", "{1}"),
+            ("!!{1}", "{1}"),
+            ("!{1} * {1, 2}", "{2}"),
+            ("{n: Nat | n > 1} * {1, 2, 3}", "{2, 3}"),
+            ("Bag2Set({1: 2, 3: 1})", "{1, 3}"),
+        ],
+    );
+    check(
+        "Bool",
+        &[
+            ("4 in {n: Nat | n mod 2 == 0}", "true"),
+            ("!{true} == {false}", "true"),
+            ("{b: Bool | b} == {true}", "true"),
+            ("{1: 1} < {1: 2}", "true"),
+            ("{1: 1, 2: 1} <= {1: 2}", "false"),
+        ],
+    );
+    check(
+        "Bag(Nat)",
+        &[
+            ("{1: 2} + {1: 1, 2: 1}", "{1: 3, 2: 1}"),
+            ("{1: 2} * {1: 1, 2: 1}", "{1: 1}"),
+            ("{1: 2, 2: 1} - {1: 1}", "{1: 1, 2: 1}"),
+            ("Set2Bag({1, 2})", "{1: 1, 2: 1}"),
+            ("{1: 0}", "{:}"),
+        ],
+    );
+    check("Nat", &[("count(1, {1: 4})", "4"), ("#{1, 2}", "2")]);
+}
+
+#[test]
+fn functions() {
+    check(
+        "Nat",
+        &[
+            ("(lambda n: Nat. n + 1)(4)", "5"),
+            ("(lambda n: Nat. n)[3 -> 7](3)", "7"),
+            ("(lambda n: Nat. n)[3 -> 7][3 -> 8](3)", "8"),
+            ("(lambda n: Nat. n)[3 -> 7](4)", "4"),
+            ("n + m whr n = 2, m = 3 end", "5"),
+            ("(lambda x, y: Nat. x * y)(3, 4)", "12"),
+            ("(lambda x: Nat. lambda y: Nat. x + y)(3)(4)", "7"),
+        ],
+    );
+    let maps = "map twice: (Nat -> Nat) # Nat -> Nat; add: Nat -> Nat -> Nat; choose: Bool # Nat # Nat -> Nat; loop: Nat -> Nat;
+                var f: Nat -> Nat; n, m: Nat;
+                eqn twice(f, n) = f(f(n)); add(n)(m) = n + m; choose(true, n, m) = n; choose(false, n, m) = m; loop(n) = loop(n + 1);";
+    check_with(
+        maps,
+        "Nat",
+        &[
+            ("twice(add(3), 1)", "7"),
+            ("twice(lambda n: Nat. n * n, 3)", "81"),
+            ("choose(true, 1, loop(0))", "1"),
+            ("choose(false, loop(0), 2)", "2"),
+        ],
+    );
+}
+
+#[test]
+fn equations_prefer_the_more_special_one_and_respect_conditions() {
+    let maps = "sort N = struct z | s(N); map f: Nat -> Nat; add: N # N -> N; same: Nat # Nat -> Bool; len: List(Nat) -> Nat; last: List(Nat) -> Nat;
+                var n, m: Nat; x, y: N; l: List(Nat);
+                eqn f(n) = 0; f(1) = 7; n > 10 -> f(n) = 5;
+                    add(z, y) = y; add(s(x), y) = s(add(x, y));
+                    same(n, n) = true; n != m -> same(n, m) = false;
+                    len([]) = 0; len(n |> l) = len(l) + 1; last(l <| n) = n;";
+    check_with(maps, "Nat", &[("f(1)", "7"), ("f(2)", "0"), ("len([4, 5, 6])", "3"), ("last([1, 2, 9])", "9")]);
+    check_with(maps, "N", &[("add(s(s(z)), s(z))", "s(s(s(z)))")]);
+    check_with(maps, "Bool", &[("same(3, 3)", "true"), ("same(3, 4)", "false")]);
+}
+
+#[test]
+fn what_does_not_end_is_reported_at_its_place() {
+    let maps = "map f: Nat -> Nat; g: Nat; var n: Nat; eqn f(n) = f(n + 1); g = g + 1;";
+    assert!(value(maps, "Nat", "f(0)").contains("data:1:5:"), "{}", value(maps, "Nat", "f(0)"));
+    let message = value(maps, "Nat", "g");
+    assert!(message.contains("'g' is defined in terms of itself") || message.contains("steps"), "{message}");
+    assert!(value("", "Nat", "exp(7, exp(2, 60))").contains("64 million bits"));
+}

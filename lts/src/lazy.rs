@@ -1,0 +1,241 @@
+//! Networks whose tables are filled while they are searched.
+//!
+//! [`Lazy`] is the successor function for a network with a [`TableSource`]. A local state is expanded when a search
+//! first needs it; until then nothing is known of it. States are packed with 31 bits for each leaf, since nobody knows
+//! how many local states there will be, and steps are found through the vectors of the labels, without compiled tables.
+//! It is a few times slower than [`Compiled`](crate::successors::Compiled) and finds the same.
+//!
+//! Invariant: `expand` looks at the tables only once all local states of its state are expanded. By the network's own
+//! invariant all enabled vectors are then there, and nothing that the source adds later changes the steps of that state.
+//! The numbers of local states depend on the order in which threads come upon them: verdicts and counts do not, but with
+//! several workers another counterexample of the same length may be reported.
+//!
+//! Locks: threads read the tables together; who must expand takes the source, then the tables for itself.
+
+use crate::network::{LeafIx, Local, Network, Outcome, TableSource, VectorIx};
+use crate::pack::{Field, Many, Packing};
+use crate::property::{Monitor, Property};
+use crate::successors::{Finding, Steps, Successors, Via};
+use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
+
+/// Bits for a local state.
+const BITS: u32 = 31;
+
+/// What the properties say of a vector.
+#[derive(Debug)]
+struct Judged {
+    fault: Option<u32>,
+    /// The least property that forbids it.
+    never: Option<usize>,
+    /// Its class for each monitor.
+    classes: Vec<u32>,
+    marked: bool,
+}
+
+#[derive(Debug)]
+struct Tables {
+    net: Network,
+    /// For each vector.
+    judged: Vec<Judged>,
+}
+
+/// A network with the source of its tables, and its properties.
+pub struct Lazy<'p> {
+    tables: RwLock<Tables>,
+    source: Mutex<Box<dyn TableSource>>,
+    properties: &'p [Property],
+    /// The monitors, with the index of their property and their field.
+    monitors: Vec<(usize, &'p Monitor, Field)>,
+    leaves: usize,
+    packing: Packing,
+}
+
+impl<'p> Lazy<'p> {
+    /// A network that has all its leaves, each with its initial state, and a source for everything else.
+    pub fn new(
+        net: Network,
+        source: Box<dyn TableSource>,
+        properties: &'p [Property],
+    ) -> Result<Self, String> {
+        if let Some(leaf) = net.leaves.iter().find(|leaf| leaf.states.is_empty()) {
+            return Err(format!("the leaf `{}` has no local state", leaf.name));
+        }
+        let watching = |(k, property): (usize, &'p Property)| match property {
+            Property::Monitor(monitor) => Some((k, monitor)),
+            Property::DeadlockFree | Property::Never(_) => None,
+        };
+        let monitors: Vec<(usize, &Monitor)> = properties.iter().enumerate().filter_map(watching).collect();
+        let bits = |monitor: &Monitor| usize::BITS - (monitor.states() - 1).leading_zeros();
+        let leaves = net.leaves.len();
+        let packing = Packing::for_bits(
+            std::iter::repeat_n(BITS, leaves).chain(monitors.iter().map(|(_, monitor)| bits(monitor))),
+        );
+        let field = |n: usize| packing.field(LeafIx((leaves + n) as u32));
+        let monitors = monitors.into_iter().enumerate().map(|(n, (k, m))| (k, m, field(n))).collect();
+        let tables = RwLock::new(Tables { net, judged: Vec::new() });
+        let lazy = Lazy { tables, source: Mutex::new(source), properties, monitors, leaves, packing };
+        lazy.judge(&mut lazy.tables.write().unwrap_or_else(PoisonError::into_inner))?;
+        Ok(lazy)
+    }
+
+    /// The network as far as it is known, and the source.
+    pub fn into_parts(self) -> (Network, Box<dyn TableSource>) {
+        let tables = self.tables.into_inner().unwrap_or_else(PoisonError::into_inner);
+        (tables.net, self.source.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Lets `look` see the network as far as it is known.
+    pub fn with_network<R>(&self, look: impl FnOnce(&Network) -> R) -> R {
+        look(&self.read().net)
+    }
+
+    pub(crate) fn properties(&self) -> &'p [Property] {
+        self.properties
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Tables> {
+        self.tables.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks the properties about vectors that they have not seen yet.
+    fn judge(&self, tables: &mut Tables) -> Result<(), String> {
+        if tables.net.vectors.len() >= Via::LIMIT as usize {
+            return Err("the network has more than 2^30 vectors".to_owned());
+        }
+        for v in tables.judged.len()..tables.net.vectors.len() {
+            let (net, vector) = (&tables.net, VectorIx(v as u32));
+            let fault = match net.vectors[v].outcome {
+                Outcome::Fault(fault) => Some(fault),
+                Outcome::Step(_) => None,
+            };
+            let forbids = |p: &Property| matches!(p, Property::Never(forbidden) if forbidden(net, vector));
+            let never = self.properties.iter().position(forbids);
+            let classes: Vec<u32> =
+                self.monitors.iter().map(|(_, monitor, _)| monitor.class(net, vector)).collect();
+            let may_be_bad =
+                self.monitors.iter().zip(&classes).any(|((_, m, _), &class)| m.can_turn_bad(class));
+            let marked = fault.is_some() || never.is_some() || may_be_bad;
+            tables.judged.push(Judged { fault, never, classes, marked });
+        }
+        Ok(())
+    }
+
+    /// The tables, in which all local states of `state` are expanded.
+    fn expanded(&self, state: &[u64]) -> Result<RwLockReadGuard<'_, Tables>, String> {
+        let local = |leaf: usize| self.packing.field(LeafIx(leaf as u32)).get(state);
+        let is_expanded =
+            |tables: &Tables, leaf: usize| tables.net.leaves[leaf].states[local(leaf).0 as usize].expanded;
+        loop {
+            let tables = self.read();
+            if (0..self.leaves).all(|leaf| is_expanded(&tables, leaf)) {
+                return Ok(tables);
+            }
+            drop(tables);
+            let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut tables = self.tables.write().unwrap_or_else(PoisonError::into_inner);
+            for leaf in 0..self.leaves {
+                if is_expanded(&tables, leaf) {
+                    continue;
+                }
+                source.expand(&mut tables.net, LeafIx(leaf as u32), local(leaf))?;
+                if !is_expanded(&tables, leaf) || tables.net.leaves.len() != self.leaves {
+                    let name = &tables.net.leaves[leaf].name;
+                    return Err(format!("internal: the source did not expand a local state of `{name}`"));
+                }
+            }
+            self.judge(&mut tables)?;
+            if let Some(leaf) = tables.net.leaves.iter().find(|leaf| leaf.states.len() > 1 << BITS) {
+                return Err(format!("`{}` has more than 2^{BITS} local states", leaf.name));
+            }
+        }
+    }
+
+    /// Appends the steps of one vector.
+    fn steps_of(&self, tables: &Tables, vector: VectorIx, state: &[u64], out: &mut Steps) {
+        let judged = &tables.judged[vector.0 as usize];
+        let first = out.len();
+        out.push(state, Via::new(vector, judged.marked));
+        for &(leaf, label) in &tables.net.vectors[vector.0 as usize].parts {
+            let field = self.packing.field(leaf);
+            let moves = tables.net.moves_with(leaf, field.get(state), label);
+            let Some(((_, one), more)) = moves.split_first() else {
+                out.truncate(first);
+                return;
+            };
+            let end = out.len();
+            for (_, to) in more {
+                let copy = out.len();
+                out.repeat(first..end);
+                set_all(out.targets_from(copy), self.packing.words(), field, *to);
+            }
+            set_all(
+                &mut out.targets_from(first)[..(end - first) * self.packing.words()],
+                self.packing.words(),
+                field,
+                *one,
+            );
+        }
+        if judged.fault.is_none() {
+            for ((_, monitor, field), &class) in self.monitors.iter().zip(&judged.classes) {
+                let next = monitor.next(field.get(state), class);
+                set_all(out.targets_from(first), self.packing.words(), *field, next);
+            }
+        }
+    }
+}
+
+fn set_all(targets: &mut [u64], words: usize, field: Field, local: Local) {
+    targets.chunks_exact_mut(words).for_each(|target| field.set(target, local));
+}
+
+impl Successors for Lazy<'_> {
+    type Width = Many;
+
+    fn width(&self) -> Many {
+        Many(self.packing.words())
+    }
+
+    fn packing(&self) -> &Packing {
+        &self.packing
+    }
+
+    fn initial(&self) -> Vec<u64> {
+        vec![0; self.packing.words()]
+    }
+
+    fn expand(&self, state: &[u64], out: &mut Steps) -> Result<(), String> {
+        let tables = self.expanded(state)?;
+        let net = &tables.net;
+        for (i, leaf) in net.leaves.iter().enumerate() {
+            let local = self.packing.field(LeafIx(i as u32)).get(state);
+            let mut last = None;
+            for &(label, _) in &leaf.states[local.0 as usize].moves {
+                if last.replace(label) == Some(label) {
+                    continue;
+                }
+                for &vector in &leaf.vectors_of[label.0 as usize] {
+                    if net.vectors[vector.0 as usize].parts[0].0.0 as usize == i {
+                        self.steps_of(&tables, vector, state, out);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn finding(&self, target: &[u64], via: Via) -> Option<Finding> {
+        let tables = self.read();
+        let judged = &tables.judged[via.vector().0 as usize];
+        if let Some(fault) = judged.fault {
+            return Some(Finding::Fault(fault));
+        }
+        let bad =
+            self.monitors.iter().filter(|(_, m, field)| m.is_bad(field.get(target))).map(|(k, _, _)| *k);
+        judged.never.into_iter().chain(bad).min().map(Finding::Property)
+    }
+
+    /// The tables are not complete yet; searches watch the memory of the process as well.
+    fn table_bytes(&self) -> u64 {
+        0
+    }
+}
