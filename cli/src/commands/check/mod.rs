@@ -163,16 +163,13 @@ fn examine(
 ) -> Result<(Outcome, Duration), Failure> {
     let start = Instant::now();
     let options = arguments.tables.options(TableMode::Auto);
-    let mut system = specification.load(&specification.name, &options, arguments.limits.states(), watch)?;
+    // An endless process is searched while it unfolds.
+    let most = arguments.limits.states().min(options.table_limit);
+    let system = specification.load(&specification.name, &options, most, watch)?;
     let properties = arguments.wanted.translate(&system.builder)?;
     asked.clone_from(&properties.asked);
-    if !system.closed
-        && let Some(outcome) = search::complete(&mut system, arguments, watch)?
-    {
-        return Ok((outcome, start.elapsed()));
-    }
     let build_time = start.elapsed();
-    Ok((search::search(&system, &properties, arguments, watch)?, build_time))
+    Ok((search::search(system, &properties, arguments, watch)?, build_time))
 }
 
 /// Writes the result wherever it is wanted.
