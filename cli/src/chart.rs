@@ -73,7 +73,8 @@ impl Layout {
         let names: Vec<String> =
             trace.end.iter().map(|s| s.name.clone()).filter(|n| involved.contains(n.as_str())).collect();
         let longest = names.iter().map(|n| text_width(&cut(n))).fold(0.0, f64::max);
-        let gap = LEAST_GAP.max(longest + 3.0 * MARGIN);
+        let gap = trace.steps.iter().map(|s| arrow_gap(&names, s)).fold(LEAST_GAP, f64::max);
+        let gap = gap.max(longest + 3.0 * MARGIN);
         let numbers = MARGIN + CHARACTER * trace.steps.len().to_string().len() as f64;
         let mut layout =
             Layout { names, first: numbers + MARGIN + gap / 2.0, gap, numbers, width: 0.0, height: 0.0 };
@@ -143,12 +144,13 @@ impl Layout {
         let class = if step.unhidden.is_some() { " class=\"hidden\"" } else { "" };
         let tooltip = format!("{}: {}", step.full_label(), step.participants());
         let mut svg = format!("<g{class}><title>{}</title>", escaped(&tooltip));
-        let _ = write!(svg, "<text class=\"number\" x=\"{}\" y=\"{}\">{}</text>", self.numbers, y + 4.0, row + 1);
+        let _ =
+            write!(svg, "<text class=\"number\" x=\"{}\" y=\"{}\">{}</text>", self.numbers, y + 4.0, row + 1);
         let text = cut(&label(step)).into_owned();
         let lifelines = self.involved(step);
         let (from, to) = ends(&lifelines);
         let middle = (from + to) / 2.0;
-        let mut label_y = y - 7.0;
+        let mut label_y = y - 8.0;
         match lifelines[..] {
             [] => {}
             [x] => {
@@ -190,6 +192,18 @@ fn label(step: &ShownStep) -> Cow<'_, str> {
     match &step.unhidden {
         Some(unhidden) => Cow::Owned(format!("{} [{unhidden}]", step.label)),
         None => Cow::Borrowed(&step.label),
+    }
+}
+
+/// The distance between lifelines that lets the label of a step of several leaves fit between them.
+fn arrow_gap(names: &[String], step: &ShownStep) -> f64 {
+    let place = |name: &str| names.iter().position(|n| n == name).unwrap_or(0);
+    match &step.leaves[..] {
+        [first, .., last] => {
+            let apart = place(&first.name).abs_diff(place(&last.name)).max(1);
+            (text_width(&cut(&label(step))) + 2.0 * MARGIN) / apart as f64
+        }
+        _ => 0.0,
     }
 }
 
@@ -238,7 +252,8 @@ mod tests {
     use crate::shown_trace::{ShownPart, ShownState};
 
     fn step(label: &str, names: &[&str]) -> ShownStep {
-        let part = |name: &&str| ShownPart { name: name.to_string(), action: "x".into(), state: String::new() };
+        let part =
+            |name: &&str| ShownPart { name: name.to_string(), action: "x".into(), state: String::new() };
         ShownStep { label: label.into(), unhidden: None, leaves: names.iter().map(part).collect() }
     }
 
@@ -251,7 +266,8 @@ mod tests {
 
     #[test]
     fn each_kind_of_step_has_its_shape() {
-        let svg = drawn(vec![step("one", &["P"]), step("two", &["P", "R"]), step("three", &["P", "Q<1>", "R"])]);
+        let svg =
+            drawn(vec![step("one", &["P"]), step("two", &["P", "R"]), step("three", &["P", "Q<1>", "R"])]);
         let count = |part: &str| svg.matches(part).count();
         assert_eq!((count("class=\"box\""), count("class=\"step\""), count("class=\"bar\"")), (1, 1, 1));
         assert_eq!(count("class=\"dot\""), 3);
@@ -262,7 +278,11 @@ mod tests {
     #[test]
     fn texts_are_escaped_and_cut() {
         let svg = drawn(vec![step("<&>\"'\u{1}", &["Q<1>"]), step(&"long ".repeat(40), &["P", "R"])]);
-        assert!(svg.contains("&lt;&amp;&gt;&quot;&#39;\u{fffd}") && svg.contains("Q&lt;1&gt;") && svg.contains("a &amp; b"));
+        assert!(
+            svg.contains("&lt;&amp;&gt;&quot;&#39;\u{fffd}")
+                && svg.contains("Q&lt;1&gt;")
+                && svg.contains("a &amp; b")
+        );
         assert!(!svg.contains('\u{1}') && !svg.contains("Q<1>"));
         assert!(svg.contains("long long…") || svg.contains("lon…"), "{svg}");
         assert_eq!(svg.matches(&"long ".repeat(40)).count(), 1, "the whole label is in the tooltip only");
@@ -271,6 +291,11 @@ mod tests {
     #[test]
     fn no_steps_give_a_picture_too() {
         let svg = drawn(Vec::new());
-        assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n") && !svg.contains("NaN") && !svg.contains("inf"));
+        assert!(
+            svg.starts_with("<svg")
+                && svg.ends_with("</svg>\n")
+                && !svg.contains("NaN")
+                && !svg.contains("inf")
+        );
     }
 }

@@ -136,7 +136,6 @@ impl ShownTrace {
         let mut lts = Builder::with_capacity(self.steps.len());
         lts.require_states(1);
         for (from, step) in (0..).zip(&self.steps) {
-            // Only the message of a fault can have several lines.
             let label = lts.label(&step.label.replace('\n', " "));
             lts.add(State(from), label, State(from + 1));
         }
@@ -158,7 +157,8 @@ impl ShownStep {
     /// The label; if something in it is hidden, also what that was.
     pub fn full_label(&self) -> String {
         match &self.unhidden {
-            None => self.label.clone(),
+            // Only the message of a fault can have several lines.
+            None => self.label.replace('\n', " "),
             Some(unhidden) => format!("{} (hiding {unhidden})", self.label),
         }
     }
@@ -168,7 +168,8 @@ impl ShownStep {
         match &self.leaves[..] {
             [only] if only.action == *self.unhidden.as_ref().unwrap_or(&self.label) => only.name.clone(),
             several => {
-                let texts: Vec<String> = several.iter().map(|p| format!("{}: {}", p.name, p.action)).collect();
+                let texts: Vec<String> =
+                    several.iter().map(|p| format!("{}: {}", p.name, p.action)).collect();
                 texts.join(", ")
             }
         }
@@ -180,7 +181,8 @@ pub fn write_steps(steps: &[ShownStep], style: Style, out: &mut dyn Write) -> io
     /// A label beyond this does not push all others aside.
     const WIDEST: usize = 40;
     let Style { faint, off, .. } = style;
-    let width = steps.iter().map(|s| s.full_label().chars().count()).filter(|w| *w <= WIDEST).max().unwrap_or(0);
+    let width =
+        steps.iter().map(|s| s.full_label().chars().count()).filter(|w| *w <= WIDEST).max().unwrap_or(0);
     (1..).zip(steps).try_for_each(|(number, step): (usize, _)| {
         writeln!(out, "{number:>6}  {:<width$}  {faint}{}{off}", step.full_label(), step.participants())
     })

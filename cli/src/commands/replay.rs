@@ -71,12 +71,15 @@ impl Wanted {
 
     fn is(&self, net: &Network, vector: VectorIx) -> bool {
         match (self, net.vectors[vector.0 as usize].outcome) {
-            (Wanted::Label(text), Outcome::Step(label)) => without_space(&net.labels[label.0 as usize]) == *text,
+            (Wanted::Label(text), Outcome::Step(label)) => {
+                without_space(&net.labels[label.0 as usize]) == *text
+            }
             (Wanted::Label(_), Outcome::Fault(_)) => false,
             (Wanted::Recorded(step), Outcome::Step(_)) => step.matches(net, vector),
             // Its message contains how the specification was called, which is not what a step is known by.
             (Wanted::Recorded(step), Outcome::Fault(fault)) => {
-                RecordedStep { label: net.faults[fault as usize].clone(), parts: step.parts.clone() }.matches(net, vector)
+                RecordedStep { label: net.faults[fault as usize].clone(), parts: step.parts.clone() }
+                    .matches(net, vector)
             }
         }
     }
@@ -114,7 +117,8 @@ pub fn run(arguments: &Arguments, watch: &Watch) -> Result<Answer, Failure> {
         }
     };
     let ends_in_fault = trace.steps.last().is_some_and(|step| is_fault(&system.network, step));
-    let possible = if ends_in_fault { Vec::new() } else { possible(&mut system, &trace).map_err(Failure::Input)? };
+    let possible =
+        if ends_in_fault { Vec::new() } else { possible(&mut system, &trace).map_err(Failure::Input)? };
     let shown = ShownTrace::new(&system.network, &system.builder, &trace);
     let end = match (mismatch.is_some(), ends_in_fault) {
         (true, _) => End::Refused { step: wanted.get(trace.len()).map_or("", Wanted::shown) },
@@ -131,15 +135,25 @@ enum End<'a> {
     /// With a step that has no meaning, as recorded.
     Fault,
     /// Before the step with this label.
-    Refused { step: &'a str },
+    Refused {
+        step: &'a str,
+    },
 }
 
-fn show(trace: &ShownTrace, end: &End, possible: &[ShownStep], length: usize, out: &mut dyn Write) -> io::Result<()> {
+fn show(
+    trace: &ShownTrace,
+    end: &End,
+    possible: &[ShownStep],
+    length: usize,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let style = Style::of_stdout();
     let Style { strong, wrong, off, .. } = style;
     match end {
         End::Ran => writeln!(out, "{strong}runs{off}: {}", counted(length, "step"))?,
-        End::Fault => writeln!(out, "{strong}runs{off}: {}, the last one without meaning", counted(length, "step"))?,
+        End::Fault => {
+            writeln!(out, "{strong}runs{off}: {}, the last one without meaning", counted(length, "step"))?
+        }
         End::Refused { step } => {
             let after = counted(trace.steps.len(), "step");
             writeln!(out, "{wrong}does not run{off}: after {after} of {length}, `{step}` is not possible")?;
@@ -197,7 +211,8 @@ fn read(path: &Path) -> Result<Vec<Wanted>, Failure> {
         from_json(&text).map_err(|e| wrong(&e))
     } else if content.starts_with("des") && content.contains('(') {
         let lts = aut::read(text.as_bytes(), &name).map_err(Failure::input)?;
-        from_lts(&lts).ok_or_else(|| wrong(&"this is no trace: states have several transitions, or there is a cycle"))
+        from_lts(&lts)
+            .ok_or_else(|| wrong(&"this is no trace: states have several transitions, or there is a cycle"))
     } else {
         let labels = text.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with(['#', '%']));
         Ok(labels.map(Wanted::label).collect())

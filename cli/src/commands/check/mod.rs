@@ -112,7 +112,9 @@ impl Arguments {
     fn check_places(&self) -> Result<(), Failure> {
         if let Some(path) = &self.trace_out {
             if path.as_os_str() == "-" {
-                return Err(Failure::input("--trace-out needs the name of a file; standard output has the result"));
+                return Err(Failure::input(
+                    "--trace-out needs the name of a file; standard output has the result",
+                ));
             }
             check_place(path)?;
         }
@@ -161,16 +163,13 @@ fn examine(
 ) -> Result<(Outcome, Duration), Failure> {
     let start = Instant::now();
     let options = arguments.tables.options(TableMode::Auto);
-    let mut system = specification.load(&specification.name, &options, arguments.limits.states(), watch)?;
+    // An endless process is searched while it unfolds.
+    let most = arguments.limits.states().min(options.table_limit);
+    let system = specification.load(&specification.name, &options, most, watch)?;
     let properties = arguments.wanted.translate(&system.builder)?;
     asked.clone_from(&properties.asked);
-    if !system.closed
-        && let Some(outcome) = search::complete(&mut system, arguments, watch)?
-    {
-        return Ok((outcome, start.elapsed()));
-    }
     let build_time = start.elapsed();
-    Ok((search::search(&system, &properties, arguments, watch)?, build_time))
+    Ok((search::search(system, &properties, arguments, watch)?, build_time))
 }
 
 /// Writes the result wherever it is wanted.
@@ -180,7 +179,9 @@ fn tell_all(report: &Report, watch: &Watch, quiet: bool) -> Result<(), Failure> 
     if let Some(path) = trace_out {
         match &report.outcome.trace {
             Some(trace) => trace.save(path, report.specification, &report.title(), watch)?,
-            None if !quiet => tell(format_args!("there is no counterexample, so {} is not written", path.display())),
+            None if !quiet => {
+                tell(format_args!("there is no counterexample, so {} is not written", path.display()))
+            }
             None => {}
         }
     }

@@ -44,7 +44,6 @@ struct Json<'a> {
     transitions: u64,
     depth: u64,
     deadlocks: u64,
-    frontier: u64,
     seconds: f64,
     build_seconds: f64,
     peak_memory_bytes: u64,
@@ -91,7 +90,6 @@ impl Report<'_> {
             transitions: stats.transitions,
             depth: stats.depth,
             deadlocks: stats.deadlocks,
-            frontier: stats.frontier,
             seconds: stats.time.as_secs_f64(),
             build_seconds: self.build_time.as_secs_f64(),
             peak_memory_bytes: stats.peak_memory,
@@ -162,21 +160,16 @@ impl Report<'_> {
 
     fn write_summary(&self, out: &mut dyn Write) -> io::Result<()> {
         let stats = &self.outcome.stats;
-        let mut rows = vec![
+        let rows = [
             ("states", count(stats.states)),
             ("transitions", count(stats.transitions)),
             ("depth", count(stats.depth)),
             ("deadlocks", count(stats.deadlocks)),
-        ];
-        if self.outcome.conclusion != Conclusion::Holds {
-            rows.push(("not expanded", count(stats.frontier)));
-        }
-        rows.extend([
             ("seconds", format!("{:.3}", stats.time.as_secs_f64())),
             ("build seconds", format!("{:.3}", self.build_time.as_secs_f64())),
             ("peak memory", bytes(stats.peak_memory)),
             ("bytes/state", format!("{:.1}", per_state(stats.peak_memory, stats))),
-        ]);
+        ];
         let width = rows.iter().map(|(_, value)| value.len()).max().unwrap_or(0);
         rows.iter().try_for_each(|(name, value)| writeln!(out, "  {name:<14}{value:>width$}"))
     }
@@ -188,12 +181,14 @@ impl Report<'_> {
         let mut text = Vec::new();
         // The last step of the trace is the one that has no meaning.
         let steps = self.outcome.trace.as_ref().map_or(&[][..], |t| &t.steps[..]);
-        let before = match steps.split_last() {
-            Some((last, before)) if last.label == message => before,
-            _ => steps,
-        };
+        let before = steps.split_last().map_or(steps, |(_, before)| before);
         let _ = writeln!(text, "{wrong}error{off}{strong}: {message}{off}");
-        let _ = writeln!(text, "  this happens {}{}", after(before.len()), if before.is_empty() { "" } else { ":" });
+        let _ = writeln!(
+            text,
+            "  this happens {}{}",
+            after(before.len()),
+            if before.is_empty() { "" } else { ":" }
+        );
         let _ = crate::shown_trace::write_steps(before, Style::of_stderr(), &mut text);
         String::from_utf8_lossy(&text).into_owned()
     }

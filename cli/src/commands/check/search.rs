@@ -1,19 +1,17 @@
 //! Runs the search of the library under the eyes of the [`Watch`], and says in its words why it ended.
 //!
-//! Invariant: a [`Conclusion`] other than `Unknown` comes from a search that went over complete tables.
+//! Invariant: a [`Conclusion`] is a verdict of the library, or says which bound kept it from one.
 
 use super::Arguments;
 use super::properties::Properties;
-use crate::input::Stoppable;
-use crate::memory;
 use crate::outcome::Failure;
 use crate::quantities::{bytes, count, counted, duration};
 use crate::shown_trace::ShownTrace;
 use crate::watch::{self, Watch};
 use gridlock_lang::system::System;
-use gridlock_lts::explore::{self, explore};
-use gridlock_lts::memory::default_limit;
-use gridlock_lts::replay::{Growing, labels};
+use gridlock_lts::lazy::Lazy;
+use gridlock_lts::memory::{default_limit, resident};
+use gridlock_lts::network::{Network, TableSource};
 use gridlock_lts::search::{self, Options, Reason, Stats, Verdict};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
@@ -61,11 +59,15 @@ impl Bound {
     /// For people.
     pub fn message(self) -> String {
         match self {
-            Bound::States(n) => format!("there are more than {} states, which is the limit (--max-states)", count(n)),
+            Bound::States(n) => {
+                format!("there are more than {} states, which is the limit (--max-states)", count(n))
+            }
             Bound::Depth(n) => {
                 format!("there are states beyond a depth of {}, which is the limit (--max-depth)", count(n))
             }
-            Bound::Memory(n) => format!("the memory limit of {} is reached (--max-memory sets another)", bytes(n)),
+            Bound::Memory(n) => {
+                format!("the memory limit of {} is reached (--max-memory sets another)", bytes(n))
+            }
             Bound::Time(t) => format!("the time limit of {} is reached (--time-limit)", duration(t)),
             Bound::Interrupted => "interrupted".to_owned(),
         }
@@ -98,9 +100,9 @@ impl Outcome {
     }
 }
 
-/// Searches a network whose tables are complete.
+/// Searches a network, with compiled tables if they are complete.
 pub fn search(
-    system: &System,
+    system: System,
     properties: &Properties,
     arguments: &Arguments,
     watch: &Watch,
@@ -110,7 +112,11 @@ pub fn search(
     // Called by the search about every 100 ms.
     let progress = |stats: &Stats| {
         watch.count(stats.states as usize, stats.transitions as usize);
-        watch.detail(format!("{} waiting, {:.1} bytes/state", count(stats.frontier), per_state(stats.memory, stats)));
+        watch.detail(format!(
+            "{} waiting, {:.1} bytes/state",
+            count(stats.frontier),
+            per_state(stats.memory, stats)
+        ));
         if watch.stopped().is_some() {
             cancel.store(true, Relaxed);
         }
@@ -122,14 +128,23 @@ pub fn search(
         max_states: arguments.limits.max_states,
         max_depth: arguments.max_depth,
         // What specification and tables take is not for the search any more.
-        max_memory: Some(limit.saturating_sub(memory::resident().unwrap_or(0))),
+        max_memory: Some(limit.saturating_sub(resident().unwrap_or(0))),
         // The watch counts from the start of the program.
         time_limit: None,
         cancel: Some(&cancel),
         progress: Some(&progress),
     };
-    let report = search::check(&system.network, &properties.checked, &options).map_err(Failure::Input)?;
-    let show = |trace| Some(ShownTrace::new(&system.network, &system.builder, &trace));
+    let System { network, closed, builder } = system;
+    let (report, network, source): (_, Network, Box<dyn TableSource>) = if closed {
+        (search::check(&network, &properties.checked, &options), network, Box::new(builder))
+    } else {
+        let lazy = Lazy::new(network, Box::new(builder), &properties.checked).map_err(Failure::Input)?;
+        let report = search::check_on_demand(&lazy, &options);
+        let (network, source) = lazy.into_parts();
+        (report, network, source)
+    };
+    let report = report.map_err(Failure::Input)?;
+    let show = |trace| Some(ShownTrace::new(&network, &*source, &trace));
     let (conclusion, trace) = match report.verdict {
         Verdict::Holds => (Conclusion::Holds, None),
         Verdict::Violated { property, trace } => (Conclusion::Violated(property), show(trace)),
@@ -151,50 +166,6 @@ pub fn search(
 /// Bytes for each state.
 pub fn per_state(memory: u64, stats: &Stats) -> f64 {
     memory as f64 / stats.states.max(1) as f64
-}
-
-/// Completes tables that are filled on demand, by going everywhere once. If that comes to no end, what it came to is
-/// the outcome of the whole run.
-pub fn complete(system: &mut System, arguments: &Arguments, watch: &Watch) -> Result<Option<Outcome>, Failure> {
-    watch.begin("completing the tables on demand", "states");
-    let mut progress = |p: explore::Progress| {
-        watch.count(p.states, p.transitions);
-        watch.stopped().is_none()
-    };
-    let options = explore::Options { max_states: arguments.limits.states(), progress: &mut progress };
-    let System { network, closed, builder } = system;
-    let stop = match explore(network, Some(&mut Stoppable { builder: &mut *builder, watch }), options) {
-        Ok(_) => {
-            network.drop_moves_to_unexpanded();
-            *closed = true;
-            return Ok(None);
-        }
-        Err(stop) => stop,
-    };
-    let seen = |p: explore::Progress| Stats {
-        states: p.states as u64,
-        transitions: p.transitions as u64,
-        frontier: (p.states - p.expanded) as u64,
-        ..Stats::default()
-    };
-    let interrupted = Bound::of(watch);
-    match (stop, interrupted) {
-        (explore::Stop::Limit(p), _) => {
-            let limit = arguments.limits.max_states.unwrap_or(u64::from(u32::MAX));
-            Ok(Some(Outcome::unknown(Bound::States(limit), seen(p))))
-        }
-        (explore::Stop::Interrupted(p), bound) => {
-            Ok(Some(Outcome::unknown(bound.unwrap_or(Bound::Interrupted), seen(p))))
-        }
-        (explore::Stop::Source(_), Some(bound)) => Ok(Some(Outcome::unknown(bound, Stats::default()))),
-        (explore::Stop::Source(message), None) => Err(Failure::Input(message)),
-        (explore::Stop::Fault { message, trace }, _) => {
-            let way = labels(Growing { net: &mut *network, source: &mut *builder }, &trace)
-                .map_err(|e| Failure::Input(format!("internal: the way to a fault does not replay, {e}")))?;
-            let trace = Some(ShownTrace::new(network, builder, &way));
-            Ok(Some(Outcome { conclusion: Conclusion::Faulty(message), stats: Stats::default(), trace }))
-        }
-    }
 }
 
 /// The number of steps in words, for what is shown after them.

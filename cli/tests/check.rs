@@ -1,0 +1,482 @@
+//! `gridlock check` and `gridlock replay` from outside: exit codes, standard output, JSON, files.
+//!
+//! The expected sizes of the models come from `models/*/expect.tsv`, which were found by hand, by formula or by other
+//! tools; the verdict, counts and counterexample must not depend on the number of workers.
+
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const STOPS: &str = "act a; init a . delta;";
+const RUNS: &str = "act a; proc P = a . P; init P;";
+/// Far more states than any machine holds, from small tables.
+const HUGE: &str = "\
+act tick: Nat;
+proc Clock(n: Nat) = tick(n) . Clock((n + 1) mod 50);
+init allow({tick}, Clock(0) || Clock(0) || Clock(0) || Clock(0) || Clock(0) || Clock(0) || Clock(0) || Clock(0));";
+/// Endless, and in one process only.
+const COUNTER: &str = "act up: Nat; proc P(n: Nat) = up(n) . P(n + 1); init P(0);";
+const FAULTY: &str = "\
+act a: Nat; b;
+map good: Nat -> Bool;
+eqn good(0) = true; good(1) = true;
+proc P(n: Nat) = good(n) -> a(n) . P(n + 1) <> delta;
+     R = b . R;
+init P(0) || R;";
+
+fn gridlock(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gridlock"));
+    command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+fn run(arguments: &[&str]) -> Output {
+    gridlock(arguments).output().expect("gridlock starts")
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().expect("an exit code")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("text")
+}
+
+/// The JSON of a check, and its exit code.
+fn json(arguments: &[&str]) -> (Value, i32) {
+    let output = run(&[&["check", "--json", "-"], arguments].concat());
+    let report = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|e| panic!("{arguments:?}: {e}: {}{}", text(&output.stdout), text(&output.stderr)));
+    (report, code(&output))
+}
+
+struct Files(tempfile::TempDir);
+
+impl Files {
+    fn new() -> Self {
+        Files(tempfile::tempdir().expect("a directory"))
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.path().join(name).display().to_string()
+    }
+
+    fn write(&self, name: &str, content: &str) -> String {
+        fs::write(self.0.path().join(name), content).expect("a file");
+        self.path(name)
+    }
+}
+
+fn models() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../models")
+}
+
+#[test]
+fn verdict_exit_code_and_summary() {
+    let files = Files::new();
+    for (content, options, expected, first) in [
+        (RUNS, &[][..], 0, "holds: freedom from deadlock"),
+        (RUNS, &["--never", "tau", "--deadlock"], 0, "holds: freedom from deadlock, never tau"),
+        (RUNS, &["--never", "a"], 1, "violated: never a: step 1 is one of these"),
+        (STOPS, &[], 1, "violated: freedom from deadlock: no action is possible after 1 step"),
+        (STOPS, &["--never", "tau"], 0, "holds: never tau"),
+        (
+            "init delta;",
+            &[],
+            1,
+            "violated: freedom from deadlock: no action is possible in the initial state",
+        ),
+        (
+            HUGE,
+            &["--max-states", "1000"],
+            3,
+            "unknown: freedom from deadlock: there are more than 1,000 states",
+        ),
+        (
+            HUGE,
+            &["--max-depth", "2"],
+            3,
+            "unknown: freedom from deadlock: there are states beyond a depth of 2",
+        ),
+        (HUGE, &["--time-limit", "700ms"], 3, "unknown: freedom from deadlock: the time limit of 0.70 s"),
+        (HUGE, &["--max-memory", "100M"], 3, "unknown: freedom from deadlock: the memory limit of 100.0 MiB"),
+        (
+            HUGE,
+            &["--max-memory", "100M", "--search", "dfs"],
+            3,
+            "unknown: freedom from deadlock: the memory limit",
+        ),
+        (
+            COUNTER,
+            &["--max-states", "5000"],
+            3,
+            "unknown: freedom from deadlock: there are more than 5,000 states",
+        ),
+    ] {
+        let file = files.write("spec.mcrl2", content);
+        let output = run(&[&["check", &file, "--quiet"], options].concat());
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!(code(&output), expected, "{content} {options:?}: {out}{err}");
+        assert!(out.starts_with(first), "{content} {options:?}: {out}");
+        for row in [
+            "states",
+            "transitions",
+            "depth",
+            "deadlocks",
+            "seconds",
+            "build seconds",
+            "peak memory",
+            "bytes/state",
+        ] {
+            assert!(out.lines().any(|line| line.trim_start().starts_with(row)), "no {row} in {out}");
+        }
+        assert_eq!(err, "");
+    }
+}
+
+#[test]
+fn the_time_limit_holds_for_an_endless_process() {
+    let file = Files::new();
+    let file = file.write("endless.mcrl2", COUNTER);
+    let start = Instant::now();
+    let (report, exit) = json(&[&file, "--time-limit", "500ms"]);
+    assert!(start.elapsed() < Duration::from_secs(20));
+    assert_eq!((exit, &report["verdict"], &report["reason"]), (3, &"unknown".into(), &"time-limit".into()));
+    assert_eq!(report["property"], "deadlock");
+}
+
+#[test]
+fn json_has_its_fields_and_nothing_beside_it() {
+    let files = Files::new();
+    let file = files.write("stops.mcrl2", STOPS);
+    let (report, exit) = json(&[&file, "--workers", "2"]);
+    assert_eq!(exit, 1);
+    let expected = [
+        ("version", Value::from(1)),
+        ("verdict", "violated".into()),
+        ("exhaustive", false.into()),
+        ("property", "deadlock".into()),
+        ("search", "bfs".into()),
+        ("workers", 2.into()),
+        ("states", 2.into()),
+        ("transitions", 1.into()),
+        ("depth", 1.into()),
+        ("deadlocks", 1.into()),
+        ("reason", Value::Null),
+        ("specification", file.as_str().into()),
+    ];
+    for (field, value) in expected {
+        assert_eq!(report[field], value, "{field} in {report}");
+    }
+    for field in ["seconds", "build_seconds", "peak_memory_bytes", "bytes_per_state"] {
+        assert!(report[field].as_f64().is_some_and(|n| n > 0.0), "{field} in {report}");
+    }
+    let step = &report["trace"][0];
+    assert_eq!((&step["label"], &step["leaves"][0]["action"]), (&"a".into(), &"a".into()));
+    assert!(
+        step["leaves"][0]["name"].is_string() && report["trace"].as_array().is_some_and(|t| t.len() == 1)
+    );
+    assert_eq!(report["properties"][0]["verdict"], "violated");
+
+    let runs = files.write("runs.mcrl2", RUNS);
+    let place = files.path("report.json");
+    let output = run(&["check", &runs, "--json", &place, "--deadlock", "--never", "tau"]);
+    assert!(code(&output) == 0 && text(&output.stdout).starts_with("holds"));
+    let report: Value = serde_json::from_str(&fs::read_to_string(place).expect("written")).expect("JSON");
+    assert_eq!((&report["verdict"], &report["exhaustive"]), (&"holds".into(), &true.into()));
+    assert_eq!(report["trace"], Value::Null);
+    assert_eq!(report["properties"].as_array().map(Vec::len), Some(2));
+    assert_eq!(report["property"], "deadlock, never tau");
+}
+
+/// The documentation names exactly the fields that there are.
+#[test]
+fn every_field_is_documented() {
+    let files = Files::new();
+    let (report, _) = json(&[&files.write("stops.mcrl2", STOPS)]);
+    let page = fs::read_to_string(models().join("../docs/json.md")).expect("the page");
+    let documented: Vec<&str> = page
+        .lines()
+        .filter_map(|l| l.strip_prefix("| `")?.split('`').next())
+        .take_while(|f| *f != "title")
+        .collect();
+    for field in report.as_object().expect("an object").keys() {
+        assert!(documented.contains(&field.as_str()), "{field} is not documented");
+    }
+}
+
+#[test]
+fn a_specification_without_meaning() {
+    let files = Files::new();
+    let file = files.write("faulty.mcrl2", FAULTY);
+    for tables in ["auto", "on-demand"] {
+        let trace = files.path("fault.trace");
+        let output = run(&["check", &file, "--json", "-", "--tables", tables, "--trace-out", &trace]);
+        let (report, err): (Value, _) =
+            (serde_json::from_slice(&output.stdout).expect("JSON"), text(&output.stderr));
+        assert_eq!(
+            (code(&output), &report["verdict"], &report["reason"]),
+            (2, &"faulty".into(), &"fault".into())
+        );
+        assert!(err.contains(":4:18: the condition is neither true nor false: good(2)"), "{err}");
+        assert!(err.contains("after 2 steps") && err.contains("a(0)") && err.contains("a(1)"), "{err}");
+        let labels = report["trace"].as_array().expect("a trace").len();
+        assert_eq!(labels, 3, "two steps and the fault");
+        let replayed = run(&["replay", &file, &trace]);
+        assert_eq!(code(&replayed), 0, "{}{}", text(&replayed.stdout), text(&replayed.stderr));
+        assert!(text(&replayed.stdout).starts_with("runs: 3 steps, the last one without meaning"));
+    }
+}
+
+#[test]
+fn wrong_use_is_told() {
+    let files = Files::new();
+    let file = files.write("runs.mcrl2", RUNS);
+    let broken = files.write("broken.mcrl2", "act a; init b;");
+    let formula = files.write("liveness.mcf", "mu X. X");
+    let elsewhere = files.path("nowhere/report.json");
+    for (arguments, part) in [
+        (&["check", &file, "--never", "crash"][..], "no action 'crash' is declared"),
+        (&["check", &file, "--never", "a("], "--never:1"),
+        (&["check", &file, "--property", &formula], "liveness.mcf:1:1"),
+        (&["check", &file, "--property", &files.path("none.mcf")], "there is no such file"),
+        (&["check", &broken], "broken.mcrl2:1:13"),
+        (&["check", &files.path("none.mcrl2")], "there is no such file"),
+        (&["check", &file, "--json", &elsewhere], "there is no directory"),
+        (&["check", &file, "--trace-out", &elsewhere], "there is no directory"),
+        (&["check", &file, "--trace-out", "-"], "--trace-out needs the name of a file"),
+        (&["check", &file, "--workers", "0"], "--workers"),
+        (&["check", &file, "--search", "random"], "possible values"),
+        (&["replay", "-", "-"], "only one of the two"),
+        (&["replay", &file, &files.path("none.trace")], "there is no such file"),
+        (&["replay", &file, &files.write("cut.trace", "gridlock trace 1\nstep\ta\n")], "cut off"),
+        (
+            &["replay", &file, &files.write("other.json", "{\"steps\": []}")],
+            "other.json: missing field `trace`",
+        ),
+        (
+            &["replay", &file, &files.write("t.aut", "des (0,2,1)\n(0,\"a\",0)\n(0,\"b\",0)\n")],
+            "this is no trace",
+        ),
+    ] {
+        let output = run(arguments);
+        let err = text(&output.stderr);
+        assert_eq!((code(&output), text(&output.stdout)), (2, String::new()), "{arguments:?}: {err}");
+        assert!(err.contains(part), "{arguments:?}: {err}");
+    }
+}
+
+/// One line of an `expect.tsv`.
+struct Expected {
+    directory: PathBuf,
+    spec: String,
+    states: u64,
+    transitions: u64,
+    property: String,
+    verdict: String,
+    trace_length: Option<usize>,
+}
+
+fn expectations() -> Vec<Expected> {
+    let mut rows = Vec::new();
+    let mut directories: Vec<PathBuf> =
+        fs::read_dir(models()).expect("models").map(|entry| entry.expect("an entry").path()).collect();
+    directories.sort();
+    for directory in directories.iter().filter(|d| d.join("expect.tsv").exists()) {
+        let table = fs::read_to_string(directory.join("expect.tsv")).expect("text");
+        for line in table.lines().skip(1).filter(|l| !l.is_empty()) {
+            let fields: Vec<&str> = line.split('\t').collect();
+            let [spec, states, transitions, _, property, verdict, trace_length, ..] = fields[..] else {
+                panic!("{}: {line}", directory.display())
+            };
+            if verdict == "-" {
+                continue;
+            }
+            rows.push(Expected {
+                directory: directory.clone(),
+                spec: spec.to_owned(),
+                states: states.parse().expect("a number"),
+                transitions: transitions.parse().expect("a number"),
+                property: property.to_owned(),
+                verdict: verdict.to_owned(),
+                trace_length: trace_length.parse().ok(),
+            });
+        }
+    }
+    rows
+}
+
+impl Expected {
+    /// Models beyond this are left to the benchmarks.
+    const LARGEST: u64 = 200_000;
+
+    fn arguments(&self) -> Vec<String> {
+        let path = |name: &str| self.directory.join(name).display().to_string();
+        let mut arguments = vec![path(&self.spec)];
+        if self.property == "deadlock" {
+            arguments.push("--deadlock".to_owned());
+        } else if self.property.ends_with(".mcf") {
+            arguments.extend(["--property".to_owned(), path(&self.property)]);
+        } else {
+            arguments.extend(["--never".to_owned(), self.property.trim_start_matches("never ").to_owned()]);
+        }
+        arguments
+    }
+}
+
+/// Everything that must not depend on how a search runs.
+fn facts(report: &Value) -> Vec<&Value> {
+    ["verdict", "property", "states", "transitions", "depth", "deadlocks", "trace"].map(|f| &report[f]).into()
+}
+
+#[test]
+fn the_models_are_as_expected_whatever_the_number_of_workers() {
+    let rows = expectations();
+    assert!(rows.len() >= 18, "the models are there");
+    for row in rows.iter().filter(|row| row.states <= Expected::LARGEST) {
+        let arguments = row.arguments();
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let (one, exit) = json(&[&arguments[..], &["--workers", "1"]].concat());
+        assert_eq!(one["verdict"], row.verdict, "{arguments:?}");
+        assert_eq!(exit, if row.verdict == "holds" { 0 } else { 1 }, "{arguments:?}");
+        if row.verdict == "holds" {
+            assert_eq!(one["exhaustive"], true);
+            // A monitor counts: the system is then searched together with it.
+            let (states, transitions) = (one["states"].as_u64(), one["transitions"].as_u64());
+            if row.property.ends_with(".mcf") {
+                assert!(
+                    states >= Some(row.states) && transitions >= Some(row.transitions),
+                    "{arguments:?}: {one}"
+                );
+            } else {
+                assert_eq!((states, transitions), (Some(row.states), Some(row.transitions)), "{arguments:?}");
+            }
+        } else {
+            assert_eq!(one["trace"].as_array().map(Vec::len), row.trace_length, "{arguments:?}");
+        }
+        for workers in ["2", "3", "8"] {
+            let (many, _) = json(&[&arguments[..], &["--workers", workers]].concat());
+            assert_eq!(facts(&many), facts(&one), "{arguments:?} with {workers} workers");
+        }
+        let (deep, _) = json(&[&arguments[..], &["--search", "dfs"]].concat());
+        assert_eq!(deep["verdict"], one["verdict"], "{arguments:?} depth first");
+        if row.verdict == "holds" {
+            let sizes = |r: &Value| [r["states"].clone(), r["transitions"].clone(), r["deadlocks"].clone()];
+            assert_eq!(sizes(&deep), sizes(&one), "{arguments:?} depth first");
+        }
+    }
+}
+
+#[test]
+fn tables_on_demand_give_the_same_answers() {
+    for row in expectations().iter().filter(|row| row.states <= 1000) {
+        let arguments = row.arguments();
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let (ahead, _) = json(&[&arguments[..], &["--tables", "ahead"]].concat());
+        let (demand, _) = json(&[&arguments[..], &["--tables", "on-demand"]].concat());
+        for field in ["verdict", "states", "transitions", "depth", "deadlocks"] {
+            assert_eq!(demand[field], ahead[field], "{field} of {arguments:?}");
+        }
+        let length = |r: &Value| r["trace"].as_array().map(Vec::len);
+        assert_eq!(length(&demand), length(&ahead), "{arguments:?}");
+    }
+}
+
+/// A counterexample in every format, and what `replay` says of it.
+#[test]
+fn counterexamples_replay_and_damaged_ones_do_not() {
+    let files = Files::new();
+    let directory = models().join("abp");
+    let [bug, good, formula] =
+        ["abp-bug.mcrl2", "abp.mcrl2", "no_loss.mcf"].map(|name| directory.join(name).display().to_string());
+    for name in ["why.trace", "why.json", "why.aut", "why.svg"] {
+        let output = run(&["check", &bug, "--property", &formula, "--trace-out", &files.path(name)]);
+        assert_eq!(code(&output), 1, "{}", text(&output.stderr));
+    }
+    for name in ["why.trace", "why.json", "why.aut"] {
+        let trace = files.path(name);
+        let replayed = run(&["replay", &bug, &trace]);
+        assert_eq!(code(&replayed), 0, "{name}: {}", text(&replayed.stderr));
+        assert!(text(&replayed.stdout).starts_with("runs: 13 steps\n"));
+        let refused = run(&["replay", &good, &trace]);
+        assert_eq!(code(&refused), 1, "{name}");
+        assert!(text(&refused.stdout).starts_with("does not run: after 12 steps of 13, `accept(d1)`"));
+    }
+    let aut = fs::read_to_string(files.path("why.aut")).expect("written");
+    assert!(aut.starts_with("des (0,13,14)\n(0,\"accept(d1)\",1)\n"), "{aut}");
+    let svg = fs::read_to_string(files.path("why.svg")).expect("written");
+    assert_eq!((svg.matches("class=\"life\"").count(), svg.matches("class=\"number\"").count()), (4, 13));
+
+    // Each kind of damage: another label, another participant, another contribution, a step too few.
+    let whole = fs::read_to_string(files.path("why.trace")).expect("written");
+    let shorter = whole.replacen(
+        "step\taccept(d1)\n\tSender(zero)\taccept(d1)",
+        "step\taccept(d1)\n\tSender(one)\taccept(d1)",
+        1,
+    );
+    for damaged in [
+        whole.replacen("step\tdeliver(d1)", "step\tdeliver(d2)", 1),
+        whole.replacen("enter_frame(d1, zero)", "enter_frame(d1, one)", 1),
+        shorter,
+    ] {
+        assert_ne!(damaged, whole);
+        let refused = run(&["replay", &bug, &files.write("damaged.trace", &damaged)]);
+        assert_eq!(code(&refused), 1, "{damaged}");
+        assert!(text(&refused.stdout).contains("possible instead"));
+    }
+    let labels = "# by hand\naccept( d1 )\n\nframe_sent(d1,zero)\nframe_lost\n";
+    let replayed = run(&["replay", &bug, &files.write("labels.txt", labels)]);
+    assert!(code(&replayed) == 0 && text(&replayed.stdout).starts_with("runs: 3 steps"));
+    let refused = run(&["replay", &bug, &files.write("labels.txt", "accept(d1)\nframe_lost\n")]);
+    assert!(
+        text(&refused.stdout).starts_with("does not run: after 1 step of 2, `frame_lost` is not possible")
+    );
+}
+
+#[test]
+fn a_trace_of_the_simulator_replays() {
+    let files = Files::new();
+    let spec = models().join("philosophers/together.mcrl2").display().to_string();
+    let trace = files.path("walk.trace");
+    let mut sim = gridlock(&["sim", &spec, "--seed", "7"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("sim");
+    let orders = format!("r 25\ns {trace}\n");
+    std::io::Write::write_all(&mut sim.stdin.take().expect("a pipe"), orders.as_bytes()).expect("orders");
+    assert!(sim.wait().expect("an end").success());
+    let replayed = run(&["replay", &spec, &trace]);
+    assert_eq!(code(&replayed), 0, "{}", text(&replayed.stdout));
+}
+
+#[test]
+fn nothing_is_written_where_nothing_was_found() {
+    let files = Files::new();
+    let file = files.write("runs.mcrl2", RUNS);
+    let place = files.path("why.trace");
+    let output = run(&["check", &file, "--trace-out", &place]);
+    assert!(code(&output) == 0 && !Path::new(&place).exists());
+    assert!(text(&output.stderr).contains("there is no counterexample"));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_search_tells_what_it_saw() {
+    let files = Files::new();
+    let file = files.write("huge.mcrl2", HUGE);
+    for signal in ["-INT", "-TERM"] {
+        let mut child = gridlock(&["check", &file, "--json", "-", "--max-memory", "3G"]);
+        let child = child.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("gridlock starts");
+        std::thread::sleep(Duration::from_millis(1500));
+        let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().expect("kill");
+        assert!(sent.success(), "it was still running");
+        let output = child.wait_with_output().expect("an end");
+        assert_eq!(code(&output), 3);
+        let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!((&report["verdict"], &report["reason"]), (&"unknown".into(), &"interrupted".into()));
+        assert!(report["states"].as_u64() > Some(0), "{report}");
+    }
+}
