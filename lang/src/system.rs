@@ -91,7 +91,8 @@ pub fn load(
     }
     if !closed && options.tables != Tables::OnDemand {
         // A single leaf is explored exactly; nothing is asked there that does not happen.
-        let ahead = if network.leaves.len() == 1 { options.step_limit } else { AHEAD_STEPS.min(options.step_limit) };
+        let ahead =
+            if network.leaves.len() == 1 { options.step_limit } else { AHEAD_STEPS.min(options.step_limit) };
         builder.limit_steps(ahead);
         closed = expand_all(&mut builder, &mut network, options, progress);
         if builder.hit_step_limit() {
@@ -123,7 +124,10 @@ fn expand_all(
         for (leaf, done) in done.iter_mut().enumerate() {
             // One round takes the states that are there now, so that leaves advance together, breadth first.
             for local in *done..network.leaves[leaf].states.len() {
-                if total >= limit || builder.hit_step_limit() || (total.is_multiple_of(1024) && !progress(total)) {
+                if total >= limit
+                    || builder.hit_step_limit()
+                    || (total.is_multiple_of(1024) && !progress(total))
+                {
                     return false;
                 }
                 if builder.expand(network, LeafIx(leaf as u32), Local(local as u32)).is_err() {

@@ -57,12 +57,24 @@ fn numbers_are_exact() {
             ("if(1 < 2, 10, 20)", "10"),
         ],
     );
-    check("Real", &[("1/3 + 1/6", "1 / 2"), ("2/4", "1 / 2"), ("exp(2/3, -2)", "9 / 4"), ("4/2", "2"), ("-(1/2)", "-1 / 2")]);
+    check(
+        "Real",
+        &[
+            ("1/3 + 1/6", "1 / 2"),
+            ("2/4", "1 / 2"),
+            ("exp(2/3, -2)", "9 / 4"),
+            ("4/2", "2"),
+            ("-(1/2)", "-1 / 2"),
+        ],
+    );
 }
 
 #[test]
 fn operations_outside_their_domain_are_irreducible() {
-    check("Nat", &[("head([])", "head([])"), ("Int2Nat(1 - 2)", "Int2Nat(-1)"), ("[1, 2] . 5", "[1, 2] . 5")]);
+    check(
+        "Nat",
+        &[("head([])", "head([])"), ("Int2Nat(1 - 2)", "Int2Nat(-1)"), ("[1, 2] . 5", "[1, 2] . 5")],
+    );
     check("List(Nat)", &[("tail([])", "tail([])"), ("[head([])]", "[head([])]")]);
     check_with("sort D; map d, e: D; f: D -> D;", "D", &[("f(d)", "f(d)"), ("if(true, d, e)", "d")]);
 }
@@ -189,7 +201,11 @@ fn equations_prefer_the_more_special_one_and_respect_conditions() {
                     add(z, y) = y; add(s(x), y) = s(add(x, y));
                     same(n, n) = true; n != m -> same(n, m) = false;
                     len([]) = 0; len(n |> l) = len(l) + 1; last(l <| n) = n;";
-    check_with(maps, "Nat", &[("f(1)", "7"), ("f(2)", "0"), ("len([4, 5, 6])", "3"), ("last([1, 2, 9])", "9")]);
+    check_with(
+        maps,
+        "Nat",
+        &[("f(1)", "7"), ("f(2)", "0"), ("len([4, 5, 6])", "3"), ("last([1, 2, 9])", "9")],
+    );
     check_with(maps, "N", &[("add(s(s(z)), s(z))", "s(s(s(z)))")]);
     check_with(maps, "Bool", &[("same(3, 3)", "true"), ("same(3, 4)", "false")]);
 }

@@ -41,7 +41,8 @@ impl Reference {
         match &p.kind {
             ProcKind::Delta => vec![],
             ProcKind::Multi(acts) => {
-                let acts = acts.iter().map(|a| (a.name, a.args.iter().map(|e| self.eval(e)).collect())).collect();
+                let acts =
+                    acts.iter().map(|a| (a.name, a.args.iter().map(|e| self.eval(e)).collect())).collect();
                 vec![(sorted(acts), None)]
             }
             ProcKind::Call(id, args) => {
@@ -56,7 +57,11 @@ impl Reference {
                 let then = |next: Option<Proc>| {
                     let mut all: Vec<Proc> = next.into_iter().collect();
                     all.extend(rest.clone());
-                    Some(if all.len() == 1 { all.remove(0) } else { Proc { kind: ProcKind::Seq(all), span: p.span } })
+                    Some(if all.len() == 1 {
+                        all.remove(0)
+                    } else {
+                        Proc { kind: ProcKind::Seq(all), span: p.span }
+                    })
                 };
                 self.steps(&ps[0]).into_iter().map(|(a, next)| (a, then(next))).collect()
             }
@@ -183,8 +188,7 @@ impl Reference {
             }
             ProcKind::Delta => "delta".into(),
             ProcKind::Call(id, args) => {
-                let args: Vec<String> =
-                    args.iter().map(|e| value_or_text(self, e)).collect();
+                let args: Vec<String> = args.iter().map(|e| value_or_text(self, e)).collect();
                 format!("P{}({})", id.0, args.join(","))
             }
             ProcKind::Choice(ps) => list(ps, "+"),
@@ -295,13 +299,18 @@ fn communicate(mut acts: Vec<Action>, rules: &[(Vec<ActName>, ActName)]) -> Vec<
             for (first, candidate) in acts.iter().enumerate().filter(|(_, a)| a.0 == left[0]) {
                 let mut taken = vec![first];
                 for name in &left[1..] {
-                    let partner =
-                        (0..acts.len()).find(|i| !taken.contains(i) && acts[*i].0 == *name && acts[*i].1 == candidate.1);
+                    let partner = (0..acts.len())
+                        .find(|i| !taken.contains(i) && acts[*i].0 == *name && acts[*i].1 == candidate.1);
                     taken.extend(partner);
                 }
                 if taken.len() == left.len() {
                     results.push((*to, candidate.1.clone()));
-                    acts = acts.into_iter().enumerate().filter(|(i, _)| !taken.contains(i)).map(|(_, a)| a).collect();
+                    acts = acts
+                        .into_iter()
+                        .enumerate()
+                        .filter(|(i, _)| !taken.contains(i))
+                        .map(|(_, a)| a)
+                        .collect();
                     continue 'again;
                 }
             }
@@ -364,7 +373,8 @@ fn specification(seed: u64) -> String {
         init = format!("hide({{b}}, {init}) || {}", r.of(&["a.c", "f(d1)", "b.delta", "tau.a"]));
     }
     // `q` receives any number: it must never be visible alone.
-    let comm = r.of(&["s|q -> w, a|b -> c", "s|q -> w, e|f -> g", "s|q -> w, a|a -> k", "s|q -> w, a|b|c -> k"]);
+    let comm =
+        r.of(&["s|q -> w, a|b -> c", "s|q -> w, e|f -> g", "s|q -> w, a|a -> k", "s|q -> w, a|b|c -> k"]);
     let allow = r.of(&[
         "a, b, c, e, f, g, w, h, k",
         "a, c, a|a, g, w, w|w, h, k",
@@ -393,7 +403,11 @@ fn body(r: &mut Random, depth: usize) -> String {
         4 => format!("({} + {})", body(r, depth - 1), body(r, depth - 1)),
         5 => format!("(x == d1) -> ({}) <> ({})", body(r, depth - 1), body(r, depth - 1)),
         6 => format!("(n > {}) -> ({})", r.below(2), body(r, depth - 1)),
-        7 => format!("sum m: Nat. (m < {}) -> h(m, x == d2) . P{}(x, (n + m) mod 3)", 1 + r.below(3), r.below(3)),
+        7 => format!(
+            "sum m: Nat. (m < {}) -> h(m, x == d2) . P{}(x, (n + m) mod 3)",
+            1 + r.below(3),
+            r.below(3)
+        ),
         _ => format!("({} + {}) . {}", action(r, "x", "n"), action(r, "d2", "0"), next(r, depth)),
     }
 }
@@ -421,7 +435,8 @@ fn next(r: &mut Random, depth: usize) -> String {
 
 fn gridlock(text: &str, tables: Tables) -> Lts {
     let options = Options { tables, warm_up: 200, ..Options::default() };
-    let mut system = load(text, "random", &options, &mut |_| true).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
+    let mut system =
+        load(text, "random", &options, &mut |_| true).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
     let source: Option<&mut dyn gridlock_lts::network::TableSource> =
         if system.closed { None } else { Some(&mut system.builder) };
     let options = explore::Options { max_states: 100_000, progress: &mut |_| true };
@@ -435,7 +450,8 @@ fn random_specifications_agree_with_the_naive_semantics() {
     let mut sizes = Vec::new();
     for seed in 0..rounds {
         let text = specification(seed);
-        let model = Arc::new(check(&parse(&text).expect("syntax")).unwrap_or_else(|e| panic!("{e:?}\n{text}")));
+        let model =
+            Arc::new(check(&parse(&text).expect("syntax")).unwrap_or_else(|e| panic!("{e:?}\n{text}")));
         let reference = Reference { ev: Evaluator::new(model.clone(), 1_000_000), model };
         let Some(expected) = reference.explore(200) else { continue };
         compared += 1;

@@ -74,7 +74,10 @@ fn mutate(r: &mut Random) -> String {
                 let from = r.below(all.len());
                 all[at] = all[from].clone();
             }
-            5 => all[at] = ["0", "1", "100000000000000000000", "+", "||", ".", "->", "true"][r.below(8)].to_owned(),
+            5 => {
+                all[at] =
+                    ["0", "1", "100000000000000000000", "+", "||", ".", "->", "true"][r.below(8)].to_owned()
+            }
             _ => all.truncate(at.max(1)),
         }
         if all.is_empty() {
@@ -101,7 +104,10 @@ fn broken_specifications_are_answered() {
                 refused += 1;
                 assert!(!found.is_empty(), "refused without a reason:\n{text}");
                 let end = text.len() as u32;
-                assert!(found.iter().all(|d| d.span.start <= d.span.end && d.span.end <= end), "{found:?}\n{text}");
+                assert!(
+                    found.iter().all(|d| d.span.start <= d.span.end && d.span.end <= end),
+                    "{found:?}\n{text}"
+                );
             }
             Ok(mut system) => {
                 loaded += 1;

@@ -150,7 +150,8 @@ fn labels_to(net: &Network, order: &[Box<[Local]>], parents: &[u32], mut at: u32
     while at != 0 {
         let parent = parents[at as usize];
         net.successors(&order[parent as usize], &mut steps);
-        let step = steps.iter().find(|s| s.target[..] == order[at as usize][..]).expect("the parent leads here");
+        let step =
+            steps.iter().find(|s| s.target[..] == order[at as usize][..]).expect("the parent leads here");
         if let Outcome::Step(label) = net.vectors[step.vector.0 as usize].outcome {
             labels.push(net.labels[label.0 as usize].clone());
         }
@@ -184,7 +185,8 @@ mod tests {
     #[test]
     fn every_state_and_transition_once() {
         let mut net = two_coins();
-        let lts = explore(&mut net, None, Options { max_states: 10, progress: &mut |_| true }).expect("small");
+        let lts =
+            explore(&mut net, None, Options { max_states: 10, progress: &mut |_| true }).expect("small");
         assert_eq!((lts.num_states(), lts.num_transitions()), (4, 4));
     }
 
@@ -198,6 +200,9 @@ mod tests {
         net.faults.push("no meaning".into());
         net.add_vector(vec![(LeafIx(0), broken)], Outcome::Fault(0), Label::TAU);
         let stopped = explore(&mut net, None, Options { max_states: 10, progress: &mut |_| true });
-        assert_eq!(stopped.err(), Some(Stop::Fault { message: "no meaning".into(), trace: vec!["flip".into()] }));
+        assert_eq!(
+            stopped.err(),
+            Some(Stop::Fault { message: "no meaning".into(), trace: vec!["flip".into()] })
+        );
     }
 }

@@ -173,8 +173,16 @@ impl Network {
     }
 
     /// A vector. `parts` must be sorted by leaf, each leaf once.
-    pub fn add_vector(&mut self, parts: Vec<(LeafIx, LocalLabel)>, outcome: Outcome, unhidden: Label) -> VectorIx {
-        assert!(!parts.is_empty() && parts.windows(2).all(|w| w[0].0 < w[1].0), "parts sorted, each leaf once");
+    pub fn add_vector(
+        &mut self,
+        parts: Vec<(LeafIx, LocalLabel)>,
+        outcome: Outcome,
+        unhidden: Label,
+    ) -> VectorIx {
+        assert!(
+            !parts.is_empty() && parts.windows(2).all(|w| w[0].0 < w[1].0),
+            "parts sorted, each leaf once"
+        );
         let ix = VectorIx(u32::try_from(self.vectors.len()).expect("fewer than 2^32 vectors"));
         for &(leaf, label) in &parts {
             self.leaves[leaf.0 as usize].vectors_of[label.0 as usize].push(ix);

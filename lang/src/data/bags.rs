@@ -68,7 +68,9 @@ fn arithmetic(op: BagOp, a: &Number, b: &Number) -> Number {
 fn combined_base(op: BagOp, a: &Base, b: &Base) -> Base {
     match (op, a, b) {
         (BagOp::Sum, Base::Zero, f) | (BagOp::Sum | BagOp::Difference, f, Base::Zero) => f.clone(),
-        (BagOp::Least, Base::Zero, _) | (BagOp::Least, _, Base::Zero) | (BagOp::Difference, Base::Zero, _) => Base::Zero,
+        (BagOp::Least, Base::Zero, _)
+        | (BagOp::Least, _, Base::Zero)
+        | (BagOp::Difference, Base::Zero, _) => Base::Zero,
         (BagOp::Least, f, g) if f == g => f.clone(),
         (BagOp::Difference, f, g) if f == g => Base::Zero,
         _ => Base::Combined(op, Arc::new(a.clone()), Arc::new(b.clone())),
@@ -82,7 +84,8 @@ fn combine(ev: &Evaluator, op: BagOp, a: &Bag, b: &Bag) -> Eval<Option<Value>> {
     elements.dedup();
     let mut exceptions = Vec::new();
     for x in elements {
-        let (Some(m), Some(n), Some(usual)) = (count(ev, a, x)?, count(ev, b, x)?, in_base(ev, &base, x)?) else {
+        let (Some(m), Some(n), Some(usual)) = (count(ev, a, x)?, count(ev, b, x)?, in_base(ev, &base, x)?)
+        else {
             return Ok(None);
         };
         let actual = arithmetic(op, &m, &n);
@@ -125,7 +128,8 @@ pub fn bag(ev: &Evaluator, op: Op, sort: SortId, args: Vec<Value>) -> Eval {
         Op::BagToSet => match bags[0].base {
             Base::Zero => Some(finite_set(bags[0].exceptions.iter().map(|i| i.0.clone()).collect())),
             Base::One => {
-                let absent = bags[0].exceptions.iter().filter(|i| i.1 == Number::Small(0)).map(|i| i.0.clone());
+                let absent =
+                    bags[0].exceptions.iter().filter(|i| i.1 == Number::Small(0)).map(|i| i.0.clone());
                 Some(Value::Set(Arc::new(Set::CoFinite(absent.collect()))))
             }
             _ => None,

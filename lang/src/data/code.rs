@@ -162,7 +162,10 @@ pub fn visit_slots(code: &Code, f: &mut dyn FnMut(Slot)) {
         Code::Slot(s) => f(*s),
         Code::Const(_) | Code::Symbol(_) => {}
         Code::Call(_, xs) => xs.iter().for_each(|x| visit_slots(x, f)),
-        Code::Ctor(_, xs) | Code::Op(_, _, xs, _) | Code::Junction(_, xs) | Code::List(xs)
+        Code::Ctor(_, xs)
+        | Code::Op(_, _, xs, _)
+        | Code::Junction(_, xs)
+        | Code::List(xs)
         | Code::Set(xs) => xs.iter().for_each(|x| visit_slots(x, f)),
         Code::If(xs) | Code::Update(_, xs) => xs.iter().for_each(|x| visit_slots(x, f)),
         Code::Not(x) | Code::Project(_, x) | Code::Recognise(_, x) => visit_slots(x, f),

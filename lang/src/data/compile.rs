@@ -83,11 +83,8 @@ impl<'m> Compiler<'m> {
 
     fn clause(&mut self, clause: &Clause) -> ClauseCode {
         let mut scope = Scope::default();
-        let groups = clause
-            .groups
-            .iter()
-            .map(|g| g.iter().map(|p| self.pattern(p, &mut scope)).collect())
-            .collect();
+        let groups =
+            clause.groups.iter().map(|g| g.iter().map(|p| self.pattern(p, &mut scope)).collect()).collect();
         let condition = clause.condition.as_ref().map(|c| self.expr(c, &mut scope));
         let right = self.expr(&clause.right, &mut scope);
         ClauseCode { groups, condition, right, frame: scope.size() }
@@ -101,7 +98,9 @@ impl<'m> Compiler<'m> {
             }
             Pattern::Number(n) => PatternCode::Const(Value::Number(Number::from_big(n.clone()))),
             Pattern::Bool(b) => PatternCode::Const(Value::Bool(*b)),
-            Pattern::Ctor(c, ps) => PatternCode::Ctor(*c, ps.iter().map(|p| self.pattern(p, scope)).collect()),
+            Pattern::Ctor(c, ps) => {
+                PatternCode::Ctor(*c, ps.iter().map(|p| self.pattern(p, scope)).collect())
+            }
             Pattern::EmptyList => PatternCode::EmptyList,
             Pattern::Cons(h, t) => {
                 PatternCode::Cons(Box::new(self.pattern(h, scope)), Box::new(self.pattern(t, scope)))
@@ -162,7 +161,8 @@ impl<'m> Compiler<'m> {
 
     fn apply(&mut self, whole: &Expr, head: &Expr, args: &[Expr], scope: &mut Scope) -> Code {
         let mut codes = self.exprs(args, scope).into_vec();
-        let two = |codes: Vec<Code>| -> [Code; 2] { codes.try_into().expect("the checker counted the arguments") };
+        let two =
+            |codes: Vec<Code>| -> [Code; 2] { codes.try_into().expect("the checker counted the arguments") };
         match &head.kind {
             ExprKind::Symbol(Symbol::Ctor(c)) => Code::Ctor(*c, codes.into()),
             ExprKind::Symbol(Symbol::Func(f)) => Code::Call(*f, codes.into()),
@@ -243,7 +243,10 @@ impl<'m> Compiler<'m> {
         let code = self.expr(body, scope);
         let code = if forall { negate(code) } else { code };
         let slots: Vec<Slot> = vars.iter().map(|v| v.0).collect();
-        Code::Quantifier(forall, Arc::new(QuantifierCode { vars, goal: Goal::new(code, &slots), span: e.span }))
+        Code::Quantifier(
+            forall,
+            Arc::new(QuantifierCode { vars, goal: Goal::new(code, &slots), span: e.span }),
+        )
     }
 }
 
@@ -319,7 +322,9 @@ pub fn free_vars(e: &Expr, out: &mut Vec<VarId>) {
             free_vars(n, out);
         }),
         ExprKind::SetComprehension(v, body) | ExprKind::BagComprehension(v, body) => bound(&[*v], body, out),
-        ExprKind::Forall(vs, body) | ExprKind::Exists(vs, body) | ExprKind::Lambda(vs, body) => bound(vs, body, out),
+        ExprKind::Forall(vs, body) | ExprKind::Exists(vs, body) | ExprKind::Lambda(vs, body) => {
+            bound(vs, body, out)
+        }
         ExprKind::Update(f, x, y) => [f, x, y].into_iter().for_each(|x| free_vars(x, out)),
         ExprKind::Where(body, defs) => {
             defs.iter().for_each(|(_, d)| free_vars(d, out));
@@ -356,7 +361,10 @@ fn by_specificity(clauses: &[Clause]) -> Vec<&Clause> {
 
 fn covers(general: &[Vec<Pattern>], special: &[Vec<Pattern>]) -> bool {
     general.len() == special.len()
-        && general.iter().zip(special).all(|(g, s)| g.len() == s.len() && g.iter().zip(s).all(|(g, s)| is_instance(g, s)))
+        && general
+            .iter()
+            .zip(special)
+            .all(|(g, s)| g.len() == s.len() && g.iter().zip(s).all(|(g, s)| is_instance(g, s)))
 }
 
 fn is_instance(general: &Pattern, special: &Pattern) -> bool {
@@ -413,7 +421,8 @@ fn strictness(model: &Model, codes: &mut [FunctionCode]) {
 fn clause_needs(clause: &ClauseCode, arg: usize, codes: &[FunctionCode]) -> bool {
     match &clause.groups[0][arg] {
         PatternCode::Slot(slot, false) => {
-            let repeated = clause.groups.iter().flatten().any(|p| matches!(p, PatternCode::Slot(s, true) if s == slot));
+            let repeated =
+                clause.groups.iter().flatten().any(|p| matches!(p, PatternCode::Slot(s, true) if s == slot));
             repeated
                 || clause.condition.as_ref().is_some_and(|c| needs(c, *slot, codes))
                 || needs(&clause.right, *slot, codes)
@@ -432,9 +441,13 @@ fn needs(code: &Code, slot: Slot, codes: &[FunctionCode]) -> bool {
         Code::Ctor(_, xs) | Code::Op(_, _, xs, _) | Code::List(xs) | Code::Set(xs) => any(xs),
         Code::Call(f, xs) => {
             let strict = &codes[f.ix()].strict;
-            xs.iter().enumerate().any(|(i, x)| strict.get(i).copied().unwrap_or(false) && needs(x, slot, codes))
+            xs.iter()
+                .enumerate()
+                .any(|(i, x)| strict.get(i).copied().unwrap_or(false) && needs(x, slot, codes))
         }
-        Code::If(xs) => needs(&xs[0], slot, codes) || (needs(&xs[1], slot, codes) && needs(&xs[2], slot, codes)),
+        Code::If(xs) => {
+            needs(&xs[0], slot, codes) || (needs(&xs[1], slot, codes) && needs(&xs[2], slot, codes))
+        }
         Code::Junction(_, xs) => xs.first().is_some_and(|x| needs(x, slot, codes)),
         Code::Not(x) | Code::Project(_, x) | Code::Recognise(_, x) => needs(x, slot, codes),
         Code::Apply(h, xs) => needs(h, slot, codes) || any(xs),
@@ -442,6 +455,8 @@ fn needs(code: &Code, slot: Slot, codes: &[FunctionCode]) -> bool {
         Code::Update(_, xs) => any(&xs[..]),
         Code::Comprehension(_, _, l) | Code::Lambda(l) => l.captures.contains(&slot),
         Code::Quantifier(..) => false,
-        Code::Where(defs, body) => defs.iter().any(|(_, d)| needs(d, slot, codes)) || needs(body, slot, codes),
+        Code::Where(defs, body) => {
+            defs.iter().any(|(_, d)| needs(d, slot, codes)) || needs(body, slot, codes)
+        }
     })
 }

@@ -3,8 +3,8 @@
 //! Every run is bounded: a step limit ends equations that do not terminate and a depth limit ends runaway recursion,
 //! both in a clear [`Failure`]. The machine stack grows on the heap, so depth is never a crash.
 
-use crate::data::code::{ClauseCode, Code, FunctionCode, LambdaCode, PatternCode, Slot};
 use crate::data::bags;
+use crate::data::code::{ClauseCode, Code, FunctionCode, LambdaCode, PatternCode, Slot};
 use crate::data::compile::Compiler;
 use crate::data::lists;
 use crate::data::ops;
@@ -108,7 +108,17 @@ impl Evaluator {
         let lambdas = compiler.lambdas();
         let constants = RefCell::new(vec![None; model.functions.len()]);
         let sorts = Sorts::new(&model);
-        Evaluator { model, sorts, functions, lambdas, constants, steps: Cell::new(0), depth: Cell::new(0), step_limit: Cell::new(step_limit), hit_limit: Cell::new(false) }
+        Evaluator {
+            model,
+            sorts,
+            functions,
+            lambdas,
+            constants,
+            steps: Cell::new(0),
+            depth: Cell::new(0),
+            step_limit: Cell::new(step_limit),
+            hit_limit: Cell::new(false),
+        }
     }
 
     /// Starts a new evaluation as far as the step limit is concerned.
@@ -293,7 +303,10 @@ impl Evaluator {
             self.hit_limit.set(true);
             return Err(Failure::new(
                 Some(self.model.functions[f.ix()].span),
-                format!("equations of '{}' call each other more than {DEPTH_LIMIT} deep", self.model.functions[f.ix()].name),
+                format!(
+                    "equations of '{}' call each other more than {DEPTH_LIMIT} deep",
+                    self.model.functions[f.ix()].name
+                ),
                 "check that the recursion ends",
             ));
         }
@@ -314,7 +327,8 @@ impl Evaluator {
         // `f = lambda x. …`: the constant is a function of its own.
         if code.by_groups.first().is_some_and(|c| !c.is_empty()) {
             let head = self.symbol(Symbol::Func(f))?;
-            if !matches!(&head, Value::Function(p) if matches!(&**p, Function::Partial(Symbol::Func(g), _) if *g == f)) {
+            if !matches!(&head, Value::Function(p) if matches!(&**p, Function::Partial(Symbol::Func(g), _) if *g == f))
+            {
                 return self.apply(head, values);
             }
         }
@@ -422,8 +436,9 @@ impl Evaluator {
             PatternCode::Func(f, groups) => {
                 let patterns = groups.iter().flatten();
                 match value {
-                    Value::Stuck(s) if matches!(s.head, Head::Symbol(Symbol::Func(g), _) if g == *f)
-                        && s.args.len() == groups.iter().map(Vec::len).sum::<usize>() =>
+                    Value::Stuck(s)
+                        if matches!(s.head, Head::Symbol(Symbol::Func(g), _) if g == *f)
+                            && s.args.len() == groups.iter().map(Vec::len).sum::<usize>() =>
                     {
                         self.fit_all(patterns.zip(s.args.iter()), frame)?
                     }
@@ -640,7 +655,9 @@ impl Evaluator {
             values[at] = y;
             return Ok(Value::Function(Arc::new(Function::Table(*s, values))));
         }
-        if x.has_stuck() && !matches!(&x, Value::Stuck(s) if s.args.is_empty() && matches!(s.head, Head::Symbol(..))) {
+        if x.has_stuck()
+            && !matches!(&x, Value::Stuck(s) if s.args.is_empty() && matches!(s.head, Head::Symbol(..)))
+        {
             return Ok(Value::stuck(Head::Update, vec![f, x, y]));
         }
         let (base, mut table) = match &f {
@@ -697,9 +714,9 @@ impl Evaluator {
                 if matches!(&**f, Function::Table(..)) {
                     return Ok(value);
                 }
-                let points = domain
-                    .iter()
-                    .try_fold(1usize, |n, d| n.checked_mul(self.sorts.size(*d)?).filter(|&n| n <= TABLE_POINTS));
+                let points = domain.iter().try_fold(1usize, |n, d| {
+                    n.checked_mul(self.sorts.size(*d)?).filter(|&n| n <= TABLE_POINTS)
+                });
                 if points.is_none() {
                     return Ok(value);
                 }
@@ -718,7 +735,8 @@ impl Evaluator {
             }
             (SortDef::Set(e) | SortDef::FSet(e), Value::Set(s)) => match &**s {
                 Set::Finite(items) if self.sorts.is_functional(*e) => {
-                    let items = items.iter().map(|v| self.in_form(*e, v.clone(), spelt_out)).collect::<Eval<_>>()?;
+                    let items =
+                        items.iter().map(|v| self.in_form(*e, v.clone(), spelt_out)).collect::<Eval<_>>()?;
                     Ok(sets::finite_set(items))
                 }
                 Set::Finite(_) => Ok(value),
@@ -776,7 +794,9 @@ impl Evaluator {
 /// Whether a value contains a number of which only bounds are known; two of those are not equal for looking equal.
 pub fn has_range(value: &Value) -> bool {
     stacker::maybe_grow(64 * 1024, 1024 * 1024, || match value {
-        Value::Stuck(s) => matches!(s.head, Head::Range(..) | Head::Quantifier) || s.args.iter().any(has_range),
+        Value::Stuck(s) => {
+            matches!(s.head, Head::Range(..) | Head::Quantifier) || s.args.iter().any(has_range)
+        }
         Value::Ctor(_, args) => args.iter().any(has_range),
         Value::List(l) => l.iter().any(has_range),
         Value::Bool(_) | Value::Number(_) => false,

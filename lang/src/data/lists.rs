@@ -23,15 +23,13 @@ pub fn list(op: Op, args: Vec<Value>) -> Value {
         (Op::Snoc, [Value::List(l), x]) => {
             Some(Value::List(List::new(l.iter().chain([x]).cloned().collect())))
         }
-        (Op::Concat, [Value::List(a), Value::List(b)]) => {
-            Some(Value::List(if a.is_empty() {
-                b.clone()
-            } else if b.is_empty() {
-                a.clone()
-            } else {
-                List::new(a.iter().chain(b.iter()).cloned().collect())
-            }))
-        }
+        (Op::Concat, [Value::List(a), Value::List(b)]) => Some(Value::List(if a.is_empty() {
+            b.clone()
+        } else if b.is_empty() {
+            a.clone()
+        } else {
+            List::new(a.iter().chain(b.iter()).cloned().collect())
+        })),
         (Op::ListSize, [Value::List(l)]) => Some(Value::int(l.len() as i64)),
         (Op::At, [Value::List(l), Value::Number(Number::Small(n))]) => {
             usize::try_from(*n).ok().and_then(|n| l.get(n).cloned())
@@ -73,4 +71,3 @@ pub fn any_equal<'a>(items: impl Iterator<Item = &'a Value>, x: &Value) -> Optio
     }
     if open { None } else { Some(false) }
 }
-

@@ -62,7 +62,9 @@ pub fn numeric(op: Op, args: Vec<Value>, span: Option<Span>) -> Eval {
             _ => None,
         })
         .collect();
-    let Some(n) = numbers else { return Ok(numeric_range(op, &args).unwrap_or_else(|| irreducible(op, args))) };
+    let Some(n) = numbers else {
+        return Ok(numeric_range(op, &args).unwrap_or_else(|| irreducible(op, args)));
+    };
     if let Some(fast) = numeric_small(op, &n) {
         return Ok(Value::Number(fast));
     }
@@ -106,7 +108,9 @@ fn numeric_exact(op: Op, n: &[&Number], span: Option<Span>) -> Eval<Option<Numbe
         Op::Subtract => Number::from_ratio(r(0) - r(1)),
         Op::Multiply => {
             let (a, b) = (r(0), r(1));
-            if a.numer().bits() + b.numer().bits() > MAX_BITS || a.denom().bits() + b.denom().bits() > MAX_BITS {
+            if a.numer().bits() + b.numer().bits() > MAX_BITS
+                || a.denom().bits() + b.denom().bits() > MAX_BITS
+            {
                 return Err(too_large());
             }
             Number::from_ratio(a * b)
@@ -135,17 +139,22 @@ fn numeric_exact(op: Op, n: &[&Number], span: Option<Span>) -> Eval<Option<Numbe
             let trivial = base.numer().magnitude().bits() <= 1 && base.denom().bits() <= 1;
             let magnitude = match power.magnitude().to_u64() {
                 Some(p) => p,
-                None if trivial => if power.magnitude().is_even() { 2 } else { 1 },
+                None if trivial => {
+                    if power.magnitude().is_even() {
+                        2
+                    } else {
+                        1
+                    }
+                }
                 None => return Err(too_large()),
             };
             if !trivial && magnitude.saturating_mul(base.numer().bits().max(base.denom().bits())) > MAX_BITS {
                 return Err(too_large());
             }
-            let magnitude = if trivial { magnitude % 2 + if magnitude > 1 { 2 } else { 0 } } else { magnitude };
-            let raised = BigRational::new(
-                Pow::pow(base.numer(), magnitude),
-                Pow::pow(base.denom(), magnitude),
-            );
+            let magnitude =
+                if trivial { magnitude % 2 + if magnitude > 1 { 2 } else { 0 } } else { magnitude };
+            let raised =
+                BigRational::new(Pow::pow(base.numer(), magnitude), Pow::pow(base.denom(), magnitude));
             if power.is_negative() {
                 if raised.is_zero() {
                     return Ok(None);
@@ -254,4 +263,3 @@ fn numeric_range(op: Op, args: &[Value]) -> Option<Value> {
         _ => return None,
     })
 }
-

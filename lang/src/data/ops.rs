@@ -62,17 +62,19 @@ pub fn apply(ev: &Evaluator, op: Op, sort: SortId, args: Vec<Value>, span: Optio
         }
         Less | LessEqual | Greater | GreaterEqual => Ok(ordered(op, args)),
         If | Not | And | Or | Implies => apply_symbol(ev, op, args),
-        Add | Subtract | Multiply | Negate | Divide | Div | Mod | Succ | Pred | Abs | Min | Max | Exp | Sqrt | Floor
-        | Ceil | Round | ToPos | ToNat | ToInt | ToReal => numeric(op, args, span),
+        Add | Subtract | Multiply | Negate | Divide | Div | Mod | Succ | Pred | Abs | Min | Max | Exp
+        | Sqrt | Floor | Ceil | Round | ToPos | ToNat | ToInt | ToReal => numeric(op, args, span),
         Cons | Snoc | Concat | ListSize | At | Head | Tail | RHead | RTail | InList => Ok(list(op, args)),
         InSet => match &args[1] {
-            Value::Set(s) => Ok(contains(ev, s, &args[0])?.map_or_else(|| irreducible(op, args.clone()), Value::Bool)),
+            Value::Set(s) => {
+                Ok(contains(ev, s, &args[0])?.map_or_else(|| irreducible(op, args.clone()), Value::Bool))
+            }
             _ => Ok(irreducible(op, args)),
         },
-        SetUnion | SetIntersection | SetDifference | SetComplement | ProperSubset | Subset | ProperSuperset
-        | Superset | SetSize | SetPick | SetToBag => set(ev, op, sort, args),
-        InBag | BagUnion | BagIntersection | BagDifference | ProperSubbag | Subbag | ProperSuperbag | Superbag
-        | BagSize | BagPick | Count | BagToSet => bag(ev, op, sort, args),
+        SetUnion | SetIntersection | SetDifference | SetComplement | ProperSubset | Subset
+        | ProperSuperset | Superset | SetSize | SetPick | SetToBag => set(ev, op, sort, args),
+        InBag | BagUnion | BagIntersection | BagDifference | ProperSubbag | Subbag | ProperSuperbag
+        | Superbag | BagSize | BagPick | Count | BagToSet => bag(ev, op, sort, args),
     }
 }
 
@@ -85,7 +87,8 @@ pub fn equal(x: &Value, y: &Value) -> Option<bool> {
         (Value::Ctor(_, xs), Value::Ctor(_, ys)) => equal_all(xs.iter().zip(ys.iter())),
         (Value::List(a), Value::List(b)) if a.len() != b.len() => Some(false),
         (Value::List(a), Value::List(b)) => equal_all(a.iter().zip(b.iter())),
-        (Value::List(l), Value::Stuck(s)) | (Value::Stuck(s), Value::List(l)) if is_cons(s) => match l.get(0) {
+        (Value::List(l), Value::Stuck(s)) | (Value::Stuck(s), Value::List(l)) if is_cons(s) => match l.get(0)
+        {
             None => Some(false),
             Some(first) => match equal(first, &s.args[0]) {
                 Some(true) => equal(&Value::List(l.clone().tail()?), &s.args[1]),
@@ -108,14 +111,20 @@ pub fn equal(x: &Value, y: &Value) -> Option<bool> {
         },
         (Value::Bag(a), Value::Bag(b)) => {
             let vague = a.exceptions.iter().chain(&b.exceptions).any(|i| i.0.has_stuck());
-            if a.base == b.base && !vague { Some(a.exceptions == b.exceptions) } else { (x == y).then_some(true) }
+            if a.base == b.base && !vague {
+                Some(a.exceptions == b.exceptions)
+            } else {
+                (x == y).then_some(true)
+            }
         }
         (Value::Function(a), Value::Function(b)) => match (&**a, &**b) {
             (Function::Table(s, p), Function::Table(t, q)) if s == t => equal_all(p.iter().zip(q)),
             _ => (x == y && !x.has_stuck()).then_some(true),
         },
         (Value::Number(n), Value::Stuck(s)) | (Value::Stuck(s), Value::Number(n)) => match &s.head {
-            Head::Range(lo, hi) if lo.as_ref().is_some_and(|lo| n < lo) || hi.as_ref().is_some_and(|hi| n > hi) => {
+            Head::Range(lo, hi)
+                if lo.as_ref().is_some_and(|lo| n < lo) || hi.as_ref().is_some_and(|hi| n > hi) =>
+            {
                 Some(false)
             }
             _ => None,
@@ -205,4 +214,3 @@ fn ordered(op: Op, args: Vec<Value>) -> Value {
     };
     known.map_or_else(|| irreducible(op, args), Value::Bool)
 }
-

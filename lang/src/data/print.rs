@@ -318,7 +318,8 @@ pub fn expr_text(model: &Model, e: &Expr) -> String {
             ExprKind::Set(xs) => format!("{{{}}}", list(xs)),
             ExprKind::Bag(xs) if xs.is_empty() => "{:}".into(),
             ExprKind::Bag(xs) => {
-                let each = xs.iter().map(|(x, n)| format!("{}: {}", expr_text(model, x), expr_text(model, n)));
+                let each =
+                    xs.iter().map(|(x, n)| format!("{}: {}", expr_text(model, x), expr_text(model, n)));
                 format!("{{{}}}", each.collect::<Vec<_>>().join(", "))
             }
             ExprKind::SetComprehension(v, body) | ExprKind::BagComprehension(v, body) => {
@@ -331,7 +332,9 @@ pub fn expr_text(model: &Model, e: &Expr) -> String {
             ExprKind::Exists(vs, body) => format!("exists {}. {}", vars(vs), expr_text(model, body)),
             ExprKind::Lambda(vs, body) => format!("lambda {}. {}", vars(vs), expr_text(model, body)),
             ExprKind::Where(body, defs) => {
-                let each = defs.iter().map(|(v, d)| format!("{} = {}", model.vars[v.ix()].name, expr_text(model, d)));
+                let each = defs
+                    .iter()
+                    .map(|(v, d)| format!("{} = {}", model.vars[v.ix()].name, expr_text(model, d)));
                 format!("{} whr {} end", expr_text(model, body), each.collect::<Vec<_>>().join(", "))
             }
         }

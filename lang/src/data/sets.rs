@@ -60,7 +60,9 @@ pub fn set(ev: &Evaluator, op: Op, sort: SortId, args: Vec<Value>) -> Eval {
         }
     }
     // With unknown elements one cannot say which of them are the same.
-    let vague = sets.iter().any(|s| matches!(&**s, Set::Finite(i) | Set::CoFinite(i) if i.iter().any(Value::has_stuck)));
+    let vague = sets
+        .iter()
+        .any(|s| matches!(&**s, Set::Finite(i) | Set::CoFinite(i) if i.iter().any(Value::has_stuck)));
     if matches!(op, Op::Subset | Op::Superset | Op::ProperSubset | Op::ProperSuperset) {
         for s in &mut sets {
             if let Value::Set(alike) = ev.comparable(sort, Value::Set(s.clone()))? {
@@ -127,7 +129,8 @@ fn combine(ev: &Evaluator, op: SetOp, a: &Arc<Set>, b: &Arc<Set>) -> Eval {
     use Set::{CoFinite, Finite};
     use SetOp::{Difference, Intersection, Union};
     let both = |x: &[Value], y: &[Value]| x.iter().filter(|v| y.binary_search(v).is_ok()).cloned().collect();
-    let without = |x: &[Value], y: &[Value]| x.iter().filter(|v| y.binary_search(v).is_err()).cloned().collect();
+    let without =
+        |x: &[Value], y: &[Value]| x.iter().filter(|v| y.binary_search(v).is_err()).cloned().collect();
     let union = |x: &[Value], y: &[Value]| {
         let mut all = [x, y].concat();
         all.sort();
@@ -139,14 +142,18 @@ fn combine(ev: &Evaluator, op: SetOp, a: &Arc<Set>, b: &Arc<Set>) -> Eval {
         (Union, Finite(x), CoFinite(y)) | (Union, CoFinite(y), Finite(x)) => CoFinite(without(y, x)),
         (Union, CoFinite(x), CoFinite(y)) => CoFinite(both(x, y)),
         (Intersection, Finite(x), Finite(y)) => Finite(both(x, y)),
-        (Intersection, Finite(x), CoFinite(y)) | (Intersection, CoFinite(y), Finite(x)) => Finite(without(x, y)),
+        (Intersection, Finite(x), CoFinite(y)) | (Intersection, CoFinite(y), Finite(x)) => {
+            Finite(without(x, y))
+        }
         (Intersection, CoFinite(x), CoFinite(y)) => CoFinite(union(x, y)),
         (Difference, Finite(x), Finite(y)) => Finite(without(x, y)),
         (Difference, Finite(x), CoFinite(y)) => Finite(both(x, y)),
         (Difference, CoFinite(x), Finite(y)) => CoFinite(union(x, y)),
         (Difference, CoFinite(x), CoFinite(y)) => Finite(without(y, x)),
         // A finite set cut by a described one stays finite.
-        (Intersection, Finite(items), other) | (Intersection, other, Finite(items)) | (Difference, Finite(items), other) => {
+        (Intersection, Finite(items), other)
+        | (Intersection, other, Finite(items))
+        | (Difference, Finite(items), other) => {
             let mut kept = Vec::new();
             for x in items {
                 match contains(ev, other, x)? {
@@ -163,7 +170,6 @@ fn combine(ev: &Evaluator, op: SetOp, a: &Arc<Set>, b: &Arc<Set>) -> Eval {
     };
     Ok(Value::Set(Arc::new(simple)))
 }
-
 
 fn constant_bag(base: Base, items: &[Value], count: i64) -> Value {
     let exceptions = items.iter().map(|x| (x.clone(), Number::Small(count))).collect();

@@ -209,7 +209,12 @@ impl<'a> Search<'a, '_> {
     }
 
     /// The variable with the fewest candidates, and these.
-    fn pick(&mut self, unbound: &[usize], checked: &[bool], frame: &mut Frame) -> Eval<Option<(usize, Vec<Value>)>> {
+    fn pick(
+        &mut self,
+        unbound: &[usize],
+        checked: &[bool],
+        frame: &mut Frame,
+    ) -> Eval<Option<(usize, Vec<Value>)>> {
         let open = self.slots(unbound);
         let room = self.problem.max_candidates.saturating_sub(self.tried).saturating_add(1);
         let mut best: Option<(usize, usize, Candidates)> = None;
@@ -229,7 +234,9 @@ impl<'a> Search<'a, '_> {
             }
             let size = match &found {
                 Some(Candidates::Values(v)) => Some(v.len()),
-                Some(Candidates::Between(Some(lo), Some(hi))) if !matches!(def, SortDef::Real) => span_size(lo, hi),
+                Some(Candidates::Between(Some(lo), Some(hi))) if !matches!(def, SortDef::Real) => {
+                    span_size(lo, hi)
+                }
                 _ => None,
             };
             let (size, found) = match (size, self.ev.sorts.size(sort)) {
@@ -264,7 +271,13 @@ impl<'a> Search<'a, '_> {
     }
 
     /// Values outside of which the condition is surely false for the variable; `None` if it does not say.
-    fn candidates(&self, code: &Code, var: Slot, open: &[Slot], frame: &mut Frame) -> Eval<Option<Candidates>> {
+    fn candidates(
+        &self,
+        code: &Code,
+        var: Slot,
+        open: &[Slot],
+        frame: &mut Frame,
+    ) -> Eval<Option<Candidates>> {
         let known = |code: &Code| occurring(code, open).is_empty();
         Ok(match code {
             Code::Const(Value::Bool(false)) => Some(Candidates::Values(Vec::new())),
@@ -314,7 +327,13 @@ impl<'a> Search<'a, '_> {
         })
     }
 
-    fn compare_candidates(&self, op: Op, first: bool, other: &Code, frame: &mut Frame) -> Eval<Option<Candidates>> {
+    fn compare_candidates(
+        &self,
+        op: Op,
+        first: bool,
+        other: &Code,
+        frame: &mut Frame,
+    ) -> Eval<Option<Candidates>> {
         let container = matches!(op, Op::InList | Op::InSet | Op::InBag);
         let order = matches!(op, Op::Less | Op::LessEqual | Op::Greater | Op::GreaterEqual);
         if !(op == Op::Equal || order || (container && first)) {
@@ -336,7 +355,11 @@ impl<'a> Search<'a, '_> {
                     Number::Ratio(r) => Number::from_big(r.ceil().to_integer()),
                     n => n.clone(),
                 };
-                Some(if upper { Candidates::Between(None, Some(n)) } else { Candidates::Between(Some(n), None) })
+                Some(if upper {
+                    Candidates::Between(None, Some(n))
+                } else {
+                    Candidates::Between(Some(n), None)
+                })
             }
             _ => None,
         })
@@ -369,7 +392,8 @@ impl<'a> Search<'a, '_> {
         if let Code::Slot(s) = code
             && open.contains(s)
         {
-            let sort = self.problem.vars.iter().find(|v| v.0 == *s).expect("open variables are of the problem").1;
+            let sort =
+                self.problem.vars.iter().find(|v| v.0 == *s).expect("open variables are of the problem").1;
             if !fits(&self.ev.model.sorts[sort.ix()], value) {
                 return Ok(Unified::No);
             }
@@ -503,7 +527,9 @@ impl<'a> Search<'a, '_> {
             Value::Ctor(_, args) => {
                 args.iter().find(|a| has_unknown(a)).is_some_and(|a| self.first_unknown_is_finite(a))
             }
-            Value::List(l) => l.iter().find(|a| has_unknown(a)).is_some_and(|a| self.first_unknown_is_finite(a)),
+            Value::List(l) => {
+                l.iter().find(|a| has_unknown(a)).is_some_and(|a| self.first_unknown_is_finite(a))
+            }
             _ => false,
         }
     }
@@ -631,7 +657,9 @@ fn split_range(lo: &Option<Number>, hi: &Option<Number>) -> Vec<Value> {
 fn finite_part(set: &Set) -> Option<Vec<Value>> {
     match set {
         Set::Finite(items) => Some(items.clone()),
-        Set::Combined(crate::data::value::SetOp::Intersection, a, b) => finite_part(a).or_else(|| finite_part(b)),
+        Set::Combined(crate::data::value::SetOp::Intersection, a, b) => {
+            finite_part(a).or_else(|| finite_part(b))
+        }
         Set::Combined(crate::data::value::SetOp::Difference, a, _) => finite_part(a),
         _ => None,
     }

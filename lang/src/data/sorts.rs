@@ -38,8 +38,11 @@ impl Sorts {
                 break;
             }
         }
-        let mut functional: Vec<bool> =
-            model.sorts.iter().map(|s| matches!(s, SortDef::Function(..) | SortDef::Set(_) | SortDef::Bag(_))).collect();
+        let mut functional: Vec<bool> = model
+            .sorts
+            .iter()
+            .map(|s| matches!(s, SortDef::Function(..) | SortDef::Set(_) | SortDef::Bag(_)))
+            .collect();
         loop {
             let mut changed = false;
             for (s, def) in model.sorts.iter().enumerate() {
@@ -90,8 +93,11 @@ impl Sorts {
                 let elements = self.values(model, *e)?;
                 let mut sets: Vec<Value> = (0..1usize << elements.len())
                     .map(|mask| {
-                        let chosen =
-                            elements.iter().enumerate().filter(|(i, _)| mask >> i & 1 == 1).map(|(_, v)| v.clone());
+                        let chosen = elements
+                            .iter()
+                            .enumerate()
+                            .filter(|(i, _)| mask >> i & 1 == 1)
+                            .map(|(_, v)| v.clone());
                         Value::Set(Arc::new(Set::Finite(chosen.collect())))
                     })
                     .collect();
@@ -99,7 +105,9 @@ impl Sorts {
                 sets
             }
             SortDef::Function(domain, range) => {
-                let points = product(&domain.iter().map(|d| self.values(model, *d)).collect::<Option<Vec<_>>>()?).len();
+                let points =
+                    product(&domain.iter().map(|d| self.values(model, *d)).collect::<Option<Vec<_>>>()?)
+                        .len();
                 let range = self.values(model, *range)?;
                 product(&vec![range; points])
                     .into_iter()
@@ -142,7 +150,9 @@ fn size_of(model: &Model, sizes: &[Option<usize>], sort: SortId) -> Option<usize
     let limited = |n: Option<usize>| n.filter(|&n| n <= MAX_VALUES);
     match &model.sorts[sort.ix()] {
         SortDef::Bool => Some(2),
-        SortDef::Set(e) | SortDef::FSet(e) => limited(2usize.checked_pow(u32::try_from(sizes[e.ix()]?).ok()?)),
+        SortDef::Set(e) | SortDef::FSet(e) => {
+            limited(2usize.checked_pow(u32::try_from(sizes[e.ix()]?).ok()?))
+        }
         SortDef::Function(domain, range) => {
             let points = domain.iter().try_fold(1usize, |n, d| limited(n.checked_mul(sizes[d.ix()]?)))?;
             limited(sizes[range.ix()]?.checked_pow(u32::try_from(points).ok()?))

@@ -121,8 +121,7 @@ impl Builder {
         flat: Flat,
         place: Box<dyn Fn(Span) -> String + Send>,
     ) -> Eval<(Builder, Network)> {
-        let alphabets =
-            flat.leaves.iter().map(|l| alphabet(&program, &l.term)).collect::<Eval<Vec<_>>>()?;
+        let alphabets = flat.leaves.iter().map(|l| alphabet(&program, &l.term)).collect::<Eval<Vec<_>>>()?;
         let rules = Arc::new(rules(&flat.context, &alphabets)?);
         let mut builder = Builder {
             program,
@@ -241,8 +240,12 @@ impl Builder {
             None => {
                 let label = net.add_local_label(LeafIx(leaf as u32), "Terminate");
                 self.leaves[leaf].terminate = Some(label);
-                let all: Option<Vec<(LeafIx, LocalLabel)>> =
-                    self.leaves.iter().enumerate().map(|(i, l)| Some((LeafIx(i as u32), l.terminate?))).collect();
+                let all: Option<Vec<(LeafIx, LocalLabel)>> = self
+                    .leaves
+                    .iter()
+                    .enumerate()
+                    .map(|(i, l)| Some((LeafIx(i as u32), l.terminate?)))
+                    .collect();
                 if let Some(parts) = all {
                     let visible = net.label("Terminate");
                     net.add_vector(parts, Outcome::Step(visible), visible);
@@ -267,20 +270,27 @@ impl Builder {
                 let partners = uses.iter().any(|(r, _)| self.rules[*r].parts.len() > 1);
                 let room = if partners { OWN_CANDIDATES } else { MAX_CANDIDATES };
                 let nothing = Vec::new();
-                let enumerated = match self.program.answer((node, summand), &values, &outer, &nothing, room)? {
-                    Answer::Steps(steps) => {
-                        for (acts, next) in steps {
-                            self.add_label(net, leaf, from, acts, next);
+                let enumerated =
+                    match self.program.answer((node, summand), &values, &outer, &nothing, room)? {
+                        Answer::Steps(steps) => {
+                            for (acts, next) in steps {
+                                self.add_label(net, leaf, from, acts, next);
+                            }
+                            true
                         }
-                        true
-                    }
-                    Answer::Unbounded(span) if alone => return Err(unbounded(span)),
-                    Answer::Unbounded(_) => false,
-                };
+                        Answer::Unbounded(span) if alone => return Err(unbounded(span)),
+                        Answer::Unbounded(_) => false,
+                    };
                 if partners && !self.program.summand(node, summand).vars.is_empty() {
-                    let known = self.in_order((node, summand), self.program.known_of((node, summand), &values)?);
+                    let known =
+                        self.in_order((node, summand), self.program.known_of((node, summand), &values)?);
                     let member = Member { from, node, summand, values, outer };
-                    self.events.push_back(Event::Open(leaf, signature, OpenOffer { known, enumerated }, member));
+                    self.events.push_back(Event::Open(
+                        leaf,
+                        signature,
+                        OpenOffer { known, enumerated },
+                        member,
+                    ));
                 }
                 Ok(())
             }
@@ -435,10 +445,8 @@ impl Builder {
         let label = self.label(net, &model, visible.clone());
         let unhidden =
             if hidden.is_empty() { label } else { self.label(net, &model, [visible, hidden].concat()) };
-        let parts: Vec<(LeafIx, LocalLabel)> = leaf_labels
-            .into_iter()
-            .map(|(leaf, l)| (LeafIx(leaf as u32), self.live(net, leaf, l)))
-            .collect();
+        let parts: Vec<(LeafIx, LocalLabel)> =
+            leaf_labels.into_iter().map(|(leaf, l)| (LeafIx(leaf as u32), self.live(net, leaf, l))).collect();
         if self.vectors.insert(parts.clone()) {
             net.add_vector(parts, Outcome::Step(label), unhidden);
         }
@@ -493,7 +501,15 @@ impl Builder {
         self.unbounded_tuple(net, &tuple);
     }
 
-    fn ask(&mut self, net: &mut Network, leaf: usize, signature: usize, open: usize, question: usize, m: &Member) {
+    fn ask(
+        &mut self,
+        net: &mut Network,
+        leaf: usize,
+        signature: usize,
+        open: usize,
+        question: usize,
+        m: &Member,
+    ) {
         let sorted = &self.leaves[leaf].opens[signature][open].asked[question].known;
         let order = self.order((m.node, m.summand));
         let mut known: Known = vec![Vec::new(); order.len()];
@@ -510,7 +526,10 @@ impl Builder {
                 let asked = &mut self.leaves[leaf].opens[signature][open].asked[question];
                 let fresh = asked.unbounded.is_none();
                 let label = *asked.unbounded.get_or_insert_with(|| {
-                    net.add_local_label(LeafIx(leaf as u32), format!("unbounded sum at {}", (self.place)(span)))
+                    net.add_local_label(
+                        LeafIx(leaf as u32),
+                        format!("unbounded sum at {}", (self.place)(span)),
+                    )
                 });
                 if fresh {
                     asked.span = span;

@@ -74,7 +74,13 @@ impl Flattener<'_> {
         stacker::maybe_grow(256 * 1024, 2 * 1024 * 1024, || self.go_inner(id, values, name, depth))
     }
 
-    fn go_inner(&mut self, id: NodeId, values: Vec<Value>, name: Option<String>, depth: u32) -> Eval<Context> {
+    fn go_inner(
+        &mut self,
+        id: NodeId,
+        values: Vec<Value>,
+        name: Option<String>,
+        depth: u32,
+    ) -> Eval<Context> {
         let program = self.program;
         let node = program.node(id);
         if depth > MAX_DEPTH || self.leaves.len() >= MAX_LEAVES {
@@ -93,12 +99,20 @@ impl Flattener<'_> {
                 let def = &program.ev.model.processes[proc.ix()];
                 let name = name.unwrap_or_else(|| {
                     let args: Vec<String> = all.iter().map(|v| value_text(&program.ev.model, v)).collect();
-                    if args.is_empty() { def.name.to_string() } else { format!("{}({})", def.name, args.join(", ")) }
+                    if args.is_empty() {
+                        def.name.to_string()
+                    } else {
+                        format!("{}({})", def.name, args.join(", "))
+                    }
                 });
                 let body = program.bodies[proc.ix()];
                 let mut values = Vec::new();
                 for var in &program.node(body).free {
-                    let at = def.params.iter().position(|p| p == var).expect("a body's free variables are parameters");
+                    let at = def
+                        .params
+                        .iter()
+                        .position(|p| p == var)
+                        .expect("a body's free variables are parameters");
                     values.push(program.ev.canonical(program.ev.model.vars[var.ix()].sort, all[at].clone())?);
                 }
                 self.go(body, values, Some(name), depth + 1)
@@ -112,8 +126,11 @@ impl Flattener<'_> {
                 };
                 match next {
                     Some(target) => {
-                        let values =
-                            target.slots.iter().map(|s| program.ev.force(&mut frame, *s)).collect::<Eval<_>>()?;
+                        let values = target
+                            .slots
+                            .iter()
+                            .map(|s| program.ev.force(&mut frame, *s))
+                            .collect::<Eval<_>>()?;
                         self.go(target.node, values, name, depth + 1)
                     }
                     None => Ok(self.leaf(name, Term::Dead, node.span)),
@@ -131,7 +148,8 @@ impl Flattener<'_> {
             }
             NodeKind::Operator(operator, target) => {
                 let mut frame = frame_with(&values, 0);
-                let values = target.slots.iter().map(|s| program.ev.force(&mut frame, *s)).collect::<Eval<_>>()?;
+                let values =
+                    target.slots.iter().map(|s| program.ev.force(&mut frame, *s)).collect::<Eval<_>>()?;
                 let inner = self.go(target.node, values, name, depth + 1)?;
                 Ok(Context::Operator(operator.clone(), Box::new(inner)))
             }

@@ -57,7 +57,12 @@ impl Signature {
     }
 
     /// The labels with the given arguments at the given positions.
-    fn matching(&mut self, positions: &[usize], wanted: Vec<Vec<Value>>, all: &dyn Fn(usize) -> MultiAction) -> &[usize] {
+    fn matching(
+        &mut self,
+        positions: &[usize],
+        wanted: Vec<Vec<Value>>,
+        all: &dyn Fn(usize) -> MultiAction,
+    ) -> &[usize] {
         let at = match self.index.iter().position(|(p, _)| p == positions) {
             Some(at) => at,
             None => {

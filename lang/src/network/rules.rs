@@ -68,7 +68,8 @@ pub fn rules(context: &Context, alphabets: &[Vec<Names>]) -> Eval<Vec<Rule>> {
             .iter()
             .filter(|item| item.members.len() > 1)
             .map(|item| {
-                let mut group: Vec<_> = item.members.iter().map(|(leaf, pos)| (part_of[leaf], *pos)).collect();
+                let mut group: Vec<_> =
+                    item.members.iter().map(|(leaf, pos)| (part_of[leaf], *pos)).collect();
                 group.sort_unstable();
                 group
             })
@@ -160,16 +161,26 @@ impl Combination {
 fn outcomes(operator: &Operator, items: Vec<Item>) -> Vec<Vec<Item>> {
     match operator {
         Operator::Block(names) => {
-            if items.iter().any(|i| names.contains(&i.name)) { vec![] } else { vec![items] }
+            if items.iter().any(|i| names.contains(&i.name)) {
+                vec![]
+            } else {
+                vec![items]
+            }
         }
         Operator::Hide(names) => {
             // Hidden communications still need equal arguments: they stay, under no name, through their members.
-            vec![items.into_iter().filter(|i| !names.contains(&i.name) || i.members.len() > 1).map(|mut i| {
-                if names.contains(&i.name) {
-                    i.name = HIDDEN;
-                }
-                i
-            }).collect()]
+            vec![
+                items
+                    .into_iter()
+                    .filter(|i| !names.contains(&i.name) || i.members.len() > 1)
+                    .map(|mut i| {
+                        if names.contains(&i.name) {
+                            i.name = HIDDEN;
+                        }
+                        i
+                    })
+                    .collect(),
+            ]
         }
         Operator::Rename(pairs) => vec![
             items
@@ -236,8 +247,12 @@ fn communications(
                 chosen.iter().flat_map(|i| items[*i].members.iter().copied()).collect();
             members.sort_unstable();
             chosen.sort_unstable();
-            let rest: Vec<Item> =
-                items.iter().enumerate().filter(|(i, _)| !chosen.contains(i)).map(|(_, i)| i.clone()).collect();
+            let rest: Vec<Item> = items
+                .iter()
+                .enumerate()
+                .filter(|(i, _)| !chosen.contains(i))
+                .map(|(_, i)| i.clone())
+                .collect();
             let mut results = results.clone();
             results.push(Item { name: to, members });
             results.sort();
@@ -254,8 +269,7 @@ impl Demand {
             return false;
         }
         let Some(patterns) = &self.patterns else { return true };
-        let rest: Names =
-            names.iter().copied().filter(|n| *n != HIDDEN && !self.free.contains(n)).collect();
+        let rest: Names = names.iter().copied().filter(|n| *n != HIDDEN && !self.free.contains(n)).collect();
         rest.is_empty() || patterns.iter().any(|p| is_part(&rest, p))
     }
 
@@ -425,7 +439,11 @@ fn targets(program: &Program, id: NodeId) -> Vec<NodeId> {
     }
 }
 
-fn node_alphabet(program: &Program, id: NodeId, sets: &Map<NodeId, BTreeSet<Names>>) -> Eval<BTreeSet<Names>> {
+fn node_alphabet(
+    program: &Program,
+    id: NodeId,
+    sets: &Map<NodeId, BTreeSet<Names>>,
+) -> Eval<BTreeSet<Names>> {
     let of = |t: &Target| &sets[&t.node];
     Ok(match &program.node(id).kind {
         NodeKind::Summands(summands) => {
@@ -444,7 +462,11 @@ fn node_alphabet(program: &Program, id: NodeId, sets: &Map<NodeId, BTreeSet<Name
     })
 }
 
-fn term_alphabet(program: &Program, term: &Term, sets: &Map<NodeId, BTreeSet<Names>>) -> Eval<BTreeSet<Names>> {
+fn term_alphabet(
+    program: &Program,
+    term: &Term,
+    sets: &Map<NodeId, BTreeSet<Names>>,
+) -> Eval<BTreeSet<Names>> {
     Ok(match term {
         Term::Node(id, _) => sets[id].clone(),
         Term::Seq(a, b) => {

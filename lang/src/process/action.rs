@@ -88,7 +88,8 @@ impl Operator {
 /// Takes every group of actions with the names `left` and equal arguments out and adds one action `to` for it.
 fn communicate(acts: &mut MultiAction, left: &[ActName], to: ActName, results: &mut MultiAction) {
     let mut done = Vec::new();
-    'next: while let Some(first) = acts.iter().find(|a| a.name == left[0] && !done.contains(&a.args)).cloned() {
+    'next: while let Some(first) = acts.iter().find(|a| a.name == left[0] && !done.contains(&a.args)).cloned()
+    {
         let mut taken: Vec<usize> = Vec::with_capacity(left.len());
         for name in left {
             let partner = acts

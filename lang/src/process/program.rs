@@ -138,7 +138,8 @@ impl Program {
     /// Compiles all processes of a model.
     pub fn new(model: Arc<Model>, step_limit: u64) -> Self {
         let ev = Evaluator::new(model.clone(), step_limit);
-        let mut maker = Maker { model: &model, compiler: Compiler::after_functions(&model, &ev), nodes: Vec::new() };
+        let mut maker =
+            Maker { model: &model, compiler: Compiler::after_functions(&model, &ev), nodes: Vec::new() };
         let bodies = model.processes.iter().map(|p| maker.node(&p.body)).collect();
         let delta = Proc { kind: ProcKind::Delta, span: Span::default() };
         let init = maker.node(model.init.as_ref().unwrap_or(&delta));
@@ -215,10 +216,16 @@ impl Maker<'_> {
         for v in &free {
             scope.bind(*v);
         }
-        let flat = matches!(p.kind, ProcKind::Multi(_) | ProcKind::Delta | ProcKind::Choice(_) | ProcKind::Sum(..));
+        let flat =
+            matches!(p.kind, ProcKind::Multi(_) | ProcKind::Delta | ProcKind::Choice(_) | ProcKind::Sum(..));
         let kind = if flat {
             let mut found = Vec::new();
-            self.flatten(p, Alternative { sums: vec![], conditions: vec![], head: p.clone(), rest }, &mut vec![], &mut found);
+            self.flatten(
+                p,
+                Alternative { sums: vec![], conditions: vec![], head: p.clone(), rest },
+                &mut vec![],
+                &mut found,
+            );
             NodeKind::Summands(found.into_iter().map(|a| self.summand(a, scope.clone(), p.span)).collect())
         } else if let Some(Rest::Node(next)) = rest.first().cloned() {
             let first = self.node(p);
@@ -253,7 +260,11 @@ impl Maker<'_> {
             ProcKind::Rename(n, p) => NodeKind::Operator(Operator::Rename(n.clone()), go(self, p, scope)),
             ProcKind::Allow(n, p) => NodeKind::Operator(Operator::Allow(n.clone()), go(self, p, scope)),
             ProcKind::Comm(n, p) => NodeKind::Operator(Operator::Comm(n.clone()), go(self, p, scope)),
-            ProcKind::Multi(_) | ProcKind::Delta | ProcKind::Choice(_) | ProcKind::Sum(..) | ProcKind::Seq(_) => {
+            ProcKind::Multi(_)
+            | ProcKind::Delta
+            | ProcKind::Choice(_)
+            | ProcKind::Sum(..)
+            | ProcKind::Seq(_) => {
                 unreachable!("made into summands or a sequence before")
             }
         }
@@ -265,7 +276,13 @@ impl Maker<'_> {
     }
 
     /// Splits what stands before the first actions of `p` into alternatives. `unfolding` lists the calls being unfolded.
-    fn flatten(&self, p: &Proc, so_far: Alternative, unfolding: &mut Vec<ProcId>, out: &mut Vec<Alternative>) {
+    fn flatten(
+        &self,
+        p: &Proc,
+        so_far: Alternative,
+        unfolding: &mut Vec<ProcId>,
+        out: &mut Vec<Alternative>,
+    ) {
         stacker::maybe_grow(256 * 1024, 2 * 1024 * 1024, || match &p.kind {
             ProcKind::Delta => {}
             ProcKind::Choice(ps) => {

@@ -137,7 +137,8 @@ impl Program {
                     }
                     let mut found: Vec<(Term, Vec<Term>)> = Vec::new();
                     self.solve_fully(summand, values, &mut |frame| {
-                        let rest = summand.then.iter().map(|t| self.suspend(t, frame)).collect::<Eval<_>>()?;
+                        let rest =
+                            summand.then.iter().map(|t| self.suspend(t, frame)).collect::<Eval<_>>()?;
                         found.push((self.instantiate(target, frame)?, rest));
                         Ok(())
                     })?;

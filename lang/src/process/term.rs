@@ -43,7 +43,9 @@ impl Program {
     }
 
     fn instantiate_at(&self, target: &Target, frame: &mut Frame, unfolded: u32) -> Eval<Term> {
-        let Term::Node(node, values) = self.suspend(target, frame)? else { unreachable!("suspended as a node") };
+        let Term::Node(node, values) = self.suspend(target, frame)? else {
+            unreachable!("suspended as a node")
+        };
         self.normalise(node, values.to_vec(), unfolded)
     }
 
@@ -74,7 +76,11 @@ impl Program {
                     // Only the parameters that the body reads are evaluated.
                     values = Vec::with_capacity(self.node(body).free.len());
                     for var in &self.node(body).free {
-                        let at = def.params.iter().position(|p| p == var).expect("a body's free variables are parameters");
+                        let at = def
+                            .params
+                            .iter()
+                            .position(|p| p == var)
+                            .expect("a body's free variables are parameters");
                         let value = self.ev.eval(&args[at], &mut frame)?;
                         values.push(self.ev.canonical(self.ev.model.vars[var.ix()].sort, value)?);
                     }
