@@ -86,7 +86,7 @@ pub fn load(
         let options = explore::Options { max_states: options.warm_up, progress: &mut told };
         closed = warm_up(&mut network, &mut builder, options).unwrap_or(false);
         if closed {
-            network.drop_moves_to_unexpanded();
+            builder.forget_unexpanded(&mut network);
         }
     }
     if !closed && options.tables != Tables::OnDemand {

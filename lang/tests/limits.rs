@@ -19,3 +19,19 @@ fn the_same_with_an_allow_is_small() {
     assert!(system.closed);
     assert_eq!(system.network.vectors.len(), 6 * 50);
 }
+
+#[test]
+fn what_a_complete_short_search_did_not_reach_is_gone() {
+    // The queue could hold anything; the system keeps it short.
+    let text = "act put, get, move: Nat; proc P(n: Nat) = put(n) . get(n) . P((n + 1) mod 3);
+                Q(l: List(Nat)) = sum n: Nat. get(n) . Q(l <| n) + (l != []) -> put(head(l)) . Q(tail(l));
+                init allow({move}, comm({put|get -> move}, P(0) || Q([])));";
+    let Ok(system) = load(text, "queue", &Options::default(), &mut |_| true) else { panic!("refused") };
+    assert!(system.closed);
+    for leaf in &system.network.leaves {
+        assert!(leaf.states.iter().all(|s| s.expanded));
+        assert!(leaf.states.iter().flat_map(|s| &s.moves).all(|m| (m.1.0 as usize) < leaf.states.len()));
+    }
+    let report = gridlock_lts::search::check(&system.network, &[], &Default::default());
+    assert_eq!(report.map(|r| r.stats.states), Ok(6));
+}

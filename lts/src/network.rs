@@ -191,15 +191,33 @@ impl Network {
         ix
     }
 
-    /// Removes local transitions into states that were never expanded. Only for a network that a complete search has
-    /// been over: what it did not reach cannot happen.
-    pub fn drop_moves_to_unexpanded(&mut self) {
-        for leaf in &mut self.leaves {
-            let expanded: Vec<bool> = leaf.states.iter().map(|s| s.expanded).collect();
-            for table in &mut leaf.states {
-                table.moves.retain(|m| expanded[m.1.0 as usize]);
-            }
-        }
+    /// Removes the local states that were never expanded, and all transitions into them. Only for a network that a
+    /// complete search has been over: what it did not reach cannot happen. Returns, for each leaf, the new number of each
+    /// old state that is kept.
+    pub fn forget_unexpanded(&mut self) -> Vec<Vec<Option<Local>>> {
+        self.leaves
+            .iter_mut()
+            .map(|leaf| {
+                let mut kept = 0;
+                let renumbered: Vec<Option<Local>> = leaf
+                    .states
+                    .iter()
+                    .map(|s| {
+                        kept += u32::from(s.expanded);
+                        s.expanded.then(|| Local(kept - 1))
+                    })
+                    .collect();
+                leaf.states.retain(|s| s.expanded);
+                for table in &mut leaf.states {
+                    table.moves = table
+                        .moves
+                        .iter()
+                        .filter_map(|(label, to)| Some((*label, renumbered[to.0 as usize]?)))
+                        .collect();
+                }
+                renumbered
+            })
+            .collect()
     }
 
     /// The initial global state.

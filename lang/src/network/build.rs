@@ -165,6 +165,22 @@ impl Builder {
         self.program.ev.hit_limit()
     }
 
+    /// Removes from the network what a complete search did not reach. Nothing is left to be expanded afterwards.
+    pub fn forget_unexpanded(&mut self, net: &mut Network) {
+        for (tables, renumbered) in self.leaves.iter_mut().zip(net.forget_unexpanded()) {
+            let mut keep = renumbered.iter();
+            tables.terms.retain(|_| keep.next().is_some_and(|new| new.is_some()));
+            tables.ids = tables.terms.iter().enumerate().map(|(i, t)| (t.clone(), Local(i as u32))).collect();
+            // What waited for partners waits for ever.
+            for label in &mut tables.labels {
+                label.waiting = Vec::new();
+            }
+            for open in tables.opens.iter_mut().flatten() {
+                open.members = Vec::new();
+            }
+        }
+    }
+
     /// Why nothing can be built any more, if that is so.
     pub fn too_much(&self) -> Option<Failure> {
         self.overflow.then(|| {
