@@ -94,9 +94,8 @@ struct Member {
 /// A question to an open offer: what if this much is known?
 struct Asked {
     known: Known,
-    /// A label for the members that this much does not bound.
-    unbounded: Option<LocalLabel>,
-    span: Span,
+    /// A label for the members that have no answer, and why the first of them has none.
+    blocked: Option<(LocalLabel, Failure)>,
     /// The choices in which the question came up.
     tuples: Vec<Tuple>,
 }
@@ -496,7 +495,7 @@ impl Builder {
             let fresh = entry.asked.len();
             let question = *entry.asked_ids.entry(known.clone()).or_insert(fresh);
             if question == fresh {
-                entry.asked.push(Asked { known, unbounded: None, span: Span::default(), tuples: Vec::new() });
+                entry.asked.push(Asked { known, blocked: None, tuples: Vec::new() });
                 new.push((leaf, signature, open, question));
             }
             questions[part] = Some(question);
@@ -514,7 +513,7 @@ impl Builder {
                 self.ask(net, leaf, signature, open, question, &member);
             }
         }
-        self.unbounded_tuple(net, &tuple);
+        self.blocked_tuple(net, &tuple);
     }
 
     fn ask(
@@ -539,51 +538,55 @@ impl Builder {
                 }
             }
             Ok(Answer::Unbounded(span)) => {
-                let asked = &mut self.leaves[leaf].opens[signature][open].asked[question];
-                let fresh = asked.unbounded.is_none();
-                let label = *asked.unbounded.get_or_insert_with(|| {
-                    net.add_local_label(
-                        LeafIx(leaf as u32),
-                        format!("unbounded sum at {}", (self.place)(span)),
-                    )
-                });
-                if fresh {
-                    asked.span = span;
-                }
-                net.add_move(LeafIx(leaf as u32), m.from, label, m.from);
-                if fresh {
-                    let tuples = self.leaves[leaf].opens[signature][open].asked[question].tuples.clone();
-                    for tuple in tuples {
-                        self.unbounded_tuple(net, &tuple);
-                    }
-                }
+                self.block(net, (leaf, signature, open, question), m, unbounded(span))
             }
-            Err(failure) => self.fault_at(net, leaf, m.from, failure),
+            Err(failure) => self.block(net, (leaf, signature, open, question), m, failure),
         }
     }
 
-    /// If no open part of a choice is bounded by what all know together, taking it is a fault.
-    fn unbounded_tuple(&mut self, net: &mut Network, tuple: &Tuple) {
+    /// A member of an open offer has no answer to a question: if a search gets to where it is asked, that is a fault.
+    fn block(
+        &mut self,
+        net: &mut Network,
+        (leaf, signature, open, question): (usize, usize, usize, usize),
+        member: &Member,
+        failure: Failure,
+    ) {
+        let asked = &mut self.leaves[leaf].opens[signature][open].asked[question];
+        let fresh = asked.blocked.is_none();
+        let (label, _) = asked.blocked.get_or_insert_with(|| {
+            (net.add_local_label(LeafIx(leaf as u32), format!("fault: {}", failure.message)), failure)
+        });
+        net.add_move(LeafIx(leaf as u32), member.from, *label, member.from);
+        if fresh {
+            for tuple in self.leaves[leaf].opens[signature][open].asked[question].tuples.clone() {
+                self.blocked_tuple(net, &tuple);
+            }
+        }
+    }
+
+    /// If no open part of a choice has an answer to what all know together, taking it is a fault.
+    fn blocked_tuple(&mut self, net: &mut Network, tuple: &Tuple) {
         let rules = self.rules.clone();
         let mut parts = Vec::new();
-        let mut span = None;
+        let mut why = None;
         for (part, (leaf, names)) in rules[tuple.rule].parts.iter().enumerate() {
             match (tuple.choices[part], tuple.questions[part]) {
                 (Choice::Open(open), Some(question)) => {
                     let signature = self.leaves[*leaf].signature_ids[names];
                     let asked = &self.leaves[*leaf].opens[signature][open].asked[question];
-                    let Some(label) = asked.unbounded else { return };
-                    span = Some(asked.span);
-                    parts.push((LeafIx(*leaf as u32), label));
+                    let Some((label, failure)) = &asked.blocked else { return };
+                    why = Some(failure.clone());
+                    parts.push((LeafIx(*leaf as u32), *label));
                 }
                 (Choice::Label(l), _) => parts.push((LeafIx(*leaf as u32), self.live(net, *leaf, l))),
                 (Choice::Open(_), None) => unreachable!("every open part was asked"),
             }
         }
-        if let Some(span) = span
+        if let Some(failure) = why
             && self.vectors.insert(parts.clone())
         {
-            self.fault_vector(net, parts, unbounded(span));
+            self.fault_vector(net, parts, failure);
         }
     }
 

@@ -13,6 +13,8 @@ use crate::diagnostic::Span;
 use crate::model::{ActName, Expr, Model, Proc, ProcId, ProcKind, SortId, VarId};
 use crate::process::action::{Names, Operator};
 use crate::process::substitute::{Substitution, free_in_proc, in_proc};
+use std::cell::Cell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Index of a node.
@@ -159,21 +161,28 @@ struct Maker<'m> {
     nodes: Vec<Node>,
 }
 
-/// A summand before compilation.
+/// What stands before the first action of a summand, and what follows it, before compilation.
+#[derive(Clone, Default)]
 struct Alternative {
     sums: Vec<VarId>,
     /// Conditions; `false` stands for the negation.
-    conditions: Vec<(Expr, bool)>,
-    head: Proc,
+    conditions: Vec<(Rc<Expr>, bool)>,
     /// What follows, last first.
     rest: Vec<Rest>,
 }
 
-/// A continuation: an expression, or a suffix of a sequence that has a node already.
+/// A continuation: an expression, whose node is made once for all alternatives that lead to it, or a suffix of a
+/// sequence that has a node already.
 #[derive(Clone)]
 enum Rest {
-    Proc(Proc),
+    Proc(Rc<(Proc, Cell<Option<NodeId>>)>),
     Node(NodeId),
+}
+
+impl Rest {
+    fn new(p: Proc) -> Rest {
+        Rest::Proc(Rc::new((p, Cell::new(None))))
+    }
 }
 
 impl Maker<'_> {
@@ -220,12 +229,7 @@ impl Maker<'_> {
             matches!(p.kind, ProcKind::Multi(_) | ProcKind::Delta | ProcKind::Choice(_) | ProcKind::Sum(..));
         let kind = if flat {
             let mut found = Vec::new();
-            self.flatten(
-                p,
-                Alternative { sums: vec![], conditions: vec![], head: p.clone(), rest },
-                &mut vec![],
-                &mut found,
-            );
+            self.flatten(p, Alternative { rest, ..Alternative::default() }, &mut vec![], &mut found);
             NodeKind::Summands(found.into_iter().map(|a| self.summand(a, scope.clone(), p.span)).collect())
         } else if let Some(Rest::Node(next)) = rest.first().cloned() {
             let first = self.node(p);
@@ -281,13 +285,13 @@ impl Maker<'_> {
         p: &Proc,
         so_far: Alternative,
         unfolding: &mut Vec<ProcId>,
-        out: &mut Vec<Alternative>,
+        out: &mut Vec<(Alternative, Proc)>,
     ) {
         stacker::maybe_grow(256 * 1024, 2 * 1024 * 1024, || match &p.kind {
             ProcKind::Delta => {}
             ProcKind::Choice(ps) => {
                 for p in ps {
-                    self.flatten(p, so_far.copy(), unfolding, out);
+                    self.flatten(p, so_far.clone(), unfolding, out);
                 }
             }
             ProcKind::Sum(vars, body) => {
@@ -296,12 +300,13 @@ impl Maker<'_> {
                 self.flatten(body, next, unfolding, out);
             }
             ProcKind::Condition(c, p, q) => {
-                let mut yes = so_far.copy();
-                yes.conditions.push(((**c).clone(), true));
+                let c = Rc::new((**c).clone());
+                let mut yes = so_far.clone();
+                yes.conditions.push((c.clone(), true));
                 self.flatten(p, yes, unfolding, out);
                 if let Some(q) = q {
                     let mut no = so_far;
-                    no.conditions.push(((**c).clone(), false));
+                    no.conditions.push((c, false));
                     self.flatten(q, no, unfolding, out);
                 }
             }
@@ -310,8 +315,8 @@ impl Maker<'_> {
                 let mut next = so_far;
                 match rest {
                     [] => {}
-                    [one] => next.rest.push(Rest::Proc(one.clone())),
-                    more => next.rest.push(Rest::Proc(Proc {
+                    [one] => next.rest.push(Rest::new(one.clone())),
+                    more => next.rest.push(Rest::new(Proc {
                         kind: ProcKind::Seq(more.to_vec()),
                         span: more[0].span.to(more[more.len() - 1].span),
                     })),
@@ -326,11 +331,11 @@ impl Maker<'_> {
                 self.flatten(&body, so_far, unfolding, out);
                 unfolding.pop();
             }
-            _ => out.push(Alternative { head: p.clone(), ..so_far }),
+            _ => out.push((so_far, p.clone())),
         })
     }
 
-    fn summand(&mut self, a: Alternative, mut scope: Scope, span: Span) -> Summand {
+    fn summand(&mut self, (a, first): (Alternative, Proc), mut scope: Scope, span: Span) -> Summand {
         let vars: Vec<(Slot, VarId)> = a.sums.iter().map(|v| (scope.bind(*v), *v)).collect();
         let then: Vec<Target> = a
             .rest
@@ -338,7 +343,11 @@ impl Maker<'_> {
             .rev()
             .map(|rest| {
                 let node = match rest {
-                    Rest::Proc(p) => self.node(p),
+                    Rest::Proc(shared) => {
+                        let node = shared.1.get().unwrap_or_else(|| self.node(&shared.0));
+                        shared.1.set(Some(node));
+                        node
+                    }
                     Rest::Node(n) => *n,
                 };
                 self.target(node, &scope)
@@ -352,7 +361,7 @@ impl Maker<'_> {
                 if *holds { code } else { negate(code) }
             })
             .collect();
-        let head = match &a.head.kind {
+        let head = match &first.kind {
             ProcKind::Multi(acts) => SummandHead::Action(
                 acts.iter()
                     .map(|act| ActCode {
@@ -362,7 +371,7 @@ impl Maker<'_> {
                     .collect(),
             ),
             _ => {
-                let node = self.node(&a.head);
+                let node = self.node(&first);
                 SummandHead::Process(self.target(node, &scope))
             }
         };
@@ -392,18 +401,7 @@ impl Maker<'_> {
             head,
             then,
             frame: scope.size(),
-            span: if a.head.span == Span::default() { span } else { a.head.span },
-        }
-    }
-}
-
-impl Alternative {
-    fn copy(&self) -> Alternative {
-        Alternative {
-            sums: self.sums.clone(),
-            conditions: self.conditions.clone(),
-            head: self.head.clone(),
-            rest: self.rest.clone(),
+            span: if first.span == Span::default() { span } else { first.span },
         }
     }
 }
