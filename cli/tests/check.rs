@@ -94,12 +94,7 @@ fn verdict_exit_code_and_summary() {
             3,
             "unknown: freedom from deadlock: there are more than 1,000 states",
         ),
-        (
-            HUGE,
-            &["--max-depth", "2"],
-            3,
-            "unknown: freedom from deadlock: there are states beyond a depth of 2",
-        ),
+        (HUGE, &["--max-depth", "2"], 3, "unknown: freedom from deadlock: there are states at a depth of 2"),
         (HUGE, &["--time-limit", "700ms"], 3, "unknown: freedom from deadlock: the time limit of 0.70 s"),
         (HUGE, &["--max-memory", "100M"], 3, "unknown: freedom from deadlock: the memory limit of 100.0 MiB"),
         (

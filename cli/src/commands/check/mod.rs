@@ -65,7 +65,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     json: Option<PathBuf>,
 
-    /// Expand no state that is more steps away than this
+    /// Expand no state that is so many steps away from the initial one; `unknown` if there are any
     #[arg(long, value_name = "N", help_heading = "Limits")]
     max_depth: Option<u64>,
 
