@@ -11,6 +11,7 @@ use crate::output::{check_place, print};
 use crate::terminal::tell;
 use crate::watch::{Phase, Watch};
 use clap::{Args, ValueEnum};
+use gridlock_lang::system::{Options, Tables};
 use gridlock_lts::search::{Order, Stats};
 use gridlock_lts::whole_file::write_whole;
 use properties::Wanted;
@@ -64,7 +65,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     json: Option<PathBuf>,
 
-    /// Expand no state that is more steps away than this
+    /// Expand no state that is so many steps away from the initial one; `unknown` if there are any
     #[arg(long, value_name = "N", help_heading = "Limits")]
     max_depth: Option<u64>,
 
@@ -163,6 +164,12 @@ fn examine(
 ) -> Result<(Outcome, Duration), Failure> {
     let start = Instant::now();
     let options = arguments.tables.options(TableMode::Auto);
+    if arguments.wanted.can_be_wrong() {
+        // Tables may take minutes; what is wrong with a property is told before.
+        let options = Options { tables: Tables::OnDemand, ..options.clone() };
+        let system = specification.load(&specification.name, &options, options.table_limit, watch)?;
+        arguments.wanted.translate(&system.builder)?;
+    }
     // An endless process is searched while it unfolds.
     let most = arguments.limits.states().min(options.table_limit);
     let system = specification.load(&specification.name, &options, most, watch)?;

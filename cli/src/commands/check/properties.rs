@@ -98,6 +98,11 @@ impl Wanted {
         Ok(properties)
     }
 
+    /// Whether a specification may not fit what is wanted.
+    pub fn can_be_wrong(&self) -> bool {
+        !self.never.is_empty() || !self.property.is_empty()
+    }
+
     /// What is wanted before anything is translated, for a report on a run that did not come that far.
     pub fn names(&self) -> Vec<Asked> {
         let mut asked = Vec::new();

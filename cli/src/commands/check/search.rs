@@ -63,7 +63,7 @@ impl Bound {
                 format!("there are more than {} states, which is the limit (--max-states)", count(n))
             }
             Bound::Depth(n) => {
-                format!("there are states beyond a depth of {}, which is the limit (--max-depth)", count(n))
+                format!("there are states at a depth of {}, where the search stops (--max-depth)", count(n))
             }
             Bound::Memory(n) => {
                 format!("the memory limit of {} is reached (--max-memory sets another)", bytes(n))
