@@ -35,3 +35,14 @@ fn what_a_complete_short_search_did_not_reach_is_gone() {
     let report = gridlock_lts::search::check(&system.network, &[], &Default::default());
     assert_eq!(report.map(|r| r.stats.states), Ok(6));
 }
+
+#[test]
+fn recursion_through_parallel_composition_is_refused() {
+    for body in ["a . (P || P)", "a . (P || b . P || c)", "a . (b || P) . P"] {
+        let text = format!("act a, b, c; proc P = {body}; init P;");
+        let Err(found) = load(&text, "parallel", &Options::default(), &mut |_| true) else {
+            panic!("loaded {body}")
+        };
+        assert!(found[0].message.contains("too many actions at once"), "{found:?}");
+    }
+}

@@ -19,7 +19,9 @@ const MAX_RULES: usize = 500_000;
 /// Demands with more patterns than this are given up (everything is then wanted).
 const MAX_PATTERNS: usize = 20_000;
 /// More kinds of multi-actions in one leaf than this are refused.
-const MAX_ALPHABET: usize = 20_000;
+const MAX_ALPHABET: usize = 5_000;
+/// More actions at once than this are refused: a recursion through parallel composition has no bound.
+const MAX_AT_ONCE: usize = 64;
 
 /// Leaves that may move together.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -501,7 +503,7 @@ fn together(parts: &[&BTreeSet<Names>]) -> Eval<BTreeSet<Names>> {
                 names.sort();
                 joined.push(names);
             }
-            if joined.len() > MAX_ALPHABET {
+            if joined.len() > MAX_ALPHABET || joined.last().is_some_and(|names| names.len() > MAX_AT_ONCE) {
                 return Err(Failure::new(
                     None,
                     "a parallel composition inside a sequential process can do too many actions at once",
