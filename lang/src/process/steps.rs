@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// How many values a sum that no partner drives may run through.
 pub const MAX_CANDIDATES: usize = 1 << 20;
 /// How deep calls may nest before an action is reached.
-const MAX_HEADS: usize = 2_000;
+const MAX_HEADS: usize = 500;
 
 /// Something a local state may do first.
 #[derive(Clone, Debug)]

@@ -11,7 +11,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 /// How many calls may be unfolded on the way to the first action or parallel component.
-const MAX_UNFOLD: u32 = 10_000;
+const MAX_UNFOLD: u32 = 1_000;
 
 /// A local state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
