@@ -46,3 +46,13 @@ fn recursion_through_parallel_composition_is_refused() {
         assert!(found[0].message.contains("too many actions at once"), "{found:?}");
     }
 }
+
+#[test]
+fn recursion_that_leaves_actions_behind_is_refused_soon() {
+    // Each round leaves one more `t` running: the alphabet grows a little in every step of its fixpoint.
+    let text = "act t, u, d, tt, l: Pos; proc Phil(n: Pos) = t(n) || t(n + 1) . u(n) . Phil(n);
+                Fork(n: Pos) = d(n) . (u(n) + tau) . Fork(n);
+                init block({t, d}, rename({u -> l}, comm({t|d -> tt}, Phil(1) || Fork(1) || Phil(2) || Fork(2))));";
+    let Err(found) = load(text, "left behind", &Options::default(), &mut |_| true) else { panic!("loaded") };
+    assert!(found[0].message.contains("too many actions at once"), "{found:?}");
+}

@@ -23,6 +23,9 @@ const MAX_ALPHABET: usize = 5_000;
 /// More actions at once than this are refused: a recursion through parallel composition has no bound.
 const MAX_AT_ONCE: usize = 64;
 
+/// More names than this handled for the alphabet of one leaf are refused: such a recursion can also grow in breadth.
+const MAX_NAMES: usize = 2_000_000;
+
 /// Leaves that may move together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
@@ -383,11 +386,12 @@ pub fn alphabet(program: &Program, term: &Term) -> Eval<Vec<Names>> {
         next += 1;
     }
     let mut sets: Map<NodeId, BTreeSet<Names>> = reach.iter().map(|id| (*id, BTreeSet::new())).collect();
+    let mut work = 0;
     loop {
         let mut changed = false;
         // Successors come after their predecessors in `reach`, so backwards is nearly one pass.
         for &id in reach.iter().rev() {
-            let new = node_alphabet(program, id, &sets)?;
+            let new = node_alphabet(program, id, &sets, &mut work)?;
             if new.len() != sets[&id].len() {
                 sets.insert(id, new);
                 changed = true;
@@ -397,7 +401,7 @@ pub fn alphabet(program: &Program, term: &Term) -> Eval<Vec<Names>> {
             break;
         }
     }
-    Ok(term_alphabet(program, term, &sets)?.into_iter().collect())
+    Ok(term_alphabet(program, term, &sets, &mut work)?.into_iter().collect())
 }
 
 fn term_nodes(term: &Term, f: &mut dyn FnMut(NodeId)) {
@@ -445,6 +449,7 @@ fn node_alphabet(
     program: &Program,
     id: NodeId,
     sets: &Map<NodeId, BTreeSet<Names>>,
+    work: &mut usize,
 ) -> Eval<BTreeSet<Names>> {
     let of = |t: &Target| &sets[&t.node];
     Ok(match &program.node(id).kind {
@@ -458,8 +463,8 @@ fn node_alphabet(
         NodeKind::Call(..) | NodeKind::Condition(..) | NodeKind::Seq(..) => {
             targets(program, id).iter().flat_map(|t| sets[t].iter().cloned()).collect()
         }
-        NodeKind::Parallel(parts) => together(&parts.iter().map(of).collect::<Vec<_>>())?,
-        NodeKind::LeftMerge(a, b) | NodeKind::Sync(a, b) => together(&[of(a), of(b)])?,
+        NodeKind::Parallel(parts) => together(&parts.iter().map(of).collect::<Vec<_>>(), work)?,
+        NodeKind::LeftMerge(a, b) | NodeKind::Sync(a, b) => together(&[of(a), of(b)], work)?,
         NodeKind::Operator(operator, t) => images(operator, of(t)),
     })
 }
@@ -468,30 +473,33 @@ fn term_alphabet(
     program: &Program,
     term: &Term,
     sets: &Map<NodeId, BTreeSet<Names>>,
+    work: &mut usize,
 ) -> Eval<BTreeSet<Names>> {
     Ok(match term {
         Term::Node(id, _) => sets[id].clone(),
         Term::Seq(a, b) => {
-            let mut all = term_alphabet(program, a, sets)?;
-            all.extend(term_alphabet(program, b, sets)?);
+            let mut all = term_alphabet(program, a, sets, work)?;
+            all.extend(term_alphabet(program, b, sets, work)?);
             all
         }
         Term::Parallel(parts) => {
-            let parts = parts.iter().map(|p| term_alphabet(program, p, sets)).collect::<Eval<Vec<_>>>()?;
-            together(&parts.iter().collect::<Vec<_>>())?
+            let parts =
+                parts.iter().map(|p| term_alphabet(program, p, sets, work)).collect::<Eval<Vec<_>>>()?;
+            together(&parts.iter().collect::<Vec<_>>(), work)?
         }
         Term::LeftMerge(a, b) | Term::Sync(a, b) => {
-            together(&[&term_alphabet(program, a, sets)?, &term_alphabet(program, b, sets)?])?
+            let (a, b) = (term_alphabet(program, a, sets, work)?, term_alphabet(program, b, sets, work)?);
+            together(&[&a, &b], work)?
         }
         Term::Operator(id, inner) => match &program.node(*id).kind {
-            NodeKind::Operator(operator, _) => images(operator, &term_alphabet(program, inner, sets)?),
+            NodeKind::Operator(operator, _) => images(operator, &term_alphabet(program, inner, sets, work)?),
             _ => unreachable!("operator terms refer to operator nodes"),
         },
         Term::Done | Term::Dead | Term::Fault(_) => BTreeSet::new(),
     })
 }
 
-fn together(parts: &[&BTreeSet<Names>]) -> Eval<BTreeSet<Names>> {
+fn together(parts: &[&BTreeSet<Names>], work: &mut usize) -> Eval<BTreeSet<Names>> {
     let mut all: BTreeSet<Names> = BTreeSet::from([Vec::new()]);
     let mut silent = false;
     for part in parts {
@@ -501,9 +509,13 @@ fn together(parts: &[&BTreeSet<Names>]) -> Eval<BTreeSet<Names>> {
             for b in part.iter() {
                 let mut names = [&a[..], &b[..]].concat();
                 names.sort();
+                *work += names.len();
                 joined.push(names);
             }
-            if joined.len() > MAX_ALPHABET || joined.last().is_some_and(|names| names.len() > MAX_AT_ONCE) {
+            if *work > MAX_NAMES
+                || joined.len() > MAX_ALPHABET
+                || joined.last().is_some_and(|names| names.len() > MAX_AT_ONCE)
+            {
                 return Err(Failure::new(
                     None,
                     "a parallel composition inside a sequential process can do too many actions at once",
