@@ -1,1 +1,3 @@
 //! The worker turns a job into feedback; it does not know how the job reached it.
+
+pub mod job;

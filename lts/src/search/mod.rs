@@ -14,14 +14,15 @@ mod tests;
 
 use crate::lazy::Lazy;
 use crate::memory::{self, Budget, Exhausted};
-use crate::network::{Network, Step, VectorIx};
+use crate::network::Network;
 use crate::pack::{Many, One, Packing, Two};
+use crate::prepared;
 use crate::property::{self, Instrumented, Property};
-use crate::replay::{self, Mismatch};
 use crate::successors::{Compiled, Successors, Via};
 use crate::trace::Trace;
 use backward::Backward;
-use run::{Found, Run, Stop, What};
+pub use run::What;
+use run::{Found, Run, Stop};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -251,22 +252,5 @@ fn conclude<S: Successors>(
         Way::Steps(steps) => steps.into_iter().map(|(via, target)| (via.vector(), target)).collect(),
     };
     path.extend(found.step.map(|(via, target)| (via.vector(), target)));
-    let step = |(vector, target): (VectorIx, Vec<u64>)| {
-        let mut target = packing.unpack(&target);
-        target.truncate(net.leaves.len());
-        Step { vector, target }
-    };
-    let trace = Trace { steps: path.into_iter().map(step).collect() };
-    let internal =
-        |mismatch: Mismatch| Stop::Failed(format!("internal: a counterexample does not replay, {mismatch}"));
-    match found.what {
-        What::Fault(fault) => {
-            replay::fault(net, &trace).map_err(internal)?;
-            Ok(Verdict::Faulty { message: net.faults[fault as usize].clone(), trace })
-        }
-        What::Deadlock(property) | What::Property(property) => {
-            replay::violation(net, &task.properties[property], &trace).map_err(internal)?;
-            Ok(Verdict::Violated { property, trace })
-        }
-    }
+    prepared::verdict(net, task.properties, packing, found.what, &path).map_err(Stop::Failed)
 }

@@ -35,12 +35,24 @@ pub(super) struct Found {
     pub(super) step: Option<(Via, Vec<u64>)>,
 }
 
-/// The kinds of findings.
+/// The kinds of findings, in the order of preference.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum What {
+pub enum What {
+    /// A step whose outcome is the fault of that index.
     Fault(u32),
+    /// A state without steps; the property of that index asks that there be none.
     Deadlock(usize),
+    /// A step that violates the property of that index.
     Property(usize),
+}
+
+impl From<Finding> for What {
+    fn from(finding: Finding) -> Self {
+        match finding {
+            Finding::Fault(fault) => What::Fault(fault),
+            Finding::Property(property) => What::Property(property),
+        }
+    }
 }
 
 /// Keeps the lesser of two findings.
@@ -183,10 +195,7 @@ impl<'a, S: Successors> Run<'a, S> {
             for (k, &via) in (k..end).zip(&steps.vias()[k..end]).filter(|(_, via)| via.is_marked()) {
                 let target = steps.target(k);
                 let Some(finding) = self.system.finding(target, via) else { continue };
-                let what = match finding {
-                    Finding::Fault(fault) => What::Fault(fault),
-                    Finding::Property(property) => What::Property(property),
-                };
+                let what = finding.into();
                 keep_least(
                     &mut least,
                     Some(Found { what, state: state.to_vec(), step: Some((via, target.to_vec())) }),

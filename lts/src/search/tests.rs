@@ -1,6 +1,7 @@
 //! Searches against a naive one, on random networks and on some with known numbers.
 
 use super::*;
+use crate::network::Step;
 use crate::network::{Local, Outcome};
 use crate::random::{self, Shape};
 use crate::synthetic;

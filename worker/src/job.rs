@@ -1,0 +1,130 @@
+//! The messages between a manager and its workers: a job, and the feedback to it.
+//!
+//! A job names everything by numbers that all ranks agree on because they build the same network: edges of guides,
+//! leaves, vectors. Big numbers (trace IDs) stay with the manager. Invariant: a feedback depends on the job and the
+//! network only, not on who worked on it or when; only its times do.
+
+use serde::{Deserialize, Serialize};
+
+/// Where a guide came from: the guide before, one of its traces, and the leaf that joined for that trace.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Refinement {
+    /// The trace, as edges of the guide before.
+    pub path: Vec<u32>,
+    /// The leaf that joins.
+    pub leaf: u32,
+}
+
+/// What a guided search does once the subsystem has followed its path.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum Then {
+    /// The subsystem stays where it is.
+    Stop,
+    /// The subsystem moves freely.
+    Free,
+}
+
+/// The order in which a guided search visits states.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum Order {
+    /// Position by position, each breadth first; earlier positions are forgotten.
+    BreadthFirst,
+    /// Along the path first: for hunting.
+    DepthFirst,
+}
+
+/// What one job may use.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct JobLimits {
+    /// States visited.
+    pub states: u64,
+    /// Bytes for states at a time.
+    pub memory: u64,
+}
+
+/// A guided search.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Job {
+    /// Numbered from 0 in the order in which jobs are made.
+    pub number: u64,
+    /// How the guide is made from the swarm's first one; empty for that itself.
+    pub refinements: Vec<Refinement>,
+    /// The edges that the subsystem follows, from the guide's initial state.
+    pub path: Vec<u32>,
+    /// And then.
+    pub then: Then,
+    /// In which order.
+    pub order: Order,
+    /// What it may use.
+    pub limits: JobLimits,
+}
+
+/// How a guided search ended.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum End {
+    /// All states were visited that are reachable while the subsystem follows the path, and then does as the job says.
+    Complete,
+    /// The limits were reached. Feedback up to the last position reported is complete; what came after is not.
+    OverBudget,
+    /// A violation was found; the rest was not searched.
+    Found(Finding),
+    /// The worker was told to stop.
+    Interrupted,
+    /// The job makes no sense or an internal check failed.
+    Failed(String),
+}
+
+/// A violation and the way to it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Finding {
+    /// What it is.
+    pub what: What,
+    /// The steps from the initial state, the forbidden one included: vectors and packed targets.
+    pub path: Vec<(u32, Vec<u64>)>,
+}
+
+/// The kinds of findings; see [`gridlock_lts::search::What`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum What {
+    /// A step without meaning.
+    Fault(u32),
+    /// A state without steps.
+    Deadlock(u32),
+    /// A step that violates a property.
+    Property(u32),
+}
+
+/// How much a job did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Effort {
+    /// States visited; a state counts once for each position at which it was visited.
+    pub states: u64,
+    /// Steps looked at.
+    pub transitions: u64,
+    /// Visited states without steps.
+    pub deadlocks: u64,
+    /// The most bytes in use for states at a time.
+    pub memory: u64,
+    /// The most states at one position.
+    pub widest: u64,
+    /// The time it took.
+    pub nanoseconds: u64,
+}
+
+/// The answer to a job.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Feedback {
+    /// The job's number.
+    pub number: u64,
+    /// How it ended.
+    pub end: End,
+    /// For each position whose states were all visited, from the first on: the edges of the guide that were possible in
+    /// some of them, ascending, cut ones included. It ends with the last position of the path, or earlier if the path
+    /// cannot be followed that far or the limits were reached.
+    pub possible: Vec<Vec<u32>>,
+    /// Whether the subsystem could have moved on where the guide or the job forbids it: an edge that was cut to bound
+    /// cycles was possible and was not followed. Then the swarm is not exhaustive.
+    pub bounded: bool,
+    /// How much was done.
+    pub effort: Effort,
+}
