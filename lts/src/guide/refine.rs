@@ -109,8 +109,8 @@ impl Finer<'_> {
             let edge = self.guide.edge(e);
             Some(edge.projection) == old && self.guide.locals(edge.target) == others
         };
-        if let Some(&next) = self.path.get(position) {
-            return is(next).then(|| Move::To(self.state(position + 1, local)));
+        if self.path.get(position).is_some_and(|&next| is(next)) {
+            return Some(Move::To(self.state(position + 1, local)));
         }
         let cut = self.guide.edges_of(place).map(EdgeIx).any(|e| self.guide.edge(e).cut && is(e));
         cut.then_some(Move::Cut)

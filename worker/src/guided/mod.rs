@@ -1,0 +1,162 @@
+//! Guided searches: every state of the system that is reachable while a subsystem follows a path.
+//!
+//! Moves in which the subsystem takes no part, or that leave it where it is, are free. A move of the subsystem is taken
+//! only if it is the next edge of the path; behind the path the subsystem stops or moves freely, as the job says. For
+//! each position on the path the search records which edges of the guide were possible in some state it visited there:
+//! an edge that is missing cannot happen after that beginning of the path anywhere in the system.
+//!
+//! Properties are checked on every visited state and every step out of it, taken or not, as in an exhaustive search; a
+//! deadlock is a state in which the whole system has no step. Invariant: a feedback that says `Complete` comes from a
+//! search that has visited all states the job asks for.
+
+mod breadth;
+mod depth;
+mod place;
+mod search;
+#[cfg(test)]
+mod tests;
+mod way;
+
+use crate::job::{Effort, End, Feedback, Job, Order, Refinement};
+use gridlock_lts::guide::{EdgeIx, Guide, NoGuide};
+use gridlock_lts::memory::Budget;
+use gridlock_lts::network::{LeafIx, Network};
+use gridlock_lts::successors::Successors;
+use search::Search;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+/// The largest guide that is made for a single trace, in states.
+pub const REFINED_LIMIT: usize = 1 << 20;
+
+/// Guides for single traces that are kept, since several jobs in a row use the same.
+const GUIDES_KEPT: usize = 16;
+
+/// Rebuilding the way to a finding may take so many times the memory of its job.
+const REBUILD: u64 = 8;
+
+/// What a worker needs to know of the system.
+pub struct Setting<'a, S> {
+    /// The compiled system, properties built in.
+    pub system: &'a S,
+    /// The network as specified.
+    pub net: &'a Network,
+    /// The property that asks for freedom from deadlock.
+    pub deadlock: Option<usize>,
+    /// The first guide of the swarm.
+    pub guide: Arc<Guide>,
+}
+
+impl<S> Clone for Setting<'_, S> {
+    fn clone(&self) -> Self {
+        Setting { system: self.system, net: self.net, deadlock: self.deadlock, guide: self.guide.clone() }
+    }
+}
+
+/// Is told of every state that a search expands.
+pub type Observer<'o> = &'o mut dyn FnMut(&[u64]);
+
+/// Does jobs, one at a time.
+pub struct Worker<'a, S> {
+    setting: Setting<'a, S>,
+    /// Guides made for single traces, the last used at the end.
+    guides: Vec<(Vec<Refinement>, Arc<Guide>)>,
+}
+
+impl<'a, S: Successors> Worker<'a, S> {
+    /// A worker.
+    pub fn new(setting: Setting<'a, S>) -> Self {
+        Worker { setting, guides: Vec::new() }
+    }
+
+    /// Does a job. It ends early, as interrupted, soon after `cancel` becomes true.
+    pub fn run(&mut self, job: &Job, cancel: &AtomicBool) -> Feedback {
+        self.observed(job, cancel, &mut |_| {})
+    }
+
+    /// Does a job and tells of every state it expands.
+    pub fn observed(&mut self, job: &Job, cancel: &AtomicBool, observer: Observer) -> Feedback {
+        let begun = Instant::now();
+        let mut feedback = match self.search(job, cancel, observer) {
+            Ok(feedback) => feedback,
+            Err(message) => Feedback {
+                number: job.number,
+                end: End::Failed(message),
+                possible: Vec::new(),
+                bounded: false,
+                effort: Effort::default(),
+            },
+        };
+        feedback.effort.nanoseconds = begun.elapsed().as_nanos().try_into().unwrap_or(u64::MAX);
+        feedback
+    }
+
+    fn search(&mut self, job: &Job, cancel: &AtomicBool, observer: Observer) -> Result<Feedback, String> {
+        let guide = self.guide(&job.refinements)?;
+        let path = checked_path(&guide, &job.path)?;
+        let budget = Budget::new(job.limits.memory);
+        let Setting { system, deadlock, .. } = self.setting;
+        let search = Search {
+            system,
+            deadlock,
+            guide: &guide,
+            nested: !job.refinements.is_empty(),
+            path: &path,
+            job,
+            cancel,
+        };
+        match job.order {
+            Order::BreadthFirst => {
+                let (mut feedback, found) = breadth::run(&search, &budget, observer)?;
+                if let Some(found) = found {
+                    let budget = Budget::new(job.limits.memory.saturating_mul(REBUILD));
+                    feedback.end = match way::rebuild(&search, &found, &budget)? {
+                        Some(finding) => End::Found(finding),
+                        None => End::Interrupted,
+                    };
+                }
+                Ok(feedback)
+            }
+            Order::DepthFirst => depth::run(&search, &budget, observer),
+        }
+    }
+
+    /// The guide of some refinements, made if it is not known.
+    fn guide(&mut self, refinements: &[Refinement]) -> Result<Arc<Guide>, String> {
+        let Some((last, before)) = refinements.split_last() else { return Ok(self.setting.guide.clone()) };
+        if let Some(at) = self.guides.iter().position(|(known, _)| known == refinements) {
+            let known = self.guides.remove(at);
+            self.guides.push(known);
+        } else {
+            let coarse = self.guide(before)?;
+            let path = checked_path(&coarse, &last.path)?;
+            let leaf = LeafIx(last.leaf);
+            if last.leaf as usize >= self.setting.net.leaves.len() || coarse.leaves().contains(&leaf) {
+                return Err(format!("leaf {} cannot join the subsystem", last.leaf));
+            }
+            let guide =
+                coarse.refine(self.setting.net, &path, leaf, REFINED_LIMIT).map_err(|why| match why {
+                    NoGuide::TooLarge { limit } => format!("a guide has more than {limit} states"),
+                    NoGuide::Cyclic(_) => "a guide is cyclic".to_owned(),
+                })?;
+            if self.guides.len() == GUIDES_KEPT {
+                self.guides.remove(0);
+            }
+            self.guides.push((refinements.to_vec(), Arc::new(guide)));
+        }
+        Ok(self.guides.last().expect("just used").1.clone())
+    }
+}
+
+/// A path that comes from elsewhere, as edges that follow each other.
+fn checked_path(guide: &Guide, path: &[u32]) -> Result<Vec<EdgeIx>, String> {
+    let mut state = guide.end(&[]);
+    for (k, &edge) in path.iter().enumerate() {
+        if !guide.leads_on(state, EdgeIx(edge)) {
+            return Err(format!("edge {k} of a job's path does not follow"));
+        }
+        state = guide.edge(EdgeIx(edge)).target;
+    }
+    Ok(path.iter().copied().map(EdgeIx).collect())
+}

@@ -1,0 +1,365 @@
+//! Guided searches against a naive one on random networks.
+
+use super::*;
+use crate::job::{JobLimits, Then};
+use gridlock_lts::guide::Subsystem;
+use gridlock_lts::network::{Local, Outcome};
+use gridlock_lts::prepared::{self, Prepared};
+use gridlock_lts::property::Property;
+use gridlock_lts::random::{self, Rng, Shape};
+use gridlock_lts::search::{self as plain, Verdict};
+use std::collections::{BTreeMap, BTreeSet};
+
+const LIMIT: usize = 100_000;
+const PLENTY: JobLimits = JobLimits { states: u64::MAX, memory: 1 << 30 };
+
+fn job(path: &[EdgeIx], then: Then, order: Order) -> Job {
+    let path = path.iter().map(|e| e.0).collect();
+    Job { number: 7, refinements: Vec::new(), path, then, order, limits: PLENTY }
+}
+
+/// Does jobs one after the other; the states expanded come unpacked, without monitors.
+struct Do<'a, F> {
+    prepared: &'a Prepared<'a>,
+    guide: Arc<Guide>,
+    with: F,
+}
+
+type Doer<'w> = &'w mut dyn FnMut(&Job) -> (Feedback, BTreeSet<Vec<Local>>);
+
+impl<F: FnMut(Doer)> prepared::Search for Do<'_, F> {
+    type Out = ();
+
+    fn search<S: Successors>(mut self, system: &S) {
+        let net = self.prepared.net();
+        let setting = Setting { system, net, deadlock: self.prepared.deadlock(), guide: self.guide.clone() };
+        let mut worker = Worker::new(setting);
+        (self.with)(&mut |job| {
+            let mut seen = BTreeSet::new();
+            let feedback = worker.observed(job, &AtomicBool::new(false), &mut |state| {
+                let mut locals = system.packing().unpack(state);
+                locals.truncate(net.leaves.len());
+                seen.insert(locals);
+            });
+            (feedback, seen)
+        });
+    }
+}
+
+fn with_jobs(net: &Network, properties: &[Property], guide: &Guide, with: impl FnMut(Doer)) {
+    let prepared = Prepared::new(net, properties);
+    prepared.search(Do { prepared: &prepared, guide: Arc::new(guide.clone()), with }).unwrap();
+}
+
+fn reachable(net: &Network) -> BTreeSet<Vec<Local>> {
+    let (mut seen, mut queue) = (BTreeSet::from([net.initial()]), vec![net.initial()]);
+    let mut steps = Vec::new();
+    while let Some(state) = queue.pop() {
+        net.successors(&state, &mut steps);
+        for step in &steps {
+            let fault = matches!(net.vectors[step.vector.0 as usize].outcome, Outcome::Fault(_));
+            if !fault && seen.insert(step.target.clone()) {
+                queue.push(step.target.clone());
+            }
+        }
+    }
+    seen
+}
+
+/// What a search that follows a path and stops should see, and the edges possible at each position, naively.
+fn naive(net: &Network, guide: &Guide, path: &[EdgeIx]) -> (BTreeSet<Vec<Local>>, Vec<BTreeSet<u32>>) {
+    let mut seen = BTreeSet::from([(0, net.initial())]);
+    let mut queue = vec![(0, net.initial())];
+    let mut possible = BTreeMap::<usize, BTreeSet<u32>>::new();
+    let mut steps = Vec::new();
+    while let Some((position, state)) = queue.pop() {
+        let here = possible.entry(position).or_default();
+        let at = guide.end(&path[..position]);
+        net.successors(&state, &mut steps);
+        for step in &steps {
+            if matches!(net.vectors[step.vector.0 as usize].outcome, Outcome::Fault(_)) {
+                continue;
+            }
+            let local = |s: &[Local]| guide.leaves().iter().map(|l| s[l.0 as usize]).collect::<Vec<_>>();
+            let mut to = Some(position);
+            if local(&state) != local(&step.target) {
+                let edge = guide.edges_of(at).find(|&e| {
+                    let edge = guide.edge(EdgeIx(e));
+                    Some(edge.projection) == guide.projection(step.vector)
+                        && guide.locals(edge.target) == local(&step.target)
+                });
+                here.extend(edge);
+                to = edge.filter(|&e| path.get(position) == Some(&EdgeIx(e))).map(|_| position + 1);
+            }
+            if let Some(to) = to
+                && seen.insert((to, step.target.clone()))
+            {
+                queue.push((to, step.target.clone()));
+            }
+        }
+    }
+    (seen.into_iter().map(|(_, s)| s).collect(), possible.into_values().collect())
+}
+
+fn traces(guide: &Guide) -> Option<Vec<Vec<EdgeIx>>> {
+    let count = u32::try_from(guide.traces()).ok().filter(|&n| n <= 60)?;
+    Some((0..count).map(|id| guide.trace(&id.into()).unwrap()).collect())
+}
+
+fn some_leaves(net: &Network, rng: &mut Rng) -> Vec<LeafIx> {
+    (0..rng.between(1, 2)).map(|_| LeafIx(rng.below(net.leaves.len()) as u32)).collect()
+}
+
+#[test]
+fn a_guided_search_sees_what_a_naive_one_sees() {
+    let mut compared = 0;
+    for seed in 0..400 {
+        let net = Shape { acyclic: seed % 3 != 0, faults: 20, ..Shape::default() }.network(seed);
+        let chosen = some_leaves(&net, &mut Rng::new(seed));
+        let guide = Subsystem::new(&net, &chosen, LIMIT).unwrap().unrolled(1, LIMIT).unwrap();
+        let Some(traces) = traces(&guide) else { continue };
+        with_jobs(&net, &[], &guide, |run| {
+            for path in &traces {
+                let (seen, possible) = naive(&net, &guide, path);
+                for order in [Order::BreadthFirst, Order::DepthFirst] {
+                    let (feedback, visited) = run(&job(path, Then::Stop, order));
+                    if let End::Found(finding) = &feedback.end {
+                        assert!(matches!(finding.what, crate::job::What::Fault(_)), "seed {seed}");
+                        continue;
+                    }
+                    compared += 1;
+                    assert_eq!(feedback.end, End::Complete);
+                    assert_eq!(visited, seen, "seed {seed}, {order:?}");
+                    let reported: Vec<BTreeSet<u32>> =
+                        feedback.possible.iter().map(|p| p.iter().copied().collect()).collect();
+                    assert_eq!(reported, possible, "seed {seed}, {order:?}");
+                    let cut = possible.iter().flatten().any(|&e| guide.edge(EdgeIx(e)).cut);
+                    assert_eq!(feedback.bounded, cut, "seed {seed}");
+                }
+            }
+        });
+    }
+    assert!(compared > 1_000, "{compared}");
+}
+
+/// All traces together visit all states, unless bounded; and so do, for any depth, all prefixes of that depth with free
+/// moves behind, bounded or not.
+#[test]
+fn together_searches_are_exhaustive() {
+    let mut bounded_swarms = 0;
+    for seed in 0..300 {
+        let net = Shape { acyclic: seed % 3 != 0, ..Shape::default() }.network(seed);
+        let chosen = some_leaves(&net, &mut Rng::new(seed));
+        let guide = Subsystem::new(&net, &chosen, LIMIT).unwrap().unrolled(1, LIMIT).unwrap();
+        let Some(traces) = traces(&guide) else { continue };
+        let all = reachable(&net);
+        with_jobs(&net, &[], &guide, |run| {
+            let (mut union, mut bounded) = (BTreeSet::new(), false);
+            for path in &traces {
+                let (feedback, seen) = run(&job(path, Then::Stop, Order::BreadthFirst));
+                bounded |= feedback.bounded;
+                union.extend(seen);
+            }
+            assert!(union.is_subset(&all));
+            assert!(bounded || union == all, "seed {seed}");
+            bounded_swarms += u32::from(bounded);
+            for depth in 0..4 {
+                for order in [Order::BreadthFirst, Order::DepthFirst] {
+                    let prefixes: BTreeSet<&[EdgeIx]> =
+                        traces.iter().map(|p| &p[..p.len().min(depth)]).collect();
+                    let mut union = BTreeSet::new();
+                    for prefix in prefixes {
+                        let (feedback, seen) = run(&job(prefix, Then::Free, order));
+                        assert!(!feedback.bounded);
+                        union.extend(seen);
+                    }
+                    assert_eq!(union, all, "seed {seed}, depth {depth}, {order:?}");
+                }
+            }
+        });
+    }
+    assert!(bounded_swarms > 20, "{bounded_swarms}");
+}
+
+/// The traces of a finer guide cover what its one trace covers, whether they are followed to the end or freely.
+#[test]
+fn a_finer_guide_covers_its_trace() {
+    let mut finer = 0;
+    for seed in 0..300 {
+        let net = Shape { acyclic: seed % 4 != 0, ..Shape::default() }.network(seed);
+        let guide = Subsystem::new(&net, &[LeafIx(0)], LIMIT).unwrap().unrolled(1, LIMIT).unwrap();
+        let Some(some) = traces(&guide) else { continue };
+        with_jobs(&net, &[], &guide, |run| {
+            for path in some.iter().take(4) {
+                let (coarse, seen) = run(&job(path, Then::Stop, Order::BreadthFirst));
+                for leaf in 1..net.leaves.len() as u32 {
+                    let Ok(fine) = guide.refine(&net, path, LeafIx(leaf), LIMIT) else { continue };
+                    let Some(traces) = traces(&fine) else { continue };
+                    finer += usize::from(traces.len() > 1);
+                    let refinements = vec![Refinement { path: path.iter().map(|e| e.0).collect(), leaf }];
+                    for (then, depth) in
+                        [(Then::Stop, usize::MAX), (Then::Free, 0), (Then::Free, 1), (Then::Free, 3)]
+                    {
+                        for order in [Order::BreadthFirst, Order::DepthFirst] {
+                            let prefixes: BTreeSet<&[EdgeIx]> =
+                                traces.iter().map(|p| &p[..p.len().min(depth)]).collect();
+                            let (mut union, mut bounded) = (BTreeSet::new(), false);
+                            for prefix in prefixes {
+                                let job =
+                                    Job { refinements: refinements.clone(), ..job(prefix, then, order) };
+                                let (feedback, seen) = run(&job);
+                                assert_eq!(feedback.end, End::Complete);
+                                bounded |= feedback.bounded;
+                                union.extend(seen);
+                            }
+                            assert_eq!(union, seen, "seed {seed}, {then:?}, {depth}, {order:?}");
+                            assert_eq!(bounded, coarse.bounded, "seed {seed}");
+                        }
+                    }
+                }
+            }
+        });
+    }
+    assert!(finer > 100, "{finer}");
+}
+
+fn properties(net: &Network, rng: &mut Rng) -> Vec<Property> {
+    let forbidden = rng.below(net.vectors.len()) as u32;
+    let monitor = random::monitor("m", rng);
+    match rng.below(4) {
+        0 => vec![Property::DeadlockFree],
+        1 => vec![Property::Never(Box::new(move |_, v| v.0 == forbidden))],
+        2 => vec![Property::Monitor(monitor)],
+        _ => vec![Property::Monitor(monitor), Property::DeadlockFree],
+    }
+}
+
+/// A swarm finds a violation if and only if there is one, and the way to it replays, also when it is rebuilt position
+/// by position.
+#[test]
+fn violations_are_found_and_replay() {
+    let (mut violated, mut held) = (0, 0);
+    for seed in 0..600 {
+        let net = Shape { acyclic: seed % 3 != 0, faults: 15, ..Shape::default() }.network(seed);
+        let rng = &mut Rng::new(seed);
+        let properties = properties(&net, rng);
+        let chosen = some_leaves(&net, rng);
+        let guide = Subsystem::new(&net, &chosen, LIMIT).unwrap().unrolled(1, LIMIT).unwrap();
+        let Some(traces) = traces(&guide) else { continue };
+        let prepared = Prepared::new(&net, &properties);
+        if prepared.violated_initially().is_some() {
+            continue;
+        }
+        let expected = plain::check(&net, &properties, &plain::Options::default()).unwrap().verdict;
+        let order = if rng.percent(50) { Order::BreadthFirst } else { Order::DepthFirst };
+        with_jobs(&net, &properties, &guide, |run| {
+            let mut found = None;
+            for path in &traces {
+                let depth = rng.below(path.len() + 1);
+                let (feedback, _) = run(&job(&path[..depth], Then::Free, order));
+                if let End::Found(finding) = feedback.end {
+                    found = Some(finding);
+                    break;
+                }
+            }
+            match (&expected, found) {
+                (Verdict::Holds, None) => held += 1,
+                (Verdict::Violated { .. } | Verdict::Faulty { .. }, Some(finding)) => {
+                    violated += 1;
+                    let path: Vec<_> = finding
+                        .path
+                        .iter()
+                        .map(|(v, target)| (gridlock_lts::network::VectorIx(*v), target.clone()))
+                        .collect();
+                    prepared.verdict(finding.what.into(), &path).unwrap();
+                }
+                (expected, found) => panic!("seed {seed}: {expected:?}, {found:?}"),
+            }
+        });
+    }
+    assert!(violated > 100 && held > 50, "{violated} {held}");
+}
+
+#[test]
+fn both_ways_to_rebuild_agree() {
+    struct Rebuild<'a> {
+        prepared: &'a Prepared<'a>,
+        guide: &'a Guide,
+        path: &'a [EdgeIx],
+    }
+    impl prepared::Search for Rebuild<'_> {
+        type Out = bool;
+
+        fn search<S: Successors>(self, system: &S) -> bool {
+            let Rebuild { prepared, guide, path } = self;
+            let job = job(path, Then::Free, Order::BreadthFirst);
+            let cancel = AtomicBool::new(false);
+            let search = Search {
+                system,
+                deadlock: prepared.deadlock(),
+                guide,
+                nested: false,
+                path,
+                job: &job,
+                cancel: &cancel,
+            };
+            let budget = Budget::new(1 << 30);
+            let (_, found) = breadth::run(&search, &budget, &mut |_| {}).unwrap();
+            let Some(found) = found else { return false };
+            let [all, one] = [true, false].map(|all| way::steps_to(&search, found.at, &budget, all).unwrap());
+            assert_eq!(all, one);
+            true
+        }
+    }
+    let mut rebuilt = 0;
+    for seed in 0..200 {
+        let net = Shape { acyclic: true, ..Shape::default() }.network(seed);
+        let guide = Subsystem::new(&net, &[LeafIx(0)], LIMIT).unwrap().guide(&net).unwrap();
+        let path = guide.trace(&(guide.traces() - 1u32)).unwrap();
+        let prepared = Prepared::new(&net, &[Property::DeadlockFree]);
+        let path = &path[..path.len() / 2];
+        rebuilt += u32::from(prepared.search(Rebuild { prepared: &prepared, guide: &guide, path }).unwrap());
+    }
+    assert!(rebuilt > 100, "{rebuilt}");
+}
+
+/// What a search over its budget reports is right as far as it goes.
+#[test]
+fn a_search_over_its_budget_reports_complete_positions_only() {
+    let mut over = 0;
+    for seed in 0..300 {
+        let net = Shape { acyclic: true, ..Shape::default() }.network(seed);
+        let guide = Subsystem::new(&net, &[LeafIx(0)], LIMIT).unwrap().guide(&net).unwrap();
+        let path = guide.trace(&(guide.traces() / 3u32)).unwrap();
+        with_jobs(&net, &[], &guide, |run| {
+            let (complete, _) = run(&job(&path, Then::Free, Order::BreadthFirst));
+            let step = (complete.effort.states / 20).max(1) as usize;
+            for states in (0..complete.effort.states).step_by(step) {
+                let limits = JobLimits { states, ..PLENTY };
+                let (feedback, seen) = run(&Job { limits, ..job(&path, Then::Free, Order::BreadthFirst) });
+                assert_eq!(feedback.end, End::OverBudget);
+                assert!(complete.possible.starts_with(&feedback.possible));
+                assert!(seen.len() as u64 <= states + 1);
+                over += 1;
+            }
+            let limits = JobLimits { memory: 300, ..PLENTY };
+            let (feedback, _) = run(&Job { limits, ..job(&path, Then::Free, Order::BreadthFirst) });
+            assert!(feedback.effort.memory <= 300);
+        });
+    }
+    assert!(over > 500, "{over}");
+}
+
+#[test]
+fn senseless_jobs_fail() {
+    let net = Shape { acyclic: true, ..Shape::default() }.network(3);
+    let guide = Subsystem::new(&net, &[LeafIx(0)], LIMIT).unwrap().guide(&net).unwrap();
+    with_jobs(&net, &[], &guide, |run| {
+        let failed = |feedback: &Feedback| matches!(feedback.end, End::Failed(_));
+        assert!(failed(&run(&job(&[EdgeIx(u32::MAX)], Then::Stop, Order::BreadthFirst)).0));
+        for leaf in [0, 1_000] {
+            let refinements = vec![Refinement { path: Vec::new(), leaf }];
+            assert!(failed(&run(&Job { refinements, ..job(&[], Then::Stop, Order::BreadthFirst) }).0));
+        }
+    });
+}

@@ -1,0 +1,65 @@
+//! The way to a finding of a search that has forgotten where it came from: the search is done again, and remembers.
+//!
+//! First everything is remembered. If that takes too much memory, one position at a time is, with one more search for
+//! each position on the way.
+
+use super::breadth::{Found, Keep, Layers, Spot};
+use super::search::{Search, Stop};
+use crate::job::Finding;
+use gridlock_lts::memory::Budget;
+use gridlock_lts::pack::Width;
+use gridlock_lts::successors::Successors;
+
+/// The finding with the steps from the initial state; `None` if the search was interrupted.
+pub(super) fn rebuild<S: Successors>(
+    search: &Search<S>,
+    found: &Found,
+    budget: &Budget,
+) -> Result<Option<Finding>, String> {
+    let steps = match steps_to(search, found.at, budget, true) {
+        Err(Stop::OverBudget) => steps_to(search, found.at, budget, false),
+        other => other,
+    };
+    match steps {
+        Ok(mut path) => {
+            path.extend(found.wrong.1.iter().map(|(via, target)| (via.vector().0, target.clone())));
+            Ok(Some(Finding { what: found.wrong.0, path }))
+        }
+        Err(Stop::Interrupted) => Ok(None),
+        Err(Stop::OverBudget) => Err(format!(
+            "a violation was found, but rebuilding the way to it takes more than {} bytes: give jobs more memory",
+            budget.limit()
+        )),
+        Err(Stop::Failed(message)) => Err(message),
+    }
+}
+
+pub(super) fn steps_to<S: Successors>(
+    search: &Search<S>,
+    end: Spot,
+    budget: &Budget,
+    all: bool,
+) -> Result<Vec<(u32, Vec<u64>)>, Stop> {
+    let words = search.system.width().words();
+    let (mut at, mut backwards) = (end, Vec::new());
+    loop {
+        let keep = if all { Keep::All } else { Keep::Only(at.position) };
+        let mut layers = Layers::new(search, budget, keep, Some(at));
+        layers.search(&mut |_| {})?;
+        while let Some((_, states)) = layers.kept.iter().find(|(position, _)| *position == at.position) {
+            let index = at.index as usize;
+            let origin = (index < states.len()).then(|| states.origin(index)).flatten();
+            let origin =
+                origin.ok_or_else(|| Stop::Failed("internal: a state was not found again".to_owned()))?;
+            if at == (Spot { position: 0, index: 0 }) {
+                backwards.reverse();
+                return Ok(backwards);
+            }
+            backwards.push((origin.vector, states.get(index)[..words].to_vec()));
+            at = Spot { position: origin.position, index: origin.index };
+        }
+        if all {
+            return Err(Stop::Failed("internal: a position was not found again".to_owned()));
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! A set of packed states that remembers the order in which they came, and if asked where they came from.
+//!
+//! For one thread: the states themselves stand one after the other, and serve as the queue of a breadth-first search; a
+//! hash table holds their indices. Invariant: memory is taken from the budget before it is allocated.
+
+use gridlock_lts::memory::{Budget, Exhausted, Stack};
+use hashbrown::HashTable;
+
+/// Where a state came from: the position and index of its predecessor, and the vector of the step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Origin {
+    pub(crate) position: u32,
+    pub(crate) index: u32,
+    pub(crate) vector: u32,
+}
+
+/// Bytes that a slot of the hash table takes: an index and a byte of control.
+const SLOT: u64 = 5;
+
+/// A set of states in the order of their insertion.
+pub(crate) struct States<'b> {
+    words: usize,
+    states: Stack<'b, u64>,
+    table: HashTable<u32>,
+    /// Bytes taken for the table.
+    table_bytes: u64,
+    origins: Option<Stack<'b, Origin>>,
+    budget: &'b Budget,
+}
+
+impl<'b> States<'b> {
+    /// An empty set of states of so many words, with or without their origins.
+    pub(crate) fn new(words: usize, with_origins: bool, budget: &'b Budget) -> Self {
+        let origins = with_origins.then(|| Stack::new(budget));
+        States { words, states: Stack::new(budget), table: HashTable::new(), table_bytes: 0, origins, budget }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.states.len() / self.words
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.states.is_empty()
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, index: usize) -> &[u64] {
+        &self.states[index * self.words..(index + 1) * self.words]
+    }
+
+    /// Where a state came from first; only if origins are kept.
+    pub(crate) fn origin(&self, index: usize) -> Option<Origin> {
+        self.origins.as_ref().map(|origins| origins[index])
+    }
+
+    /// Adds a state unless it is there; whether it is new.
+    #[inline]
+    pub(crate) fn insert(
+        &mut self,
+        state: &[u64],
+        origin: impl FnOnce() -> Origin,
+    ) -> Result<bool, Exhausted> {
+        debug_assert_eq!(state.len(), self.words);
+        let hash = hash(state);
+        let (states, words) = (&self.states, self.words);
+        let at = |index: u32| &states[index as usize * words..(index as usize + 1) * words];
+        if self.table.find(hash, |&index| at(index) == state).is_some() {
+            return Ok(false);
+        }
+        // Indices have 32 bits; a set of so many states is beyond any job.
+        let index = u32::try_from(self.len()).map_err(|_| Exhausted { limit: self.budget.limit() })?;
+        if self.table.len() == self.table.capacity() {
+            self.grow()?;
+        }
+        self.states.extend(state)?;
+        if let Some(origins) = &mut self.origins {
+            origins.push(origin())?;
+        }
+        let (states, words) = (&self.states, self.words);
+        self.table.insert_unique(hash, index, |&index| {
+            self::hash(&states[index as usize * words..(index as usize + 1) * words])
+        });
+        Ok(true)
+    }
+
+    #[cold]
+    fn grow(&mut self) -> Result<(), Exhausted> {
+        // Seven eighths of the slots are used, their number is a power of two; old and new table exist side by side.
+        let slots = (self.table.capacity() as u64 + 1).max(8) * 8 / 7;
+        let bytes = slots.next_power_of_two() * SLOT + 16;
+        self.budget.take(bytes)?;
+        let (states, words) = (&self.states, self.words);
+        self.table.reserve(self.table.len() + 1, |&index| {
+            hash(&states[index as usize * words..(index as usize + 1) * words])
+        });
+        self.budget.give(self.table_bytes);
+        self.table_bytes = bytes;
+        Ok(())
+    }
+}
+
+impl Drop for States<'_> {
+    fn drop(&mut self) {
+        self.budget.give(self.table_bytes);
+    }
+}
+
+/// A hash whose high and low bits are both good.
+#[inline]
+fn hash(state: &[u64]) -> u64 {
+    let mix = |hash: u64, word: &u64| {
+        let product = u128::from(hash ^ word) * 0x9e37_79b9_7f4a_7c15;
+        (product >> 64) as u64 ^ product as u64
+    };
+    state.iter().fold(0x243f_6a88_85a3_08d3, mix)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gridlock_lts::random::Rng;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn a_set_in_the_order_of_insertion() {
+        for words in 1..4 {
+            let budget = Budget::new(1 << 30);
+            let mut states = States::new(words, true, &budget);
+            let (mut naive, mut order) = (BTreeSet::new(), Vec::new());
+            let rng = &mut Rng::new(words as u64);
+            for k in 0..20_000u32 {
+                let state: Vec<u64> =
+                    (0..words).map(|_| rng.below(if words == 1 { 9_000 } else { 90 }) as u64).collect();
+                let new = states.insert(&state, || Origin { position: 0, index: k, vector: 1 }).unwrap();
+                assert_eq!(new, naive.insert(state.clone()));
+                if new {
+                    order.push((state, k));
+                }
+            }
+            assert_eq!(states.len(), order.len());
+            for (index, (state, k)) in order.iter().enumerate() {
+                assert_eq!(states.get(index), state);
+                assert_eq!(states.origin(index).map(|o| o.index), Some(*k));
+            }
+            assert!(budget.used() >= (order.len() * words * 8) as u64);
+            drop(states);
+            assert_eq!(budget.used(), 0);
+        }
+    }
+
+    #[test]
+    fn a_budget_is_kept() {
+        let budget = Budget::new(10_000);
+        let mut states = States::new(1, false, &budget);
+        let refused = (0..100_000u64)
+            .find(|&k| states.insert(&[k], || Origin { position: 0, index: 0, vector: 0 }).is_err());
+        assert!(refused.is_some_and(|k| k > 100), "{refused:?}");
+        assert!(budget.peak() <= 10_000);
+    }
+}
