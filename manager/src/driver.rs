@@ -1,0 +1,223 @@
+//! Runs a swarm over a transport: the one loop with clocks, journals and answers that come or do not come.
+//!
+//! Invariant: an answer counts only once it is in the journal, if there is one. A job that is lost is handed out again;
+//! one that is lost again and again is an error, since there is something wrong with the job and not with its workers.
+
+use crate::journal::{Journal, Trouble};
+use crate::swarm::{Accepted, Next, Status, Swarm};
+use crate::transport::{Answer, Ticket, Transport};
+use gridlock_lts::hash::Map;
+use gridlock_worker::job::{End, Feedback, Job};
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// How often the driver looks whether it is to stop.
+const LOOK: Duration = Duration::from_millis(50);
+/// How often it tells how far it is.
+const TELL: Duration = Duration::from_millis(200);
+/// How often the page of the journal is replaced.
+const PAGE: Duration = Duration::from_secs(2);
+/// A job that was lost so often is given up.
+const TRIES: u32 = 3;
+/// Answers that are put into the journal at once.
+const AT_ONCE: usize = 1_000;
+
+/// Whom a run asks and tells.
+pub struct Control<'a> {
+    /// Whether to stop now: time is up, a signal came.
+    pub stop: &'a dyn Fn() -> bool,
+    /// Is told now and then how far the run is.
+    pub progress: &'a dyn Fn(&Status),
+    /// The page for the journal, from the status.
+    pub page: &'a dyn Fn(&Status) -> Vec<u8>,
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub enum Ended {
+    /// The swarm has an outcome.
+    Done,
+    /// It was told to stop.
+    Stopped,
+    /// The journal could not be written; what is in it can be resumed.
+    Journal(Trouble),
+}
+
+/// Runs a swarm until it has an outcome or is told to stop. `resumed` are answers of an earlier run.
+pub fn drive(
+    swarm: &mut Swarm,
+    transport: &mut dyn Transport<Job, Feedback>,
+    mut journal: Option<&mut Journal<Feedback>>,
+    resumed: Vec<Feedback>,
+    control: &Control,
+) -> Result<Ended, String> {
+    let mut driver = Driver {
+        free: transport.slots().into(),
+        busy: Vec::new(),
+        resumed: resumed.into_iter().map(|feedback| (feedback.number, feedback)).collect(),
+        tries: Map::default(),
+        told: None,
+        paged: None,
+    };
+    let result = driver.run(swarm, transport, &mut journal, control);
+    transport.cancel();
+    let collected = driver.collect(swarm, transport, &mut journal);
+    if let Some(journal) = journal {
+        journal.tell(&(control.page)(&swarm.status()));
+    }
+    (control.progress)(&swarm.status());
+    match (result?, collected?) {
+        (ended, None) => Ok(ended),
+        (_, Some(trouble)) => Ok(Ended::Journal(trouble)),
+    }
+}
+
+struct Driver {
+    /// Workers, once for each job that they can take.
+    free: VecDeque<u32>,
+    /// Who works on what.
+    busy: Vec<(u32, u64)>,
+    resumed: Map<u64, Feedback>,
+    tries: Map<u64, u32>,
+    told: Option<Instant>,
+    paged: Option<Instant>,
+}
+
+impl Driver {
+    fn run(
+        &mut self,
+        swarm: &mut Swarm,
+        transport: &mut dyn Transport<Job, Feedback>,
+        journal: &mut Option<&mut Journal<Feedback>>,
+        control: &Control,
+    ) -> Result<Ended, String> {
+        loop {
+            if self.hand_out(swarm, transport)? {
+                return Ok(Ended::Done);
+            }
+            if (control.stop)() {
+                return Ok(Ended::Stopped);
+            }
+            if self.busy.is_empty() {
+                return Err("internal: nothing is in work and nothing can be handed out".to_owned());
+            }
+            let answers = self.receive(transport, LOOK)?;
+            if let Err(trouble) = self.take(swarm, answers, journal)? {
+                return Ok(Ended::Journal(trouble));
+            }
+            self.tell(swarm, journal, control);
+        }
+    }
+
+    /// Gives work to all who have none. True if the swarm has an outcome.
+    fn hand_out(
+        &mut self,
+        swarm: &mut Swarm,
+        transport: &mut dyn Transport<Job, Feedback>,
+    ) -> Result<bool, String> {
+        while let Some(&worker) = self.free.front() {
+            match swarm.next() {
+                Next::Done => return Ok(true),
+                Next::Wait => break,
+                Next::Job(job) => match self.resumed.remove(&job.number) {
+                    Some(feedback) => drop(swarm.accept(feedback, u32::MAX)),
+                    None => {
+                        self.free.pop_front();
+                        self.busy.push((worker, job.number));
+                        transport.send(worker, job.number, job)?;
+                    }
+                },
+            }
+        }
+        Ok(false)
+    }
+
+    /// Waits for an answer, and takes all that are there.
+    fn receive(
+        &mut self,
+        transport: &mut dyn Transport<Job, Feedback>,
+        wait: Duration,
+    ) -> Result<Vec<(u32, Ticket, Answer<Feedback>)>, String> {
+        let mut answers: Vec<_> = transport.receive(wait)?.into_iter().collect();
+        while !answers.is_empty() && answers.len() < AT_ONCE {
+            match transport.receive(Duration::ZERO)? {
+                Some(answer) => answers.push(answer),
+                None => break,
+            }
+        }
+        Ok(answers)
+    }
+
+    fn take(
+        &mut self,
+        swarm: &mut Swarm,
+        answers: Vec<(u32, Ticket, Answer<Feedback>)>,
+        journal: &mut Option<&mut Journal<Feedback>>,
+    ) -> Result<Result<(), Trouble>, String> {
+        let mut done = Vec::new();
+        for (worker, number, answer) in answers {
+            let at = self.busy.iter().position(|busy| *busy == (worker, number));
+            self.busy.swap_remove(at.ok_or("internal: an answer to no job")?);
+            self.free.push_back(worker);
+            match answer {
+                Answer::Done(feedback) if feedback.number == number => done.push((worker, feedback)),
+                Answer::Done(_) => return Err("internal: an answer to another job".to_owned()),
+                Answer::Lost(why) => {
+                    let tries = self.tries.entry(number).or_default();
+                    *tries += 1;
+                    if *tries == TRIES {
+                        return Err(format!("job {number} was lost {TRIES} times, at last because: {why}"));
+                    }
+                    swarm.lost(number);
+                }
+            }
+        }
+        if let Some(journal) = journal {
+            let counts = |f: &&(u32, Feedback)| !matches!(f.1.end, End::Interrupted | End::Failed(_));
+            let records: Vec<Feedback> = done.iter().filter(counts).map(|(_, f)| f.clone()).collect();
+            if let Err(trouble) = journal.append(&records) {
+                return Ok(Err(trouble));
+            }
+        }
+        for (worker, feedback) in done {
+            if swarm.accept(feedback, worker) == Accepted::Unknown {
+                return Err("internal: an answer to a job that was never made".to_owned());
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// Waits for all answers that are still out, so that none is lost that could count.
+    fn collect(
+        &mut self,
+        swarm: &mut Swarm,
+        transport: &mut dyn Transport<Job, Feedback>,
+        journal: &mut Option<&mut Journal<Feedback>>,
+    ) -> Result<Option<Trouble>, String> {
+        let mut trouble = None;
+        while !self.busy.is_empty() {
+            let answers = self.receive(transport, LOOK)?;
+            let mut journal = journal.as_deref_mut().filter(|_| trouble.is_none());
+            trouble = self.take(swarm, answers, &mut journal)?.err().or(trouble);
+        }
+        Ok(trouble)
+    }
+
+    fn tell(&mut self, swarm: &Swarm, journal: &mut Option<&mut Journal<Feedback>>, control: &Control) {
+        let due = |last: &mut Option<Instant>, every: Duration| {
+            let due = last.is_none_or(|last| last.elapsed() >= every);
+            if due {
+                *last = Some(Instant::now());
+            }
+            due
+        };
+        if due(&mut self.told, TELL) {
+            (control.progress)(&swarm.status());
+        }
+        if let Some(journal) = journal
+            && due(&mut self.paged, PAGE)
+        {
+            journal.tell(&(control.page)(&swarm.status()));
+        }
+    }
+}
