@@ -7,6 +7,7 @@
 
 pub mod driver;
 pub mod ids;
+pub mod isv;
 pub mod journal;
 pub mod strategy;
 pub mod swarm;

@@ -1,0 +1,145 @@
+//! Informed swarm verification from a prepared network to a verdict.
+//!
+//! Invariant: a violation is replayed by other code before it is reported, and `holds` is said only of a swarm that has
+//! done or pruned every trace ID and was not bounded.
+
+use crate::driver::{Control, Ended, drive};
+use crate::journal::{Journal, Trouble};
+use crate::swarm::{Config, Event, Outcome, Status, Stuck, Swarm};
+use crate::transport::Transport;
+use crate::transport::threads::with_threads;
+use gridlock_lts::guide::Guide;
+use gridlock_lts::network::VectorIx;
+use gridlock_lts::prepared::{Prepared, Search};
+use gridlock_lts::search::Verdict;
+use gridlock_lts::successors::Successors;
+use gridlock_worker::guided::{Setting, Worker};
+use gridlock_worker::job::{Feedback, Job};
+use std::sync::Arc;
+
+/// What a swarm concludes.
+#[derive(Debug)]
+pub enum Conclusion {
+    /// All properties hold: the searches together have visited every reachable state.
+    Holds,
+    /// A property is violated or the specification is faulty, with a trace that replays, found by the job of that number.
+    Found(Verdict, u64),
+    /// Nothing was found, but cycles were bounded and the subsystem could have gone on.
+    Bounded,
+    /// Nothing was found, but these traces were too large for a job.
+    TooLarge(Vec<Stuck>),
+    /// Only some of the trace IDs were to be done, and those hold.
+    Shard {
+        /// Whether cycles were bounded and the subsystem could have gone on.
+        bounded: bool,
+    },
+    /// The run was stopped.
+    Stopped,
+    /// The journal could not be written.
+    Journal(Trouble),
+}
+
+/// What came of a swarm.
+#[derive(Debug)]
+pub struct Report {
+    /// The answer.
+    pub conclusion: Conclusion,
+    /// How far it came and what it took.
+    pub status: Status,
+    /// What each job did to the space of IDs, if the configuration asked for it.
+    pub events: Vec<Event>,
+}
+
+/// A journal and the answers that were in it.
+pub type Opened = (Journal<Feedback>, Vec<Feedback>);
+
+/// Runs a swarm with threads as its workers.
+pub fn on_threads(
+    prepared: &Prepared,
+    guide: &Arc<Guide>,
+    config: Config,
+    workers: usize,
+    journal: Option<Opened>,
+    control: &Control,
+) -> Result<Report, String> {
+    prepared.search(OnThreads { prepared, guide, config, workers, journal, control })?
+}
+
+struct OnThreads<'a> {
+    prepared: &'a Prepared<'a>,
+    guide: &'a Arc<Guide>,
+    config: Config,
+    workers: usize,
+    journal: Option<Opened>,
+    control: &'a Control<'a>,
+}
+
+impl Search for OnThreads<'_> {
+    type Out = Result<Report, String>;
+
+    fn search<S: Successors>(self, system: &S) -> Self::Out {
+        let OnThreads { prepared, guide, config, workers, journal, control } = self;
+        with_threads(workers, worker(prepared, guide, system), |threads| {
+            conduct(prepared, guide, config, threads, journal, control)
+        })
+    }
+}
+
+/// Makes workers for [`with_threads`].
+pub(crate) fn worker<'a, S: Successors>(
+    prepared: &'a Prepared,
+    guide: &'a Arc<Guide>,
+    system: &'a S,
+) -> impl Fn() -> Box<dyn FnMut(Job, &std::sync::atomic::AtomicBool) -> Feedback + 'a> + Sync {
+    move || {
+        let (net, deadlock) = (prepared.net(), prepared.deadlock());
+        let mut worker = Worker::new(Setting { system, net, deadlock, guide: guide.clone() });
+        Box::new(move |job, cancel| worker.run(&job, cancel))
+    }
+}
+
+/// Runs a swarm over a transport.
+pub(crate) fn conduct(
+    prepared: &Prepared,
+    guide: &Guide,
+    config: Config,
+    transport: &mut dyn Transport<Job, Feedback>,
+    journal: Option<Opened>,
+    control: &Control,
+) -> Result<Report, String> {
+    let sharded = config.shard.is_some();
+    let mut swarm = Swarm::new(prepared.net(), guide.clone(), config);
+    let (mut journal, resumed) = match journal {
+        Some((journal, resumed)) => (Some(journal), resumed),
+        None => (None, Vec::new()),
+    };
+    let ended = drive(&mut swarm, transport, journal.as_mut(), resumed, control)?;
+    let conclusion = match (ended, swarm.outcome()) {
+        (Ended::Journal(trouble), _) => Conclusion::Journal(trouble),
+        (Ended::Stopped, None) => Conclusion::Stopped,
+        (_, None) => return Err("internal: a swarm is done without an outcome".to_owned()),
+        (_, Some(outcome)) => conclude(prepared, outcome, sharded)?,
+    };
+    let mut status = swarm.status();
+    if let Conclusion::Found(..) = conclusion {
+        // How many jobs were under way when it was found depends on the workers. They do not count.
+        status.remaining += std::mem::take(&mut status.in_work);
+        (status.made, status.done) = (status.processed, status.processed);
+    }
+    Ok(Report { conclusion, status, events: swarm.take_events() })
+}
+
+fn conclude(prepared: &Prepared, outcome: &Outcome, sharded: bool) -> Result<Conclusion, String> {
+    Ok(match outcome {
+        Outcome::Exhausted { bounded } if sharded => Conclusion::Shard { bounded: *bounded },
+        Outcome::Exhausted { bounded: true } => Conclusion::Bounded,
+        Outcome::Exhausted { bounded: false } => Conclusion::Holds,
+        Outcome::Stuck(stuck) => Conclusion::TooLarge(stuck.clone()),
+        Outcome::Failed { number, reason } => return Err(format!("job {number} failed: {reason}")),
+        Outcome::Found { finding, number } => {
+            let path: Vec<_> =
+                finding.path.iter().map(|(vector, target)| (VectorIx(*vector), target.clone())).collect();
+            Conclusion::Found(prepared.verdict(finding.what.into(), &path)?, *number)
+        }
+    })
+}

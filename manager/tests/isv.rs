@@ -1,0 +1,164 @@
+//! Whole swarms on random networks: the same verdict as an exhaustive search, the same jobs whatever the workers.
+
+use gridlock_lts::guide::{Guide, Subsystem};
+use gridlock_lts::network::{LeafIx, Network};
+use gridlock_lts::prepared::Prepared;
+use gridlock_lts::property::Property;
+use gridlock_lts::random::{self, Rng, Shape};
+use gridlock_lts::search::{self, Verdict};
+use gridlock_manager::driver::Control;
+use gridlock_manager::isv::{Conclusion, Report, on_threads};
+use gridlock_manager::journal::Journal;
+use gridlock_manager::strategy::StrategyKind;
+use gridlock_manager::swarm::{Config, Granularity, Pace};
+use gridlock_worker::job::{JobLimits, Order};
+use std::sync::Arc;
+
+const LIMIT: usize = 100_000;
+const STRATEGIES: [StrategyKind; 4] =
+    [StrategyKind::Even, StrategyKind::Order, StrategyKind::Random, StrategyKind::Different];
+
+fn control() -> Control<'static> {
+    Control { stop: &|| false, progress: &|_| {}, page: &|_| Vec::new() }
+}
+
+fn properties(net: &Network, rng: &mut Rng) -> Vec<Property> {
+    let forbidden = rng.below(net.vectors.len()) as u32;
+    let monitor = random::monitor("m", rng);
+    match rng.below(3) {
+        0 => vec![Property::DeadlockFree],
+        1 => vec![Property::Never(Box::new(move |_, v| v.0 == forbidden))],
+        _ => vec![Property::Monitor(monitor), Property::DeadlockFree],
+    }
+}
+
+fn guide(net: &Network, rng: &mut Rng) -> Arc<Guide> {
+    let leaves: Vec<LeafIx> =
+        (0..rng.between(1, 2)).map(|_| LeafIx(rng.below(net.leaves.len()) as u32)).collect();
+    Arc::new(Subsystem::new(net, &leaves, LIMIT).unwrap().unrolled(1, LIMIT).unwrap())
+}
+
+fn config(rng: &mut Rng) -> Config {
+    let states = if rng.percent(50) { u64::MAX } else { rng.between(3, 60) as u64 };
+    let mut config = Config::new(JobLimits { states, memory: 1 << 26 });
+    config.granularity = if rng.percent(50) { Granularity::Trace } else { Granularity::Prefix };
+    config.strategy = STRATEGIES[rng.below(4)];
+    config.seed = rng.bits();
+    config.order = if rng.percent(80) { Order::BreadthFirst } else { Order::DepthFirst };
+    let width = [1, 3, 64][rng.below(3)];
+    config.pace = if rng.percent(70) { Pace::Window(width) } else { Pace::Batch(width) };
+    config.record = true;
+    config
+}
+
+/// Without times.
+fn figures(report: Report) -> String {
+    let (mut status, mut conclusion) = (report.status, report.conclusion);
+    if let Conclusion::TooLarge(stuck) = &mut conclusion {
+        stuck.iter_mut().for_each(|s| s.effort.nanoseconds = 0);
+    }
+    status.longest = Default::default();
+    status.total.nanoseconds = 0;
+    status.lost = 0;
+    let jobs: Vec<_> =
+        report.events.iter().map(|e| (e.number, e.space, &e.ids, e.class, &e.pruned)).collect();
+    format!("{conclusion:?} {status:?} {jobs:?}")
+}
+
+#[test]
+fn a_swarm_agrees_with_an_exhaustive_search() {
+    let (mut held, mut found, mut unknown) = (0, 0, 0);
+    for seed in 0..1_500 {
+        let net = Shape { acyclic: seed % 3 != 0, faults: 10, ..Shape::default() }.network(seed);
+        let rng = &mut Rng::new(seed);
+        let properties = properties(&net, rng);
+        let prepared = Prepared::new(&net, &properties);
+        if prepared.violated_initially().is_some() {
+            continue;
+        }
+        let guide = guide(&net, rng);
+        if guide.traces() > &5_000u32.into() {
+            continue;
+        }
+        let config = config(rng);
+        let expected = search::check(&net, &properties, &search::Options::default()).unwrap().verdict;
+        let report =
+            on_threads(&prepared, &guide, config.clone(), 1 + seed as usize % 3, None, &control()).unwrap();
+        match (&report.conclusion, &expected) {
+            (Conclusion::Holds, Verdict::Holds) => held += 1,
+            (Conclusion::Found(..), Verdict::Violated { .. } | Verdict::Faulty { .. }) => found += 1,
+            (Conclusion::Bounded | Conclusion::TooLarge(_), _) => {
+                unknown += 1;
+                let unlimited = config.limits.states == u64::MAX;
+                assert!(guide.is_bounded() || !unlimited, "seed {seed}: {:?}", report.conclusion);
+                // Behind a prefix the subsystem moves freely, also round its cycles.
+                let prefix = config.granularity == Granularity::Prefix;
+                assert!(!(prefix && unlimited), "seed {seed}: {:?}", report.conclusion);
+            }
+            (conclusion, expected) => panic!("seed {seed}: {conclusion:?}, but {expected:?}"),
+        }
+    }
+    assert!(held > 100 && found > 300 && unknown > 20, "{held} {found} {unknown}");
+}
+
+#[test]
+fn nothing_depends_on_the_number_of_workers() {
+    for seed in 0..120 {
+        let net = Shape { acyclic: true, ..Shape::default() }.network(seed);
+        let rng = &mut Rng::new(seed);
+        let properties = properties(&net, rng);
+        let prepared = Prepared::new(&net, &properties);
+        let guide = guide(&net, rng);
+        if guide.traces() > &5_000u32.into() {
+            continue;
+        }
+        let config = config(rng);
+        let run = |workers| {
+            let report = on_threads(&prepared, &guide, config.clone(), workers, None, &control()).unwrap();
+            figures(report)
+        };
+        let one = run(1);
+        for workers in [2, 3, 8] {
+            assert_eq!(run(workers), one, "seed {seed}, {workers} workers");
+        }
+    }
+}
+
+#[test]
+fn a_run_that_is_stopped_resumes_and_ends_alike() {
+    let mut resumed = 0;
+    for seed in 0..60 {
+        let net = Shape { acyclic: true, ..Shape::default() }.network(seed);
+        let rng = &mut Rng::new(seed);
+        let properties = properties(&net, rng);
+        let prepared = Prepared::new(&net, &properties);
+        let guide = guide(&net, rng);
+        if guide.traces() > &5_000u32.into() {
+            continue;
+        }
+        let config = config(rng);
+        let whole = figures(on_threads(&prepared, &guide, config.clone(), 1, None, &control()).unwrap());
+        let dir = tempfile::tempdir().unwrap();
+        let identity = vec![("seed".to_owned(), seed.to_string())];
+        let mut runs = 0;
+        let last = loop {
+            runs += 1;
+            assert!(runs < 10_000, "it makes progress");
+            let journal = Journal::open(dir.path(), &identity, true).unwrap();
+            // Stopped after some looks; at least one job is done between two.
+            let looks = std::cell::Cell::new(rng.between(1, 5));
+            let stop = || {
+                looks.set(looks.get().saturating_sub(1));
+                looks.get() == 0
+            };
+            let control = Control { stop: &stop, ..control() };
+            let report = on_threads(&prepared, &guide, config.clone(), 2, Some(journal), &control).unwrap();
+            if !matches!(report.conclusion, Conclusion::Stopped) {
+                break report;
+            }
+            resumed += 1;
+        };
+        assert_eq!(figures(last), whole, "seed {seed}");
+    }
+    assert!(resumed > 50, "{resumed}");
+}
