@@ -56,11 +56,13 @@ pub fn drive(
         busy: Vec::new(),
         resumed: resumed.into_iter().map(|feedback| (feedback.number, feedback)).collect(),
         tries: Map::default(),
+        cancelled: false,
         told: None,
         paged: None,
     };
     let result = driver.run(swarm, transport, &mut journal, control);
     transport.cancel();
+    driver.cancelled = true;
     let collected = driver.collect(swarm, transport, &mut journal);
     if let Some(journal) = journal {
         journal.tell(&(control.page)(&swarm.status()));
@@ -79,6 +81,8 @@ struct Driver {
     busy: Vec<(u32, u64)>,
     resumed: Map<u64, Feedback>,
     tries: Map<u64, u32>,
+    /// Nothing more is handed out, so what is interrupted need not be done again.
+    cancelled: bool,
     told: Option<Instant>,
     paged: Option<Instant>,
 }
@@ -160,6 +164,7 @@ impl Driver {
             self.busy.swap_remove(at.ok_or("internal: an answer to no job")?);
             self.free.push_back(worker);
             match answer {
+                Answer::Done(feedback) if feedback.end == End::Interrupted && self.cancelled => {}
                 Answer::Done(feedback) if feedback.number == number => done.push((worker, feedback)),
                 Answer::Done(_) => return Err("internal: an answer to another job".to_owned()),
                 Answer::Lost(why) => {
