@@ -7,9 +7,10 @@ use crate::journal::{Journal, Trouble};
 use crate::swarm::{Accepted, Next, Status, Swarm};
 use crate::transport::{Answer, Ticket, Transport};
 use gridlock_lts::hash::Map;
-use gridlock_worker::job::{End, Feedback, Job};
+use gridlock_worker::job::{Effort, End, Feedback, Job};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
+use tracing::{debug, info, warn};
 
 /// How often the driver looks whether it is to stop.
 const LOOK: Duration = Duration::from_millis(50);
@@ -60,7 +61,10 @@ pub fn drive(
         told: None,
         paged: None,
     };
+    info!(workers = driver.free.len(), resumed = driver.resumed.len(), traces = %swarm.status().all, "begins");
     let result = driver.run(swarm, transport, &mut journal, control);
+    let Status { made, done, .. } = swarm.status();
+    info!(made, done, "ends");
     transport.cancel();
     driver.cancelled = true;
     let collected = driver.collect(swarm, transport, &mut journal);
@@ -126,6 +130,7 @@ impl Driver {
                 Next::Job(job) => match self.resumed.remove(&job.number) {
                     Some(feedback) => drop(swarm.accept(feedback, u32::MAX)),
                     None => {
+                        debug!(job = job.number, worker, length = job.path.len(), "handed out");
                         self.free.pop_front();
                         self.busy.push((worker, job.number));
                         transport.send(worker, job.number, job)?;
@@ -168,6 +173,7 @@ impl Driver {
                 Answer::Done(feedback) if feedback.number == number => done.push((worker, feedback)),
                 Answer::Done(_) => return Err("internal: an answer to another job".to_owned()),
                 Answer::Lost(why) => {
+                    warn!(job = number, worker, %why, "lost");
                     let tries = self.tries.entry(number).or_default();
                     *tries += 1;
                     if *tries == TRIES {
@@ -185,6 +191,8 @@ impl Driver {
             }
         }
         for (worker, feedback) in done {
+            let Effort { states, nanoseconds, .. } = feedback.effort;
+            debug!(job = feedback.number, worker, states, nanoseconds, end = feedback.end.name(), "answered");
             if swarm.accept(feedback, worker) == Accepted::Unknown {
                 return Err("internal: an answer to a job that was never made".to_owned());
             }

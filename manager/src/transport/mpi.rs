@@ -22,6 +22,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
+use tracing::{debug, info};
 
 /// Bytes of a piece of a message.
 const PIECE: usize = 1 << 28;
@@ -224,6 +225,7 @@ impl World {
             }
         }
         let hellos: Vec<Hello> = hellos.into_iter().flatten().collect();
+        info!(ranks = self.size(), "all ranks are there");
         for (rank, hello) in (1..).zip(&hellos) {
             let who = format!("rank {rank} on {}", hello.host);
             if hello.build != build() {
@@ -409,7 +411,10 @@ where
         loop {
             let mut idle = true;
             match world.poll::<Down<J>>(DOWN)? {
-                Some((_, Down::Job(ticket, job))) => jobs.push_back((ticket, job)),
+                Some((_, Down::Job(ticket, job))) => {
+                    debug!(job = ticket, "received");
+                    jobs.push_back((ticket, job));
+                }
                 Some((_, Down::Cancel)) => pool.cancel(),
                 Some((_, Down::End(code))) => {
                     world.post(0, UP, &Up::<A>::Bye)?;
@@ -429,6 +434,7 @@ where
                     Answer::Lost(why) => Up::Lost(ticket, why),
                 };
                 world.post(0, UP, &message)?;
+                debug!(job = ticket, "answered");
                 (idle, spoken) = (false, Instant::now());
             }
             if spoken.elapsed() > ALIVE {
