@@ -112,11 +112,15 @@ impl Finer<'_> {
             let edge = guide.edge(e);
             Some(edge.projection) == old && guide.locals(edge.target) == others
         };
-        if let Some(&next) = self.path.get(position) {
-            let target = guide.edge(next).target;
-            return is(next).then(|| Move::To(self.state(position + 1, target, local)));
+        // Cut edges are recognised all along the path: they say that cycles were bounded.
+        let next = self.path.get(position).copied();
+        let edge = next.filter(|&e| is(e)).or_else(|| guide.edges_of(place).map(EdgeIx).find(|&e| is(e)))?;
+        let target = guide.edge(edge).target;
+        match next {
+            _ if guide.edge(edge).cut => Some(Move::Cut),
+            Some(next) if next == edge => Some(Move::To(self.state(position + 1, target, local))),
+            Some(_) => None,
+            None => Some(Move::To(self.state(position, target, local))),
         }
-        let edge = guide.edges_of(place).map(EdgeIx).find(|&e| is(e)).map(|e| guide.edge(e))?;
-        Some(if edge.cut { Move::Cut } else { Move::To(self.state(position, edge.target, local)) })
     }
 }

@@ -5,6 +5,7 @@
 //! difference, so a range that was counted twice or forgotten is noticed.
 
 use super::config::{Config, Granularity};
+use super::nested::Nested;
 use super::sizing::Sizing;
 use super::status::Pruned;
 use crate::ids::IdSet;
@@ -43,6 +44,10 @@ pub(super) struct Space {
     done: IdSet,
     /// For each depth the first IDs of the nodes that are too large for a job.
     too_large: Vec<Set<BigUint>>,
+    /// Finer guides that were made for nodes of this one.
+    pub(super) nested: Vec<Nested>,
+    /// The space this one was made for, and the place in its `nested`.
+    pub(super) parent: Option<(usize, usize)>,
 }
 
 impl Space {
@@ -67,6 +72,8 @@ impl Space {
             pruned: BigUint::ZERO,
             done: IdSet::new(),
             too_large: Vec::new(),
+            nested: Vec::new(),
+            parent: None,
         }
     }
 
@@ -245,6 +252,16 @@ impl Space {
     /// What is in work of a range will never be explored; returns how many that are.
     pub(super) fn give_up(&mut self, ids: &Range<BigUint>) -> BigUint {
         self.in_work.move_to(ids, &mut self.given_up)
+    }
+
+    /// Puts what remains of a range in work, and names it.
+    pub(super) fn take_remaining(&mut self, ids: &Range<BigUint>) -> IdSet {
+        let mut taken = IdSet::new();
+        self.remaining.move_to(ids, &mut taken);
+        for range in taken.ranges() {
+            self.in_work.insert(&range);
+        }
+        taken
     }
 
     /// Whether nothing is left to do.
