@@ -157,6 +157,12 @@ impl IdSet {
         if ids.is_empty() {
             return Number::ZERO;
         }
+        if !self.touches(ids) {
+            let node = self.node(ids.start.clone(), ids.end.clone());
+            let size = self.nodes[node as usize].sum.clone();
+            self.add_node(node);
+            return size;
+        }
         // What overlaps or touches is replaced by one range.
         let (before, rest) = self.split(self.root, &|node: &Node| node.end < ids.start);
         let (touched, after) = self.split(rest, &|node: &Node| node.start <= ids.end);
@@ -194,8 +200,14 @@ impl IdSet {
             return BigUint::ZERO;
         }
         let ids = numbers(ids);
-        if self.overlapping(&ids).is_none() {
-            return BigUint::ZERO;
+        match self.overlapping(&ids) {
+            None => return BigUint::ZERO,
+            Some(node) if node.start <= ids.start && ids.end <= node.end => {
+                let whole = node.start.clone()..node.end.clone();
+                piece(ids.clone());
+                return BigUint::from(&self.take_from_one(ids, whole));
+            }
+            Some(_) => {}
         }
         let (mut before, rest) = self.split(self.root, &|node: &Node| node.end <= ids.start);
         let (hit, mut after) = self.split(rest, &|node: &Node| node.start < ids.end);
@@ -219,6 +231,92 @@ impl IdSet {
         }
         self.root = self.merge(before, after);
         BigUint::from(&removed)
+    }
+
+    /// Whether a node overlaps a range or ends where it begins or the other way round.
+    fn touches(&self, ids: &Range<Number>) -> bool {
+        let mut at = self.root;
+        while at != NIL {
+            let node = &self.nodes[at as usize];
+            if node.end < ids.start {
+                at = node.right;
+            } else if node.start > ids.end {
+                at = node.left;
+            } else {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Takes out a range that lies within one node. The usual case: sums change on the way to the node only, and no
+    /// other node is looked at.
+    fn take_from_one(&mut self, ids: Range<Number>, whole: Range<Number>) -> Number {
+        let mut size = ids.end.clone();
+        size.sub(&ids.start);
+        // In the middle: what is behind the range leaves the sums too and comes back as a node of its own.
+        let middle = whole.start < ids.start && ids.end < whole.end;
+        let mut less = if middle { whole.end.clone() } else { ids.end.clone() };
+        less.sub(&ids.start);
+        let (mut at, mut above) = (self.root, NIL);
+        loop {
+            let node = &mut self.nodes[at as usize];
+            node.sum.sub(&less);
+            if node.start == whole.start {
+                break;
+            }
+            above = at;
+            at = if node.start < whole.start { node.right } else { node.left };
+        }
+        let node = &mut self.nodes[at as usize];
+        if middle {
+            node.end = ids.start;
+            let behind = self.node(ids.end, whole.end);
+            self.add_node(behind);
+        } else if whole.start < ids.start {
+            node.end = ids.start;
+        } else if ids.end < whole.end {
+            node.start = ids.end;
+        } else {
+            let (left, right) = (node.left, node.right);
+            let below = self.merge(left, right);
+            self.replace_child(above, at, below);
+            self.free.push(at);
+        }
+        size
+    }
+
+    /// Adds a node that neither overlaps nor touches another.
+    fn add_node(&mut self, new: u32) {
+        let Node { start, sum, priority, .. } = self.nodes[new as usize].clone();
+        let (mut at, mut above) = (self.root, NIL);
+        while at != NIL && self.nodes[at as usize].priority >= priority {
+            let node = &mut self.nodes[at as usize];
+            node.sum.add(&sum);
+            above = at;
+            at = if node.start < start { node.right } else { node.left };
+        }
+        let (left, right) = self.split(at, &|node: &Node| node.start < start);
+        self.nodes[new as usize].left = left;
+        self.nodes[new as usize].right = right;
+        self.weigh(new);
+        if at != NIL {
+            self.replace_child(above, at, new);
+        } else if above == NIL {
+            self.root = new;
+        } else if self.nodes[above as usize].start < start {
+            self.nodes[above as usize].right = new;
+        } else {
+            self.nodes[above as usize].left = new;
+        }
+    }
+
+    fn replace_child(&mut self, above: u32, old: u32, new: u32) {
+        match self.nodes.get_mut(above as usize) {
+            None => self.root = new,
+            Some(node) if node.left == old => node.left = new,
+            Some(node) => node.right = new,
+        }
     }
 
     fn sum(&self, at: u32) -> Option<&Number> {

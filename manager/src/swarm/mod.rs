@@ -9,6 +9,7 @@
 mod config;
 mod nested;
 mod processing;
+mod seen;
 mod sizing;
 mod space;
 mod status;
