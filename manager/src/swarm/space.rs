@@ -111,7 +111,6 @@ impl Space {
         let (path, ids) = self.prefix(&id);
         self.strategy.made(&path);
         let count = self.remaining.move_to(&ids, &mut self.in_work);
-        self.check();
         Some(Pick { path: path.into_iter().map(|edge| edge.0).collect(), ids, count })
     }
 
@@ -119,12 +118,14 @@ impl Space {
     fn prefix(&mut self, id: &BigUint) -> (Vec<EdgeIx>, Range<BigUint>) {
         let (mut state, mut path) = (StateIx(0), Vec::new());
         let mut ids = BigUint::ZERO..self.guide.traces().clone();
-        let mut hash = PrefixHash::EMPTY;
+        let (mut rest, mut hash) = (id.clone(), PrefixHash::EMPTY);
         while self.granularity == Granularity::Trace || !self.may_be_job(&ids, path.len(), hash) {
-            let Some((edge, before)) = self.guide.choose(state, &(id - &ids.start)) else { break };
+            let Some((edge, before)) = self.guide.choose(state, &rest) else { break };
             state = self.guide.edge(edge).target;
+            rest -= &before;
             ids.start += before;
-            ids.end = &ids.start + self.guide.weight(state);
+            ids.end.clone_from(&ids.start);
+            ids.end += self.guide.weight(state);
             hash = hash.with(edge.0);
             path.push(edge);
         }
