@@ -1,7 +1,7 @@
 //! Numbers of any size that do not need the heap while they fit 128 bits.
 //!
-//! Most trace counts do, and a set of ranges follows a pointer less for each number it compares: measured, this made
-//! the manager about three times as fast. Invariant: a number is `Big` only if it does not fit.
+//! Most trace counts do, and then a set of ranges follows a pointer less for each number it compares. Invariant: a
+//! number is `Big` only if it does not fit.
 
 use num_bigint::BigUint;
 
