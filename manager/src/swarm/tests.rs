@@ -244,3 +244,19 @@ fn prefixes_are_not_cut_too_short() {
         }
     }
 }
+
+/// Thousands of workers that fail: a small edition of the example `testbed`, which runs for longer and measures.
+#[test]
+fn thousands_of_workers_may_fail() {
+    for granularity in [Granularity::Trace, Granularity::Prefix] {
+        let shape = Shape { depth: 10, width: 6, branching: 3, possible: 85, cost: 3 };
+        let system = System::new(shape, 11);
+        let config = Config { granularity, pace: Pace::Window(4_000), ..Config::new(limits(60)) };
+        let workers = Workers { count: 3_000, twice: 10, lost: 20, seed: 5 };
+        let (jobs, outcome, status, _) = play(&system, &config, &workers);
+        assert_eq!(outcome, Outcome::Exhausted { bounded: false });
+        assert_eq!(status.explored + status.pruned, status.all);
+        assert_eq!((status.processed, status.done), (jobs.len() as u64, jobs.len() as u64));
+        assert!(status.processed > 500 && status.lost > 100, "{} {}", status.processed, status.lost);
+    }
+}
