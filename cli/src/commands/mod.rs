@@ -7,6 +7,7 @@ mod lts;
 mod minimise;
 mod replay;
 mod sim;
+mod traces;
 
 use crate::outcome::{Answer, Failure};
 use crate::watch::{Limits, Watch};
@@ -22,6 +23,7 @@ pub enum Command {
     Minimise(minimise::Arguments),
     Compare(compare::Arguments),
     Sim(sim::Arguments),
+    Traces(traces::Arguments),
 }
 
 impl Command {
@@ -35,6 +37,7 @@ impl Command {
             Command::Minimise(a) => a.limits.watched(),
             Command::Compare(a) => a.limits.watched(),
             Command::Sim(a) => a.resources.watched(),
+            Command::Traces(a) => a.resources.watched(),
         }
     }
 
@@ -48,6 +51,7 @@ impl Command {
             Command::Minimise(a) => minimise::run(a, watch, quiet),
             Command::Compare(a) => compare::run(a, watch, quiet),
             Command::Sim(a) => sim::run(a, watch),
+            Command::Traces(a) => traces::run(a, watch, quiet),
         }
     }
 }

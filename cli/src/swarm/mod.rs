@@ -1,0 +1,5 @@
+//! What several commands know about informed swarms: how the user names subsystems and trace IDs, and the figures that
+//! a run leaves behind.
+
+pub mod ids;
+pub mod subsystem;
