@@ -4,9 +4,11 @@ mod check;
 mod compare;
 mod info;
 mod lts;
+mod merge;
 mod minimise;
 mod replay;
 mod sim;
+mod status;
 mod traces;
 
 use crate::outcome::{Answer, Failure};
@@ -24,6 +26,8 @@ pub enum Command {
     Compare(compare::Arguments),
     Sim(sim::Arguments),
     Traces(traces::Arguments),
+    Status(status::Arguments),
+    Merge(merge::Arguments),
 }
 
 impl Command {
@@ -38,6 +42,7 @@ impl Command {
             Command::Compare(a) => a.limits.watched(),
             Command::Sim(a) => a.resources.watched(),
             Command::Traces(a) => a.resources.watched(),
+            Command::Status(_) | Command::Merge(_) => Limits::default(),
         }
     }
 
@@ -52,6 +57,8 @@ impl Command {
             Command::Compare(a) => compare::run(a, watch, quiet),
             Command::Sim(a) => sim::run(a, watch),
             Command::Traces(a) => traces::run(a, watch, quiet),
+            Command::Status(a) => status::run(a, watch),
+            Command::Merge(a) => merge::run(a, watch),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! `gridlock check`: whether a specification has its properties, and if not, what shows it.
 
+mod page;
 mod properties;
 mod report;
 mod search;
@@ -231,6 +232,9 @@ fn tell_all(report: &Report, watch: &Watch, quiet: bool) -> Result<(), Failure> 
     let write_json = |path: &Path| {
         write_whole(path, |out| report.write_json(&mut std::io::BufWriter::new(out))).map_err(Failure::input)
     };
+    if let Some(path) = &report.arguments.swarm.report {
+        write_whole(path, |out| page::write(report, &mut std::io::BufWriter::new(out))).map_err(Failure::input)?;
+    }
     if let Some(dir) = &report.arguments.swarm.checkpoint {
         // A checkpoint that could not be written once cannot be written now; the run has told so.
         let told = write_json(&dir.join(RESULT));

@@ -6,7 +6,7 @@ use super::Arguments;
 use super::properties::Properties;
 use super::swarm::SwarmRun;
 use crate::outcome::Failure;
-use crate::quantities::{bytes, count, counted, duration};
+use crate::quantities::{big, bytes, count, counted, duration};
 use crate::shown_trace::ShownTrace;
 use crate::watch::{self, Watch};
 use gridlock_lang::system::System;
@@ -14,6 +14,7 @@ use gridlock_lts::lazy::Lazy;
 use gridlock_lts::memory::{default_limit, resident};
 use gridlock_lts::network::{Network, TableSource};
 use gridlock_lts::search::{self, Options, Reason, Stats, Verdict};
+use num_bigint::BigUint;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -59,10 +60,10 @@ pub enum Bound {
 }
 
 /// Jobs of a swarm that were too large.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TooLarge {
-    /// How many.
-    pub jobs: u64,
+    /// How many traces were given up.
+    pub traces: BigUint,
     /// The most states that one of them visited before it was given up.
     pub states: u64,
     /// The most bytes that one of them used.
@@ -118,10 +119,11 @@ impl Bound {
                 "nothing was found while cycles of the subsystem are closed at most {k} times (--unroll), and the \
                  subsystem could have gone on"
             ),
-            Bound::JobTooLarge(TooLarge { jobs, states, memory }) => format!(
-                "nothing was found, but {} did not fit into the budget of a job, the largest with {} states and {}: \
-                 --job-memory and --job-states allow more",
-                counted(*jobs as usize, "trace"),
+            Bound::JobTooLarge(TooLarge { traces, states, memory }) => format!(
+                "nothing was found, but {} {} did not fit into the budget of a job, which gave up after {} states \
+                 and {}: --job-memory and --job-states allow more",
+                big(traces),
+                if *traces == BigUint::from(1u32) { "trace" } else { "traces" },
                 count(*states),
                 bytes(*memory)
             ),

@@ -27,7 +27,7 @@ const FEW: usize = 8;
 /// A candidate with more states is left out.
 const LARGEST: usize = 100_000;
 const _: () = assert!(LARGEST <= GUIDE_LIMIT);
-/// Of more candidates only those with the most traces are sampled, of as many without pairs.
+/// Of more candidates only those with the most traces are sampled.
 const SAMPLED: usize = 64;
 /// Traces that are searched for each candidate.
 const SAMPLES: u64 = 5;
@@ -147,7 +147,7 @@ fn reason(best: &Candidate) -> String {
     }
     if best.within_budget == best.sampled {
         return format!(
-            "all {} sampled searches are small (at most {} states), and one for each trace means the least work",
+            "sampled searches are small ({} with at most {} states), and one for each trace means the least work",
             best.sampled,
             count(best.largest_states)
         );

@@ -138,21 +138,22 @@ impl Figures {
     /// Names and values for people.
     pub fn rows(&self) -> Vec<(&'static str, String)> {
         let n = &self.numbers;
+        let part = self.state_space.map_or(String::new(), |states| {
+            format!(", {:.4} of the state space", n.largest_states as f64 / states.max(1) as f64)
+        });
         let mut rows = vec![
             ("traces", shown(&self.traces)),
             ("searches", count(n.searches)),
-            ("largest search", format!("{} states", count(n.largest_states))),
+            ("largest search", format!("{} states{part}", count(n.largest_states))),
             ("longest search", format!("{:.3} s", n.longest_seconds)),
             ("states in total", count(n.total_states)),
         ];
         if let (Some(states), Some(multiple)) = (self.state_space, self.multiple) {
             rows.push(("state space", format!("{} states", count(states))));
             rows.push(("work", format!("{multiple:.2} times the state space")));
-            let part = n.largest_states as f64 / states.max(1) as f64;
-            rows.push(("largest search", format!("{part:.4} of the state space")));
         }
         if let Some(compared) = &self.compared {
-            rows.push(("compared", format!("{} in {:.3} s", compared.verdict, compared.seconds)));
+            rows.push(("exhaustive", format!("{:.3} s, {}", compared.seconds, compared.verdict)));
         }
         rows.push(("IDs explored", shown(&n.ids_explored)));
         rows.push(("IDs pruned", shown(&n.ids_pruned)));

@@ -7,6 +7,7 @@ mod arguments;
 mod auto;
 mod compare;
 mod figures;
+pub mod picture;
 mod plan;
 
 pub use arguments::SwarmArguments;
@@ -75,7 +76,10 @@ pub fn search(
             figures.found_by = Some(job);
             conclude(verdict, |trace| ShownTrace::new(&network, &builder, trace))
         }
-        other => (Conclusion::Unknown(bound(other, &mut figures, arguments, watch)), None),
+        other => {
+            let bound = bound(other, &status.given_up, &mut figures, arguments, watch);
+            (Conclusion::Unknown(bound), None)
+        }
     };
     if arguments.swarm.compare_bfs && watch.stopped().is_none() {
         figures.compare(compare::search(&network, properties, arguments, watch)?, &conclusion)?;
@@ -153,6 +157,7 @@ fn conclude(
 /// What kept a swarm from an answer.
 fn bound(
     conclusion: isv::Conclusion,
+    given_up: &BigUint,
     figures: &mut Figures,
     arguments: &Arguments,
     watch: &Watch,
@@ -162,7 +167,7 @@ fn bound(
             figures.set_too_large(&stuck);
             let largest = stuck.iter().map(|s| s.effort.states).max().unwrap_or(0);
             let memory = stuck.iter().map(|s| s.effort.memory).max().unwrap_or(0);
-            Bound::JobTooLarge(TooLarge { jobs: stuck.len() as u64, states: largest, memory })
+            Bound::JobTooLarge(TooLarge { traces: given_up.clone(), states: largest, memory })
         }
         isv::Conclusion::Shard { bounded } => Bound::Shard { bounded },
         isv::Conclusion::Bounded => Bound::Unrolled(arguments.swarm.unroll.unwrap_or(0)),
