@@ -35,7 +35,8 @@ fn after_help() -> String {
          gridlock info abp.mcrl2                what the specification is made of\n  \
          gridlock lts abp.mcrl2 -o abp.aut      everything it can do, as a file\n  \
          gridlock sim abp.mcrl2                 step through it by hand\n  \
-         gridlock compare abp.mcrl2 spec.mcrl2 --equivalence branching\n\n\
+         gridlock compare abp.mcrl2 spec.mcrl2 --equivalence branching\n  \
+         gridlock check big.mcrl2 --search isv --subsystem auto\n\n\
          {EXIT_CODES}\n\n\
          Results go to standard output, everything else to standard error. Colours are used on a terminal only, and \
          not if NO_COLOR is set."

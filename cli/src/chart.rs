@@ -229,7 +229,7 @@ fn text_width(text: &str) -> f64 {
 }
 
 /// Text for XML, in content and in attributes. Characters that XML has no way to say are replaced.
-fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let mut xml = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -3,6 +3,7 @@
 use crate::arguments::{Limits, TableArguments, TableMode};
 use crate::outcome::Failure;
 use crate::quantities::{count, counted};
+use crate::swarm::fingerprint::fingerprint;
 use crate::terminal::Style;
 use crate::watch::Watch;
 use gridlock_lang::diagnostic::{Diagnostic, render};
@@ -48,6 +49,11 @@ impl Specification {
             Ok(text) => Ok(Specification { name, text }),
             Err(problem) => Err(faulty(&name, &String::from_utf8_lossy(&bytes), &[problem])),
         }
+    }
+
+    /// Equal for equal texts.
+    pub fn fingerprint(&self) -> String {
+        fingerprint(&self.text)
     }
 
     /// Builds the network. Building ahead of time gives up, in favour of building on demand, when more than `most`

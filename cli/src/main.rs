@@ -15,6 +15,7 @@ mod progress;
 mod quantities;
 mod shown_trace;
 mod supervise;
+mod swarm;
 mod terminal;
 mod watch;
 

@@ -10,7 +10,7 @@ Exit codes:
   0    success: it holds, it is equal, it is written
   1    violated, or different
   2    wrong use, or a specification or file that is faulty or cannot be read or written
-  3    unknown: a limit was reached, or the run was interrupted (Ctrl-C, SIGTERM)
+  3    unknown: a limit was reached, or the run was interrupted (Ctrl-C, SIGTERM, SIGUSR1)
   101  internal error: a fault of gridlock itself
   130  ended at once by a second Ctrl-C";
 
@@ -36,6 +36,8 @@ pub enum Failure {
     Limit(String),
     /// The [`Watch`] said so and knows why.
     Stopped,
+    /// A fault of ours: what contradicts what.
+    Internal(String),
 }
 
 impl Failure {
@@ -44,6 +46,10 @@ impl Failure {
         Failure::Input(message.to_string())
     }
 }
+
+/// What to do about an internal error.
+pub const REPORT_IT: &str =
+    "This is a fault of gridlock. Please report it with the command and the specification.";
 
 /// The exit code of an internal error.
 pub const INTERNAL_ERROR: u8 = 101;
@@ -62,6 +68,10 @@ pub fn finish(outcome: Result<Answer, Failure>, watch: &Watch) -> u8 {
         Err(Failure::Specification(message)) => {
             tell(message.trim_end());
             2
+        }
+        Err(Failure::Internal(message)) => {
+            tell(format_args!("{wrong}internal error{off}{strong}: {message}{off}\n{REPORT_IT}"));
+            INTERNAL_ERROR
         }
         Err(Failure::Limit(message)) => {
             tell(format_args!("{strong}unknown{off}: {message}"));

@@ -1,5 +1,6 @@
 //! Quantities as people write and read them: bytes, durations, counts.
 
+use num_bigint::BigUint;
 use std::time::Duration;
 
 /// Reads a number of bytes: `4096`, `512K`, `1.5G`, `2GiB`. Suffixes are powers of 1024.
@@ -43,7 +44,10 @@ fn split(text: &str) -> Option<(f64, &str)> {
 
 /// A count with its digits in groups of three: `188,569`.
 pub fn count(n: impl TryInto<u64>) -> String {
-    let digits = n.try_into().unwrap_or(u64::MAX).to_string();
+    grouped(&n.try_into().unwrap_or(u64::MAX).to_string())
+}
+
+fn grouped(digits: &str) -> String {
     let mut text = String::with_capacity(digits.len() * 4 / 3);
     for (i, digit) in digits.chars().enumerate() {
         if i > 0 && (digits.len() - i).is_multiple_of(3) {
@@ -52,6 +56,36 @@ pub fn count(n: impl TryInto<u64>) -> String {
         text.push(digit);
     }
     text
+}
+
+/// Numbers with more digits are hard to read as they are.
+const LONG: usize = 24;
+
+/// A whole number of any size, every digit of it.
+pub fn exact(n: &BigUint) -> String {
+    grouped(&n.to_string())
+}
+
+/// A whole number of any size as a power of ten, if it is long: `1.23 * 10^45`.
+pub fn rounded(n: &BigUint) -> Option<String> {
+    let digits = n.to_string();
+    let (first, more) = digits.split_at_checked(1)?;
+    // Cut, not rounded: a number of nines must not grow by a digit.
+    (digits.len() > LONG).then(|| format!("{first}.{} * 10^{}", &more[..2], digits.len() - 1))
+}
+
+/// A whole number of any size in as many characters as a line has room for.
+pub fn big(n: &BigUint) -> String {
+    rounded(n).unwrap_or_else(|| exact(n))
+}
+
+/// How much of a whole is left, in percent: `12.3 %`.
+pub fn percent(part: &BigUint, whole: &BigUint) -> String {
+    if *whole == BigUint::ZERO {
+        return "0.0 %".to_owned();
+    }
+    let thousandths = u64::try_from(part * 1000u32 / whole).unwrap_or(1000);
+    format!("{}.{} %", thousandths / 10, thousandths % 10)
 }
 
 /// A count with its noun: `1 state`, `2 states`, `3 processes`.
@@ -127,6 +161,12 @@ mod tests {
             ["0", "999", "1,000", "188,569", "1,234,567"],
             [0u64, 999, 1000, 188_569, 1_234_567].map(count)[..]
         );
+        let large = BigUint::from(10u32).pow(30) - 1u32;
+        assert_eq!(rounded(&large).as_deref(), Some("9.99 * 10^29"));
+        assert_eq!(big(&large), "9.99 * 10^29");
+        assert_eq!(exact(&(large + 1u32)), format!("1{}", ",000".repeat(10)));
+        assert_eq!(big(&BigUint::from(1234567u32)), "1,234,567");
+        assert_eq!(percent(&BigUint::from(1u32), &BigUint::from(3u32)), "33.3 %");
         assert_eq!([counted(1, "state"), counted(2, "state")], ["1 state", "2 states"]);
         assert_eq!([counted(1, "process"), counted(0, "process")], ["1 process", "0 processes"]);
         assert_eq!(["12 bytes", "1.0 KiB", "1.5 GiB"], [12, 1024, 3 << 29].map(bytes)[..]);

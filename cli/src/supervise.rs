@@ -5,12 +5,12 @@
 //! nobody) is ended by ending the process, though never while a result is being written.
 
 use crate::arguments::Arguments;
-use crate::outcome::{Failure, INTERNAL_ERROR, finish};
+use crate::outcome::{Failure, INTERNAL_ERROR, REPORT_IT, finish};
 use crate::progress::Progress;
 use crate::terminal::tell;
 use crate::watch::{Phase, Reason, Watch};
 use gridlock_lts::memory::resident;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::flag;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -105,8 +105,9 @@ fn must_end(phase: Phase, reason: Reason, waited: Duration) -> bool {
     }
 }
 
-/// The flag that the first SIGINT or SIGTERM sets; the second ends the process at once. SIGHUP keeps its meaning, so
-/// that `nohup` works.
+/// The flag that the first SIGINT or SIGTERM sets; the second ends the process at once. SIGUSR1, which batch systems send
+/// some time before their limit, and perhaps more than once, sets it too. SIGHUP keeps its meaning, so that `nohup`
+/// works.
 fn catch_signals() -> std::io::Result<Arc<AtomicBool>> {
     let signalled = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
@@ -114,6 +115,7 @@ fn catch_signals() -> std::io::Result<Arc<AtomicBool>> {
         flag::register_conditional_shutdown(signal, KILLED, signalled.clone())?;
         flag::register(signal, signalled.clone())?;
     }
+    flag::register(SIGUSR1, signalled.clone())?;
     Ok(signalled)
 }
 
@@ -127,10 +129,7 @@ fn announce_panics() {
         let message =
             message.or(payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
         let place = panic.location().map(|l| format!(" ({}:{})", l.file(), l.line())).unwrap_or_default();
-        tell(format_args!(
-            "internal error: {message}{place}\n\
-             This is a fault of gridlock. Please report it with the command and the specification."
-        ));
+        tell(format_args!("internal error: {message}{place}\n{REPORT_IT}"));
         if backtrace {
             usual(panic);
         }

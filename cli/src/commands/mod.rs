@@ -4,9 +4,12 @@ mod check;
 mod compare;
 mod info;
 mod lts;
+mod merge;
 mod minimise;
 mod replay;
 mod sim;
+mod status;
+mod traces;
 
 use crate::outcome::{Answer, Failure};
 use crate::watch::{Limits, Watch};
@@ -22,6 +25,9 @@ pub enum Command {
     Minimise(minimise::Arguments),
     Compare(compare::Arguments),
     Sim(sim::Arguments),
+    Traces(traces::Arguments),
+    Status(status::Arguments),
+    Merge(merge::Arguments),
 }
 
 impl Command {
@@ -35,6 +41,8 @@ impl Command {
             Command::Minimise(a) => a.limits.watched(),
             Command::Compare(a) => a.limits.watched(),
             Command::Sim(a) => a.resources.watched(),
+            Command::Traces(a) => a.resources.watched(),
+            Command::Status(_) | Command::Merge(_) => Limits::default(),
         }
     }
 
@@ -48,6 +56,9 @@ impl Command {
             Command::Minimise(a) => minimise::run(a, watch, quiet),
             Command::Compare(a) => compare::run(a, watch, quiet),
             Command::Sim(a) => sim::run(a, watch),
+            Command::Traces(a) => traces::run(a, watch, quiet),
+            Command::Status(a) => status::run(a, watch),
+            Command::Merge(a) => merge::run(a, watch),
         }
     }
 }

@@ -1,8 +1,10 @@
 //! `gridlock check`: whether a specification has its properties, and if not, what shows it.
 
+mod page;
 mod properties;
 mod report;
 mod search;
+mod swarm;
 
 use crate::arguments::{Limits, TableArguments, TableMode};
 use crate::input::Specification;
@@ -18,7 +20,8 @@ use properties::Wanted;
 use report::Report;
 use search::{Bound, Conclusion, Outcome};
 use serde::Serialize;
-use std::path::PathBuf;
+use swarm::SwarmArguments;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 const HELP: &str = "\
@@ -28,12 +31,18 @@ Examples:
   gridlock check abp.mcrl2 --property order.mcf --trace-out why.svg
   gridlock check abp.mcrl2 --json - | jq .states
   gridlock check big.mcrl2 --time-limit 10m --max-memory 4G
+  gridlock check big.mcrl2 --search isv --subsystem auto    by many small searches
+  gridlock check big.mcrl2 --search isv --subsystem 'LINK(2, 0)' --checkpoint run --resume
 
 The answer is the first word on standard output and the exit code: `holds` (0), `violated` (1) \
 with a counterexample, `unknown` (3) with what was seen until then. A specification that has no \
 meaning in some reachable state is an error (2). A search that is breadth-first gives a \
 shortest counterexample, whatever the number of workers. Before a counterexample is shown it \
-has been replayed, by code that did not find it; `gridlock replay` does that again.";
+has been replayed, by code that did not find it; `gridlock replay` does that again. \
+An informed swarm (--search isv) is explained in docs/swarm.md.";
+
+/// The result of a run in its checkpoint.
+pub const RESULT: &str = "result.json";
 
 /// Check whether a specification has its properties
 ///
@@ -53,7 +62,7 @@ pub struct Arguments {
     #[arg(long, value_name = "ORDER", value_enum, default_value_t = Search::Bfs, help_heading = "Search")]
     search: Search,
 
-    /// The number of threads of a breadth-first search [default: one for each core]
+    /// The number of threads of a breadth-first search or a swarm [default: one for each core]
     #[arg(long, value_name = "N", help_heading = "Search", value_parser = clap::value_parser!(u16).range(1..=1024))]
     workers: Option<u16>,
 
@@ -70,6 +79,9 @@ pub struct Arguments {
     max_depth: Option<u64>,
 
     #[command(flatten)]
+    swarm: SwarmArguments,
+
+    #[command(flatten)]
     pub limits: Limits,
 
     #[command(flatten)]
@@ -84,12 +96,15 @@ enum Search {
     Bfs,
     /// Depth first, on one worker
     Dfs,
+    /// Informed swarm: many small searches, each guided by traces of a subsystem
+    Isv,
 }
 
 impl Search {
     fn order(self) -> Order {
         match self {
-            Search::Bfs => Order::BreadthFirst,
+            // A swarm says itself what each of its searches does.
+            Search::Bfs | Search::Isv => Order::BreadthFirst,
             Search::Dfs => Order::DepthFirst,
         }
     }
@@ -100,13 +115,26 @@ impl Arguments {
     fn workers(&self) -> usize {
         match (self.search, self.workers) {
             (Search::Dfs, _) => 1,
-            (Search::Bfs, Some(workers)) => usize::from(workers),
-            (Search::Bfs, None) => std::thread::available_parallelism().map_or(1, |n| n.get()),
+            (Search::Bfs | Search::Isv, Some(workers)) => usize::from(workers),
+            (Search::Bfs | Search::Isv, None) => std::thread::available_parallelism().map_or(1, |n| n.get()),
         }
     }
 
     fn json_on_stdout(&self) -> bool {
         self.json.as_ref().is_some_and(|path| path.as_os_str() == "-")
+    }
+
+    /// Says no to flags that do not fit together.
+    fn check_flags(&self) -> Result<(), Failure> {
+        let isv = self.search == Search::Isv;
+        self.swarm.check(isv)?;
+        if isv && self.limits.max_states.is_some() {
+            return Err(Failure::input("--max-states does not belong to --search isv: --job-states bounds a job"));
+        }
+        if isv && self.max_depth.is_some() {
+            return Err(Failure::input("--max-depth does not belong to --search isv"));
+        }
+        Ok(())
     }
 
     /// Checks places before any work is done for them.
@@ -119,6 +147,9 @@ impl Arguments {
             }
             check_place(path)?;
         }
+        if let Some(path) = &self.swarm.report {
+            check_place(path)?;
+        }
         match &self.json {
             Some(path) if !self.json_on_stdout() => check_place(path),
             _ => Ok(()),
@@ -128,13 +159,14 @@ impl Arguments {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool) -> Result<Answer, Failure> {
+    arguments.check_flags()?;
     arguments.check_places()?;
     if arguments.search == Search::Dfs && arguments.workers.is_some_and(|n| n > 1) && !quiet {
         tell("note: a depth-first search has one worker");
     }
     let specification = Specification::read(&arguments.specification)?;
     let mut asked = arguments.wanted.names();
-    let (outcome, build_time) = match examine(&specification, arguments, &mut asked, watch) {
+    let (outcome, build_time) = match examine(&specification, arguments, &mut asked, watch, quiet) {
         Err(Failure::Stopped) => {
             let bound = Bound::of(watch).unwrap_or(Bound::Interrupted);
             (Outcome::unknown(bound, Stats::default()), watch.elapsed())
@@ -161,6 +193,7 @@ fn examine(
     arguments: &Arguments,
     asked: &mut Vec<properties::Asked>,
     watch: &Watch,
+    quiet: bool,
 ) -> Result<(Outcome, Duration), Failure> {
     let start = Instant::now();
     let options = arguments.tables.options(TableMode::Auto);
@@ -176,7 +209,11 @@ fn examine(
     let properties = arguments.wanted.translate(&system.builder)?;
     asked.clone_from(&properties.asked);
     let build_time = start.elapsed();
-    Ok((search::search(system, &properties, arguments, watch)?, build_time))
+    let outcome = match arguments.search {
+        Search::Isv => swarm::search(specification, system, &properties, arguments, watch, quiet)?,
+        Search::Bfs | Search::Dfs => search::search(system, &properties, arguments, watch)?,
+    };
+    Ok((outcome, build_time))
 }
 
 /// Writes the result wherever it is wanted.
@@ -192,10 +229,22 @@ fn tell_all(report: &Report, watch: &Watch, quiet: bool) -> Result<(), Failure> 
             None => {}
         }
     }
+    let write_json = |path: &Path| {
+        write_whole(path, |out| report.write_json(&mut std::io::BufWriter::new(out))).map_err(Failure::input)
+    };
+    if let Some(path) = &report.arguments.swarm.report {
+        write_whole(path, |out| page::write(report, &mut std::io::BufWriter::new(out))).map_err(Failure::input)?;
+    }
+    if let Some(dir) = &report.arguments.swarm.checkpoint {
+        // A checkpoint that could not be written once cannot be written now; the run has told so.
+        let told = write_json(&dir.join(RESULT));
+        if !matches!(report.outcome.conclusion, Conclusion::Unknown(search::Bound::Checkpoint(_))) {
+            told?;
+        }
+    }
     match json {
         Some(_) if report.arguments.json_on_stdout() => return print(watch, |out| report.write_json(out)),
-        Some(path) => write_whole(path, |out| report.write_json(&mut std::io::BufWriter::new(out)))
-            .map_err(Failure::input)?,
+        Some(path) => write_json(path)?,
         None => {}
     }
     // What is wrong with a specification is told on standard error, as everywhere.

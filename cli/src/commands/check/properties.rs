@@ -2,6 +2,7 @@
 
 use crate::input::{faulty, read_text};
 use crate::outcome::Failure;
+use crate::swarm::fingerprint::fingerprint;
 use gridlock_lang::network::build::Builder;
 use gridlock_lang::property;
 use gridlock_lang::syntax::MAX_LENGTH;
@@ -61,6 +62,8 @@ pub struct Properties {
     pub asked: Vec<Asked>,
     /// The properties themselves.
     pub checked: Vec<Property>,
+    /// What was asked for, wherever the files are: equal lists give equal properties.
+    pub identity: Vec<String>,
 }
 
 impl Properties {
@@ -85,15 +88,18 @@ impl Wanted {
         let mut properties = Properties::default();
         if self.deadlock() {
             properties.add(DEADLOCK.to_owned(), Property::DeadlockFree);
+            properties.identity.push(DEADLOCK.to_owned());
         }
         for pattern in &self.never {
             let property = property::never(builder, pattern).map_err(|p| faulty("--never", pattern, &p))?;
             properties.add(format!("never {pattern}"), property);
+            properties.identity.push(format!("never {pattern}"));
         }
         for path in &self.property {
             let (name, text) = read_text(path, MAX_LENGTH as u64)?;
             let parts = property::formula(builder, &name, &text).map_err(|p| faulty(&name, &text, &p))?;
             parts.into_iter().for_each(|(name, property)| properties.add(name, property));
+            properties.identity.push(format!("formula {}", fingerprint(&text)));
         }
         Ok(properties)
     }

@@ -2,6 +2,7 @@
 
 use super::properties::{Asked, Kind};
 use super::search::{Conclusion, Outcome, after, per_state};
+use super::swarm::Figures;
 use super::{Arguments, Search};
 use crate::quantities::{bytes, count, counted};
 use crate::shown_trace::{JSON_VERSION, ShownState, ShownStep};
@@ -40,16 +41,17 @@ struct Json<'a> {
     message: Option<String>,
     search: Search,
     workers: usize,
-    states: u64,
-    transitions: u64,
-    depth: u64,
-    deadlocks: u64,
+    states: Option<u64>,
+    transitions: Option<u64>,
+    depth: Option<u64>,
+    deadlocks: Option<u64>,
     seconds: f64,
     build_seconds: f64,
-    peak_memory_bytes: u64,
-    bytes_per_state: f64,
+    peak_memory_bytes: Option<u64>,
+    bytes_per_state: Option<f64>,
     trace: Option<&'a [ShownStep]>,
     end: Option<&'a [ShownState]>,
+    swarm: Option<&'a Figures>,
 }
 
 #[derive(Serialize)]
@@ -61,7 +63,9 @@ struct JsonProperty<'a> {
 impl Report<'_> {
     /// Writes JSON.
     pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Outcome { conclusion, stats, trace } = self.outcome;
+        let Outcome { conclusion, stats, trace, swarm } = self.outcome;
+        // The searches of a swarm overlap: nobody knows how many different states they saw.
+        let known = self.arguments.search != Search::Isv;
         let verdict_of = |property| match conclusion {
             Conclusion::Holds => "holds",
             Conclusion::Violated(violated) if *violated == property => "violated",
@@ -86,16 +90,17 @@ impl Report<'_> {
             message: self.message(),
             search: self.arguments.search,
             workers: self.arguments.workers(),
-            states: stats.states,
-            transitions: stats.transitions,
-            depth: stats.depth,
-            deadlocks: stats.deadlocks,
+            states: known.then_some(stats.states),
+            transitions: known.then_some(stats.transitions),
+            depth: known.then_some(stats.depth),
+            deadlocks: known.then_some(stats.deadlocks),
             seconds: stats.time.as_secs_f64(),
             build_seconds: self.build_time.as_secs_f64(),
-            peak_memory_bytes: stats.peak_memory,
-            bytes_per_state: per_state(stats.peak_memory, stats),
+            peak_memory_bytes: known.then_some(stats.peak_memory),
+            bytes_per_state: known.then(|| per_state(stats.peak_memory, stats)),
             trace: trace.as_ref().map(|t| &t.steps[..]),
             end: trace.as_ref().map(|t| &t.end[..]),
+            swarm: swarm.as_ref().map(|s| &s.figures),
         };
         serde_json::to_writer_pretty(&mut *out, &json)?;
         writeln!(out)
@@ -128,7 +133,10 @@ impl Report<'_> {
         let about = self.about(Asked::shown, NAMED);
         match (&self.outcome.conclusion, self.message()) {
             (Conclusion::Violated(_), Some(how)) => format!("violated: {about}: {how}"),
-            (Conclusion::Unknown(_), Some(why)) => format!("unknown: {about}: {why}"),
+            (Conclusion::Unknown(bound), Some(why)) => {
+                let kind = bound.kind().map_or(String::new(), |kind| format!(" ({kind})"));
+                format!("unknown{kind}: {about}: {why}")
+            }
             (Conclusion::Faulty(_), Some(why)) => format!("faulty: {why}"),
             _ => format!("holds: {about}"),
         }
@@ -160,6 +168,9 @@ impl Report<'_> {
 
     fn write_summary(&self, out: &mut dyn Write) -> io::Result<()> {
         let stats = &self.outcome.stats;
+        if self.arguments.search == Search::Isv {
+            return self.write_swarm(out);
+        }
         let rows = [
             ("states", count(stats.states)),
             ("transitions", count(stats.transitions)),
@@ -170,8 +181,20 @@ impl Report<'_> {
             ("peak memory", bytes(stats.peak_memory)),
             ("bytes/state", format!("{:.1}", per_state(stats.peak_memory, stats))),
         ];
-        let width = rows.iter().map(|(_, value)| value.len()).max().unwrap_or(0);
-        rows.iter().try_for_each(|(name, value)| writeln!(out, "  {name:<14}{value:>width$}"))
+        write_rows(&rows, out)
+    }
+
+    /// The figures of a swarm, and how it was run.
+    fn write_swarm(&self, out: &mut dyn Write) -> io::Result<()> {
+        let swarm = self.outcome.swarm.as_ref();
+        let mut rows = swarm.map_or(Vec::new(), |swarm| swarm.figures.rows());
+        rows.push(("seconds", format!("{:.3}", self.outcome.stats.time.as_secs_f64())));
+        rows.push(("build seconds", format!("{:.3}", self.build_time.as_secs_f64())));
+        rows.push(("workers", count(self.arguments.workers() as u64)));
+        write_rows(&rows, out)?;
+        let Some(swarm) = swarm else { return Ok(()) };
+        writeln!(out)?;
+        swarm.figures.settings().iter().try_for_each(|(name, value)| writeln!(out, "  {name:<16}{value}"))
     }
 
     /// A specification without meaning, for standard error.
@@ -192,4 +215,15 @@ impl Report<'_> {
         let _ = crate::shown_trace::write_steps(before, Style::of_stderr(), &mut text);
         String::from_utf8_lossy(&text).into_owned()
     }
+}
+
+/// Names to the left, values to the right; a value of several words keeps only its number in the column.
+fn write_rows(rows: &[(&str, String)], out: &mut dyn Write) -> io::Result<()> {
+    let split = |value: &str| value.split_once(' ').map_or(value.len(), |(number, _)| number.len());
+    let name_width = rows.iter().map(|(name, _)| name.len() + 2).max().unwrap_or(0).max(14);
+    let width = rows.iter().map(|(_, value)| split(value)).max().unwrap_or(0);
+    rows.iter().try_for_each(|(name, value)| {
+        let (number, unit) = value.split_at(split(value));
+        writeln!(out, "  {name:<name_width$}{number:>width$}{unit}")
+    })
 }

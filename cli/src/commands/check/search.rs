@@ -4,8 +4,9 @@
 
 use super::Arguments;
 use super::properties::Properties;
+use super::swarm::SwarmRun;
 use crate::outcome::Failure;
-use crate::quantities::{bytes, count, counted, duration};
+use crate::quantities::{big, bytes, count, counted, duration};
 use crate::shown_trace::ShownTrace;
 use crate::watch::{self, Watch};
 use gridlock_lang::system::System;
@@ -13,6 +14,7 @@ use gridlock_lts::lazy::Lazy;
 use gridlock_lts::memory::{default_limit, resident};
 use gridlock_lts::network::{Network, TableSource};
 use gridlock_lts::search::{self, Options, Reason, Stats, Verdict};
+use num_bigint::BigUint;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -30,7 +32,7 @@ pub enum Conclusion {
 }
 
 /// What kept a search from an answer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Bound {
     /// `--max-states`.
     States(u64),
@@ -40,36 +42,96 @@ pub enum Bound {
     Memory(u64),
     /// `--time-limit`.
     Time(Duration),
-    /// Ctrl-C or SIGTERM.
+    /// Ctrl-C, SIGTERM or SIGUSR1.
     Interrupted,
+    /// One of these ended a swarm that has a checkpoint.
+    Resumable(Box<Bound>),
+    /// `--unroll`: the subsystem of a swarm could have moved on.
+    Unrolled(u32),
+    /// Jobs of a swarm did not fit into their budget and could not be divided.
+    JobTooLarge(TooLarge),
+    /// `--ids`: nothing was found there.
+    Shard {
+        /// And the subsystem could have moved on, too.
+        bounded: bool,
+    },
+    /// The checkpoint of a swarm cannot be written: why.
+    Checkpoint(String),
+}
+
+/// Jobs of a swarm that were too large.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TooLarge {
+    /// How many traces were given up.
+    pub traces: BigUint,
+    /// The most states that one of them visited before it was given up.
+    pub states: u64,
+    /// The most bytes that one of them used.
+    pub memory: u64,
 }
 
 impl Bound {
     /// A stable name for programs.
-    pub fn name(self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         match self {
             Bound::States(_) => "max-states",
             Bound::Depth(_) => "max-depth",
             Bound::Memory(_) => "max-memory",
             Bound::Time(_) => "time-limit",
             Bound::Interrupted => "interrupted",
+            Bound::Resumable(bound) => bound.name(),
+            Bound::Unrolled(_) => "bounded",
+            Bound::JobTooLarge(_) => "job-too-large",
+            Bound::Shard { bounded: false } => "shard",
+            Bound::Shard { bounded: true } => "shard-bounded",
+            Bound::Checkpoint(_) => "checkpoint",
+        }
+    }
+
+    /// What stands in parentheses behind the verdict, if that has a meaning of its own.
+    pub fn kind(&self) -> Option<&'static str> {
+        match self {
+            Bound::Resumable(_) => Some("interrupted, resumable"),
+            Bound::Unrolled(_) => Some("bounded"),
+            Bound::JobTooLarge(_) => Some("job too large"),
+            Bound::Shard { bounded: false } => Some("shard holds"),
+            Bound::Shard { bounded: true } => Some("shard bounded"),
+            _ => None,
         }
     }
 
     /// For people.
-    pub fn message(self) -> String {
+    pub fn message(&self) -> String {
         match self {
             Bound::States(n) => {
-                format!("there are more than {} states, which is the limit (--max-states)", count(n))
+                format!("there are more than {} states, which is the limit (--max-states)", count(*n))
             }
             Bound::Depth(n) => {
-                format!("there are states at a depth of {}, where the search stops (--max-depth)", count(n))
+                format!("there are states at a depth of {}, where the search stops (--max-depth)", count(*n))
             }
             Bound::Memory(n) => {
-                format!("the memory limit of {} is reached (--max-memory sets another)", bytes(n))
+                format!("the memory limit of {} is reached (--max-memory sets another)", bytes(*n))
             }
-            Bound::Time(t) => format!("the time limit of {} is reached (--time-limit)", duration(t)),
+            Bound::Time(t) => format!("the time limit of {} is reached (--time-limit)", duration(*t)),
             Bound::Interrupted => "interrupted".to_owned(),
+            Bound::Resumable(bound) => format!("{}; --resume continues", bound.message()),
+            Bound::Unrolled(k) => format!(
+                "nothing was found while cycles of the subsystem are closed at most {k} times (--unroll), and the \
+                 subsystem could have gone on"
+            ),
+            Bound::JobTooLarge(TooLarge { traces, states, memory }) => format!(
+                "nothing was found, but {} {} did not fit into the budget of a job, which gave up after {} states \
+                 and {}: --job-memory and --job-states allow more",
+                big(traces),
+                if *traces == BigUint::from(1u32) { "trace" } else { "traces" },
+                count(*states),
+                bytes(*memory)
+            ),
+            Bound::Shard { bounded } => format!(
+                "nothing was found for these trace IDs{}; `gridlock merge` joins shards",
+                if *bounded { ", and the subsystem could have gone on (--unroll)" } else { "" }
+            ),
+            Bound::Checkpoint(why) => format!("the checkpoint cannot be written: {why}; --resume continues"),
         }
     }
 
@@ -91,12 +153,14 @@ pub struct Outcome {
     pub stats: Stats,
     /// The run that shows a violation or a fault.
     pub trace: Option<ShownTrace>,
+    /// What a swarm did; only some of `stats` is known then.
+    pub swarm: Option<Box<SwarmRun>>,
 }
 
 impl Outcome {
     /// No answer.
     pub fn unknown(bound: Bound, stats: Stats) -> Self {
-        Outcome { conclusion: Conclusion::Unknown(bound), stats, trace: None }
+        Outcome { conclusion: Conclusion::Unknown(bound), stats, trace: None, swarm: None }
     }
 }
 
@@ -160,7 +224,7 @@ pub fn search(
             (Conclusion::Unknown(bound), None)
         }
     };
-    Ok(Outcome { conclusion, stats: report.stats, trace })
+    Ok(Outcome { conclusion, stats: report.stats, trace, swarm: None })
 }
 
 /// Bytes for each state.

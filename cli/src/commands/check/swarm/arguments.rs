@@ -1,0 +1,189 @@
+//! What can be said on the command line about an informed swarm.
+//!
+//! Invariant: everything here is refused with another search, so that no flag is ignored.
+
+use crate::outcome::Failure;
+use crate::quantities::parse_bytes;
+use crate::swarm::ids::Ids;
+use clap::{Args, ValueEnum};
+use gridlock_manager::strategy::StrategyKind;
+use gridlock_manager::swarm::{Granularity, Pace};
+use gridlock_worker::job::Order;
+use serde::Serialize;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// How an informed swarm is run.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Informed swarm (with --search isv)")]
+pub struct SwarmArguments {
+    /// A process as `info` names it; may be repeated, or several with commas between them; `auto` chooses and says why
+    #[arg(long, value_name = "LEAF")]
+    pub subsystem: Vec<String>,
+
+    /// Bound a cyclic subsystem: close cycles at most K times in each part in which it can go round
+    #[arg(long, value_name = "K")]
+    pub unroll: Option<u32>,
+
+    /// What a job is: `trace`, or all traces with a `prefix` that is as short as the limits of jobs allow [default: prefix]
+    #[arg(long, value_name = "SIZE", value_parser = Granularity::from_str)]
+    pub jobs: Option<Granularity>,
+
+    /// What the states of one job may take [default: max-memory / workers, a power of two, at most 1 GiB]
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
+    pub job_memory: Option<u64>,
+
+    /// The most states that one job may visit
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub job_states: Option<u64>,
+
+    /// Which trace is next: `even` (spread over what remains), `order`, `random` or `different` [default: even]
+    #[arg(long, value_name = "HOW", value_parser = StrategyKind::from_str)]
+    pub strategy: Option<StrategyKind>,
+
+    /// For --strategy random: another seed, other choices [default: 0]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+
+    /// The order in which a job visits states [default: bfs]
+    #[arg(long, value_name = "ORDER", value_enum)]
+    pub iss: Option<Iss>,
+
+    /// Choose a job by the answers to all but the last N - 1 before it; more workers than that have nothing to do
+    /// [default: 64]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "simulate_workers")]
+    pub window: Option<u64>,
+
+    /// Look at answers only after every N jobs, as a swarm of N workers in step would
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub simulate_workers: Option<u64>,
+
+    /// Do only these trace IDs, the last one not included: a shard, for `gridlock merge`
+    #[arg(long, value_name = "A..B", value_parser = Ids::from_str)]
+    pub ids: Option<Ids>,
+
+    /// Keep every answer in this directory, so that the run can be resumed whatever happens
+    #[arg(long, value_name = "DIR")]
+    pub checkpoint: Option<PathBuf>,
+
+    /// Continue what is in the checkpoint, if there is something
+    #[arg(long, requires = "checkpoint")]
+    pub resume: bool,
+
+    /// The size of the state space, if it is known, to compare the work with
+    #[arg(long, value_name = "N", conflicts_with = "compare_bfs", value_parser = clap::value_parser!(u64).range(1..))]
+    pub states: Option<u64>,
+
+    /// Search exhaustively as well: compare the work, and check that the verdicts agree
+    #[arg(long)]
+    pub compare_bfs: bool,
+
+    /// Write a page about the swarm: trace IDs, workers, largest jobs, counterexample
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+}
+
+/// The order in which a guided search visits states.
+#[derive(ValueEnum, Serialize, Clone, Copy, PartialEq, Eq, Debug)]
+#[serde(rename_all = "lowercase")]
+pub enum Iss {
+    /// Position by position, each breadth first; states of earlier positions are forgotten
+    Bfs,
+    /// Along the trace first, for hunting
+    Dfs,
+}
+
+/// What `--subsystem` says to leave the choice to the program.
+const AUTO: &str = "auto";
+
+impl SwarmArguments {
+    /// Says no to what does not fit together. `isv`: whether a swarm is asked for.
+    pub fn check(&self, isv: bool) -> Result<(), Failure> {
+        if !isv {
+            return match self.given() {
+                Some(flag) => Err(Failure::input(format_args!("{flag} belongs to --search isv"))),
+                None => Ok(()),
+            };
+        }
+        if self.subsystem.is_empty() {
+            return Err(Failure::input(
+                "--search isv needs --subsystem: a process that `gridlock info` shows, or auto",
+            ));
+        }
+        if self.seed.is_some() && self.strategy() != StrategyKind::Random {
+            return Err(Failure::input("--seed belongs to --strategy random"));
+        }
+        if self.job_memory == Some(0) {
+            return Err(Failure::input("--job-memory 0 leaves no room for a state"));
+        }
+        if self.checkpoint.as_ref().is_some_and(|dir| dir.exists() && !dir.is_dir()) {
+            return Err(Failure::input("--checkpoint needs a directory, and there is a file of that name"));
+        }
+        Ok(())
+    }
+
+    /// The first flag that was given.
+    fn given(&self) -> Option<&'static str> {
+        let flags = [
+            (!self.subsystem.is_empty(), "--subsystem"),
+            (self.unroll.is_some(), "--unroll"),
+            (self.jobs.is_some(), "--jobs"),
+            (self.job_memory.is_some(), "--job-memory"),
+            (self.job_states.is_some(), "--job-states"),
+            (self.strategy.is_some(), "--strategy"),
+            (self.seed.is_some(), "--seed"),
+            (self.iss.is_some(), "--iss"),
+            (self.window.is_some(), "--window"),
+            (self.simulate_workers.is_some(), "--simulate-workers"),
+            (self.ids.is_some(), "--ids"),
+            (self.checkpoint.is_some(), "--checkpoint"),
+            (self.resume, "--resume"),
+            (self.states.is_some(), "--states"),
+            (self.compare_bfs, "--compare-bfs"),
+            (self.report.is_some(), "--report"),
+        ];
+        flags.into_iter().find(|(given, _)| *given).map(|(_, flag)| flag)
+    }
+
+    /// Whether the program is to choose the subsystem.
+    pub fn is_auto(&self) -> bool {
+        self.subsystem.iter().any(|name| name.trim() == AUTO)
+    }
+
+    /// How IDs are chosen.
+    pub fn strategy(&self) -> StrategyKind {
+        self.strategy.unwrap_or_default()
+    }
+
+    /// In which order a job visits states.
+    pub fn iss(&self) -> Iss {
+        self.iss.unwrap_or(Iss::Bfs)
+    }
+
+    /// Which answers a job is based on.
+    pub fn pace(&self) -> Pace {
+        match (self.simulate_workers, self.window) {
+            (Some(workers), _) => Pace::Batch(workers),
+            (None, Some(window)) => Pace::Window(window),
+            (None, None) => Pace::default(),
+        }
+    }
+}
+
+impl Iss {
+    /// The same for the worker.
+    pub fn order(self) -> Order {
+        match self {
+            Iss::Bfs => Order::BreadthFirst,
+            Iss::Dfs => Order::DepthFirst,
+        }
+    }
+
+    /// What it is called on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Iss::Bfs => "bfs",
+            Iss::Dfs => "dfs",
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! `--search isv`: an informed swarm, from the plan to the conclusion.
+//!
+//! Invariant: a conclusion is that of the manager in the words of `check`; `holds` comes from a swarm that has done or
+//! pruned every trace ID of the subsystem, unbounded, and from nothing else.
+
+mod arguments;
+mod auto;
+mod compare;
+mod figures;
+pub mod picture;
+mod plan;
+
+pub use arguments::SwarmArguments;
+pub use figures::Figures;
+
+use super::Arguments;
+use super::properties::Properties;
+use super::search::{Bound, Conclusion, Outcome, TooLarge};
+use crate::input::Specification;
+use crate::outcome::Failure;
+use crate::quantities::count;
+use crate::shown_trace::{JSON_VERSION, ShownTrace};
+use crate::swarm::numbers::{Numbers, Page, progress};
+use crate::swarm::subsystem::require_closed;
+use crate::terminal::tell;
+use crate::watch::Watch;
+use gridlock_lang::system::System;
+use gridlock_lts::prepared::Prepared;
+use gridlock_lts::search::{Stats, Verdict};
+use gridlock_manager::driver::Control;
+use gridlock_manager::isv::{self, on_threads};
+use gridlock_manager::swarm::{Event, Status};
+use num_bigint::BigUint;
+use plan::Plan;
+use std::ops::Range;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// What a swarm leaves behind beside its conclusion.
+pub struct SwarmRun {
+    /// For people and programs.
+    pub figures: Figures,
+    /// Job by job, if a page is to be written.
+    pub events: Vec<Event>,
+    /// The trace IDs that were to be done.
+    pub ids: Range<BigUint>,
+}
+
+/// Runs a swarm over a network whose tables are complete.
+pub fn search(
+    specification: &Specification,
+    system: System,
+    properties: &Properties,
+    arguments: &Arguments,
+    watch: &Watch,
+    quiet: bool,
+) -> Result<Outcome, Failure> {
+    require_closed(&system, "an informed swarm")?;
+    let System { network, builder, .. } = system;
+    let prepared = Prepared::new(&network, &properties.checked);
+    if let Some(verdict) = prepared.violated_initially() {
+        let (conclusion, trace) = conclude(verdict, |trace| ShownTrace::new(&network, &builder, trace));
+        return Ok(Outcome { conclusion, stats: Stats::default(), trace, swarm: None });
+    }
+    let plan = Plan::new(specification, &prepared, properties, arguments, watch)?;
+    if !quiet {
+        announce(&plan, arguments);
+    }
+    let start = Instant::now();
+    let (report, resumed) = run(specification, &plan, &prepared, arguments, watch)?;
+    let isv::Report { conclusion, status, events } = report;
+    let mut figures = Figures::new(&plan, arguments, &status, resumed);
+    let stats = Stats { time: start.elapsed(), ..Stats::default() };
+    let (conclusion, trace) = match conclusion {
+        isv::Conclusion::Holds => (Conclusion::Holds, None),
+        isv::Conclusion::Found(verdict, job) => {
+            figures.found_by = Some(job);
+            conclude(verdict, |trace| ShownTrace::new(&network, &builder, trace))
+        }
+        other => {
+            let bound = bound(other, &status.given_up, &mut figures, arguments, watch);
+            (Conclusion::Unknown(bound), None)
+        }
+    };
+    if arguments.swarm.compare_bfs && watch.stopped().is_none() {
+        figures.compare(compare::search(&network, properties, arguments, watch)?, &conclusion)?;
+    }
+    let swarm = Some(Box::new(SwarmRun { figures, events, ids: plan.ids }));
+    Ok(Outcome { conclusion, stats, trace, swarm })
+}
+
+/// Tells what was chosen, and what the user may not have expected.
+fn announce(plan: &Plan, arguments: &Arguments) {
+    if let Some(auto) = &plan.auto {
+        auto.tell();
+    }
+    let width = plan.config.pace.width();
+    if arguments.workers() as u64 > width {
+        tell(format_args!(
+            "note: at most {} of the {} workers have something to do at a time (--window)",
+            count(width),
+            arguments.workers()
+        ));
+    }
+}
+
+/// The swarm itself, and the number of answers that were in the checkpoint.
+fn run(
+    specification: &Specification,
+    plan: &Plan,
+    prepared: &Prepared,
+    arguments: &Arguments,
+    watch: &Watch,
+) -> Result<(isv::Report, usize), Failure> {
+    let opened = plan.open(arguments)?;
+    let resumed = opened.as_ref().map_or(0, |(_, answers)| answers.len());
+    watch.begin("searching", "states");
+    let start = Instant::now();
+    let tell_progress = |status: &Status| {
+        watch.count(status.total.states as usize, 0);
+        watch.detail(progress(status));
+    };
+    let page = |status: &Status| {
+        let page = Page {
+            version: JSON_VERSION,
+            gridlock: env!("CARGO_PKG_VERSION").to_owned(),
+            specification: specification.name.clone(),
+            written: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs()),
+            seconds: start.elapsed().as_secs_f64(),
+            workers: arguments.workers(),
+            resumed,
+            identity: plan.identity.iter().cloned().collect(),
+            numbers: Numbers::new(status),
+        };
+        // A page that cannot be written is no reason to stop, and numbers and texts always can.
+        serde_json::to_vec_pretty(&page).unwrap_or_default()
+    };
+    let control = Control { stop: &|| watch.stopped().is_some(), progress: &tell_progress, page: &page };
+    let (config, workers) = (plan.config.clone(), arguments.workers());
+    let report = on_threads(prepared, &plan.guide, config, workers, opened, &control);
+    Ok((report.map_err(Failure::Input)?, resumed))
+}
+
+/// A verdict of the library in the words of `check`.
+fn conclude(
+    verdict: Verdict,
+    show: impl Fn(&gridlock_lts::trace::Trace) -> ShownTrace,
+) -> (Conclusion, Option<ShownTrace>) {
+    match verdict {
+        Verdict::Violated { property, trace } => (Conclusion::Violated(property), Some(show(&trace))),
+        Verdict::Faulty { message, trace } => (Conclusion::Faulty(message), Some(show(&trace))),
+        Verdict::Holds => (Conclusion::Holds, None),
+        // A finding is never this.
+        Verdict::Unknown(_) => (Conclusion::Unknown(Bound::Interrupted), None),
+    }
+}
+
+/// What kept a swarm from an answer.
+fn bound(
+    conclusion: isv::Conclusion,
+    given_up: &BigUint,
+    figures: &mut Figures,
+    arguments: &Arguments,
+    watch: &Watch,
+) -> Bound {
+    match conclusion {
+        isv::Conclusion::TooLarge(stuck) => {
+            figures.set_too_large(&stuck);
+            let largest = stuck.iter().map(|s| s.effort.states).max().unwrap_or(0);
+            let memory = stuck.iter().map(|s| s.effort.memory).max().unwrap_or(0);
+            Bound::JobTooLarge(TooLarge { traces: given_up.clone(), states: largest, memory })
+        }
+        isv::Conclusion::Shard { bounded } => Bound::Shard { bounded },
+        isv::Conclusion::Bounded => Bound::Unrolled(arguments.swarm.unroll.unwrap_or(0)),
+        isv::Conclusion::Journal(trouble) => Bound::Checkpoint(trouble.to_string()),
+        // `Holds` and `Found` are answers and do not come here.
+        isv::Conclusion::Stopped | isv::Conclusion::Holds | isv::Conclusion::Found(..) => {
+            let bound = Bound::of(watch).unwrap_or(Bound::Interrupted);
+            match arguments.swarm.checkpoint {
+                Some(_) => Bound::Resumable(Box::new(bound)),
+                None => bound,
+            }
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! `gridlock status`: how far a swarm is, from its checkpoint, whether it runs or not.
+//!
+//! Invariant: nothing is written and nothing is locked, so that looking disturbs nobody.
+
+use super::check::RESULT;
+use crate::outcome::{Answer, Failure};
+use crate::output::print;
+use crate::quantities::{bytes, count, duration, percent};
+use crate::shown_trace::JSON_VERSION;
+use crate::swarm::numbers::{Identity, Page, shown};
+use crate::terminal::Style;
+use crate::watch::Watch;
+use clap::Args;
+use gridlock_manager::journal::{self, STATUS};
+use gridlock_worker::job::Feedback;
+use num_bigint::BigUint;
+use serde::Serialize;
+use serde_json::Value;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// A run that is alive replaces its page every two seconds.
+const ALIVE: u64 = 15;
+
+const HELP: &str = "\
+Examples:
+  gridlock status run
+  gridlock status run --json | jq -r .numbers.ids_remaining
+  watch gridlock status run
+
+The first word says how it is:
+  running    it has told how far it is within the last seconds
+  silent     it has not, and there is no result: it was killed, or its machine is very busy
+  stopped    it was interrupted or reached a limit; `check --resume` continues
+  finished   there is a result
+
+docs/json.md documents the fields of --json.";
+
+/// Show how far a swarm is, from its checkpoint
+#[derive(Args, Debug)]
+#[command(after_long_help = HELP)]
+pub struct Arguments {
+    /// The directory that `check --search isv --checkpoint` was given
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+
+    /// Write JSON, for programs
+    #[arg(long)]
+    json: bool,
+}
+
+/// What a checkpoint tells.
+#[derive(Serialize)]
+struct Status {
+    version: u32,
+    directory: String,
+    state: &'static str,
+    verdict: Option<String>,
+    reason: Option<String>,
+    message: Option<String>,
+    /// Answers on disk, and what they took.
+    answers: u64,
+    answered_states: u64,
+    answered_seconds: f64,
+    /// Seconds since the page was written.
+    age_seconds: Option<u64>,
+    identity: Identity,
+    /// The page as the run wrote it, if it came that far.
+    page: Option<Page>,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments, watch: &Watch) -> Result<Answer, Failure> {
+    let status = look(&arguments.directory)?;
+    print(watch, |out| {
+        if arguments.json {
+            serde_json::to_writer_pretty(&mut *out, &status)?;
+            writeln!(out)
+        } else {
+            show(&status, out)
+        }
+    })?;
+    Ok(Answer::Yes)
+}
+
+fn look(dir: &Path) -> Result<Status, Failure> {
+    if !dir.is_dir() {
+        return Err(Failure::input(format_args!("there is no directory {}", dir.display())));
+    }
+    // The result first: what comes after it can only be newer.
+    let result: Option<Value> = parsed(&dir.join(RESULT))?;
+    let page: Option<Page> = parsed(&dir.join(STATUS))?;
+    let (identity, answers) = journal::read::<Feedback>(dir)
+        .map_err(|why| Failure::input(format_args!("there is no checkpoint to be read: {why}")))?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs());
+    let age = page.as_ref().map(|page| now.saturating_sub(page.written));
+    let text = |field: &str| result.as_ref().and_then(|r| Some(r.get(field)?.as_str()?.to_owned()));
+    let state = match (&result, text("reason").as_deref()) {
+        (Some(_), Some("interrupted" | "time-limit" | "max-memory" | "checkpoint")) => "stopped",
+        (Some(_), _) => "finished",
+        (None, _) if age.is_some_and(|age| age <= ALIVE) => "running",
+        (None, _) => "silent",
+    };
+    Ok(Status {
+        version: JSON_VERSION,
+        directory: dir.display().to_string(),
+        state,
+        verdict: text("verdict"),
+        reason: text("reason"),
+        message: text("message"),
+        answers: answers.len() as u64,
+        answered_states: answers.iter().map(|answer| answer.effort.states).sum(),
+        answered_seconds: answers.iter().map(|answer| answer.effort.nanoseconds as f64 / 1e9).sum(),
+        age_seconds: age,
+        identity: identity.into_iter().collect(),
+        page,
+    })
+}
+
+/// The JSON in a file; nothing if there is no such file.
+fn parsed<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Option<T>, Failure> {
+    let cannot = |why: &dyn std::fmt::Display| Failure::input(format_args!("cannot read {}: {why}", path.display()));
+    match fs::read(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(cannot(&e)),
+        Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|e| cannot(&e)),
+    }
+}
+
+fn show(status: &Status, out: &mut dyn Write) -> io::Result<()> {
+    let Style { strong, off, .. } = Style::of_stdout();
+    let about = match (&status.verdict, &status.message) {
+        (Some(verdict), Some(message)) => format!("{verdict}: {message}"),
+        (Some(verdict), None) => verdict.clone(),
+        (None, _) => match status.age_seconds {
+            Some(age) => format!("last heard of {} ago", duration(Duration::from_secs(age))),
+            None => "it has told nothing yet".to_owned(),
+        },
+    };
+    writeln!(out, "{strong}{}{off}: {about}\n", status.state)?;
+    let mut rows = Vec::new();
+    if let Some(page) = &status.page {
+        let n = &page.numbers;
+        let number = |digits: &str| digits.parse().unwrap_or(BigUint::ZERO);
+        let remaining = percent(&number(&n.ids_remaining), &number(&n.ids_all));
+        rows.push(("specification", page.specification.clone()));
+        rows.push(("jobs done", format!("{}, {} in work", count(n.jobs_done), count(n.jobs_made - n.jobs_done.min(n.jobs_made)))));
+        rows.push(("IDs remaining", format!("{remaining} = {} of {}", shown(&n.ids_remaining), shown(&n.ids_all))));
+        rows.push(("IDs explored", shown(&n.ids_explored)));
+        rows.push(("IDs pruned", shown(&n.ids_pruned)));
+        rows.push(("largest search", format!("{} states, {}", count(n.largest_states), bytes(n.largest_memory_bytes))));
+        rows.push(("longest search", format!("{:.3} s", n.longest_seconds)));
+        rows.push(("states in total", count(n.total_states)));
+        let time = duration(Duration::try_from_secs_f64(page.seconds).unwrap_or_default());
+        rows.push(("this run", format!("{time}, {} workers, {} answers resumed", page.workers, count(page.resumed as u64))));
+    }
+    rows.push(("answers on disk", format!("{}, {} states", count(status.answers), count(status.answered_states))));
+    let settings: Vec<String> = ["subsystem", "unroll", "traces", "ids", "jobs", "strategy"]
+        .iter()
+        .filter_map(|name| Some(format!("{name} {}", shown(status.identity.get(*name)?))))
+        .collect();
+    rows.push(("run", settings.join("; ")));
+    rows.iter().try_for_each(|(name, value)| writeln!(out, "  {name:<17}{value}"))
+}

@@ -1,0 +1,116 @@
+//! The figures of a swarm as files have them: the page in a checkpoint, and a part of the result of `check`.
+//!
+//! Invariant: big numbers are written in digits as text, since programs that read numbers as floating-point ones would
+//! lose some.
+
+use crate::quantities::{big, count, percent};
+use gridlock_manager::swarm::Status;
+use num_bigint::BigUint;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What a run is, name by name: runs with the same ones can share a checkpoint.
+pub type Identity = BTreeMap<String, String>;
+
+/// Parts of the identity that decide what trace IDs mean and what is asked about them: the shards of one swarm share
+/// them.
+pub const OF_THE_SPACE: [&str; 6] = ["specification", "properties", "tables", "subsystem", "unroll", "traces"];
+/// The part of the identity that says which IDs are to be done.
+pub const IDS: &str = "ids";
+/// What it says if all of them are.
+pub const ALL_IDS: &str = "all";
+
+/// Where a swarm is and what it took.
+#[derive(Serialize, Deserialize, Clone, Debug)]
+pub struct Numbers {
+    /// Jobs made, jobs answered, jobs lost and handed out again.
+    pub jobs_made: u64,
+    pub jobs_done: u64,
+    pub jobs_lost: u64,
+    /// Jobs whose answer was taken into account.
+    pub searches: u64,
+    /// Trace IDs: to be done in all, and what became of them.
+    pub ids_all: String,
+    pub ids_remaining: String,
+    pub ids_in_work: String,
+    pub ids_explored: String,
+    pub ids_pruned: String,
+    pub ids_given_up: String,
+    /// Finer guides made for single traces.
+    pub finer_guides: u64,
+    pub largest_states: u64,
+    pub largest_job: u64,
+    pub largest_memory_bytes: u64,
+    pub longest_seconds: f64,
+    pub total_states: u64,
+    pub total_transitions: u64,
+    /// The time of all searches, added up.
+    pub total_seconds: f64,
+    /// Whether the subsystem could have moved on where its cycles were bounded.
+    pub bounded: bool,
+}
+
+impl Numbers {
+    /// The figures of a status.
+    pub fn new(status: &Status) -> Self {
+        let seconds = |nanoseconds: u64| nanoseconds as f64 / 1e9;
+        Numbers {
+            jobs_made: status.made,
+            jobs_done: status.done,
+            jobs_lost: status.lost,
+            searches: status.processed,
+            ids_all: status.all.to_string(),
+            ids_remaining: status.remaining.to_string(),
+            ids_in_work: status.in_work.to_string(),
+            ids_explored: status.explored.to_string(),
+            ids_pruned: status.pruned.to_string(),
+            ids_given_up: status.given_up.to_string(),
+            finer_guides: status.nested,
+            largest_states: status.largest.value,
+            largest_job: status.largest.number,
+            largest_memory_bytes: status.most_memory.value,
+            longest_seconds: seconds(status.longest.value),
+            total_states: status.total.states,
+            total_transitions: status.total.transitions,
+            total_seconds: seconds(status.total.nanoseconds),
+            bounded: status.bounded,
+        }
+    }
+}
+
+/// A number that a file has as text, shortened for people. Text that is no number stays as it is.
+pub fn shown(digits: &str) -> String {
+    digits.parse::<BigUint>().map_or_else(|_| digits.to_owned(), |n| big(&n))
+}
+
+/// How far a swarm is, for the line of progress.
+pub fn progress(status: &Status) -> String {
+    let in_work = status.made.saturating_sub(status.done);
+    format!(
+        "{} jobs done, {} in work, {} = {} IDs remaining, largest job {} states",
+        count(status.done),
+        count(in_work),
+        percent(&status.remaining, &status.all),
+        big(&status.remaining),
+        count(status.largest.value)
+    )
+}
+
+/// The page in a checkpoint, for whoever wants to know how far the run is.
+#[derive(Serialize, Deserialize, Clone, Debug)]
+pub struct Page {
+    pub version: u32,
+    /// Version of the program.
+    pub gridlock: String,
+    /// The file, as named on the command line.
+    pub specification: String,
+    /// When the page was written, in seconds since 1970.
+    pub written: u64,
+    /// Time of this run so far; what was done before it was resumed does not count.
+    pub seconds: f64,
+    pub workers: usize,
+    /// Answers that were in the checkpoint when the run began.
+    pub resumed: usize,
+    pub identity: Identity,
+    pub numbers: Numbers,
+}
