@@ -244,11 +244,11 @@ impl<'n> Swarm<'n> {
         let &at = self.open.last()?;
         let space = self.spaces.get_mut(at)?.as_mut()?;
         let pick = space.pick()?;
-        let end = pick.path.last().map_or(StateIx(0), |&edge| space.guide.edge(EdgeIx(edge)).target);
         let job = Job {
             number: self.status.made,
             refinements: space.refinements.clone(),
-            then: if is_end(&space.guide, end) { Then::Stop } else { Then::Free },
+            // Behind a prefix also edges that were cut are followed, whole trace or not: then nothing is bounded.
+            then: if self.config.granularity == Granularity::Trace { Then::Stop } else { Then::Free },
             path: pick.path,
             order: self.config.order,
             limits: self.config.limits,

@@ -1,7 +1,8 @@
 //! What feedback means for the IDs.
 
 use super::status::{Class, Event, Outcome, Pruned};
-use super::{Made, Swarm};
+use super::{Made, Swarm, is_end};
+use gridlock_lts::guide::{EdgeIx, StateIx};
 use gridlock_worker::job::{End, Feedback, Job, Then};
 use num_bigint::BigUint;
 use std::ops::Range;
@@ -64,8 +65,10 @@ impl Swarm<'_> {
             }
             return Class::Explored;
         }
-        match answered.feedback.possible.get(answered.job.path.len()) {
-            Some(edges) if answered.job.then == Then::Free => {
+        let path = &answered.job.path;
+        let end = path.last().map_or(StateIx(0), |&edge| space.guide.edge(EdgeIx(edge)).target);
+        match answered.feedback.possible.get(path.len()) {
+            Some(edges) if answered.job.then == Then::Free && !is_end(&space.guide, end) => {
                 space.split(&answered.job.path, &answered.ids, edges, pruned);
                 space.sizing.over_budget(&answered.count);
                 Class::Split
