@@ -8,6 +8,7 @@
 //! Invariant: a formula is translated exactly or refused. Nothing that is not understood is left out.
 
 mod automaton;
+mod guard;
 mod instantiate;
 mod labels;
 mod occurrence;
