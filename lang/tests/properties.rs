@@ -666,6 +666,31 @@ fn what_nothing_bounds_is_refused() {
     );
 }
 
+#[test]
+fn the_step_limit_is_that_of_the_specification() {
+    let spec = "map total: Nat -> Nat; var n: Nat; eqn total(0) = 0; (n > 0) -> total(n) = n + total(Int2Nat(n - 1)); act a: Nat; init a(3) . delta;";
+    let with_limit = |step_limit| {
+        let options = system::Options { step_limit, ..system::Options::default() };
+        system::load(spec, "test.mcrl2", &options, &mut |_| true)
+            .unwrap_or_else(|errors| panic!("{errors:?}"))
+    };
+    let (few, many) = (with_limit(2_000), with_limit(100_000));
+    assert!(property::never(&many.builder, "a(total(5000))").is_ok());
+    let errors = property::never(&few.builder, "a(total(5000))").unwrap_err();
+    assert_eq!(errors[0].message, "evaluation did not end within 2000 steps");
+    assert_eq!(search(&few, &[property::never(&few.builder, "a(total(2))").unwrap()]), Some(1));
+    // Many small evaluations count together.
+    let sums = "forall n: Nat. val(n < 100 && total(n) == 3) => [a(n + 1)]false";
+    assert_eq!(search(&many, &[formula(&many, sums).remove(0).1]), Some(1));
+    for text in [
+        sums,
+        "[(exists m: Nat. val(m < 99) && (exists n: Nat. val(n < 99 && n mod 7 == 9) && a(n + m)))]false",
+    ] {
+        let errors = property::formula(&few.builder, "f.mcf", text).unwrap_err();
+        assert_eq!(errors[0].message, "evaluation did not end within 2000 steps", "{text}");
+    }
+}
+
 /// The meaning of an action formula: values of the variables in scope, name and arguments of a step.
 type Meaning = Box<dyn Fn(&mut Vec<u64>, &str, &[u64]) -> bool>;
 

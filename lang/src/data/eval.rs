@@ -126,6 +126,11 @@ impl Evaluator {
         self.steps.set(0);
     }
 
+    /// The step limit.
+    pub fn step_limit(&self) -> u64 {
+        self.step_limit.get()
+    }
+
     /// Changes the step limit.
     pub fn limit_steps(&self, limit: u64) {
         self.step_limit.set(limit);
