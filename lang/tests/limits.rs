@@ -1,6 +1,7 @@
 //! Specifications that are too much for the tables: a clear answer, soon.
 
 use gridlock_lang::system::{Options, load};
+use std::time::{Duration, Instant};
 
 #[test]
 fn unrestricted_parallel_processes_with_data_are_refused() {
@@ -55,4 +56,35 @@ fn recursion_that_leaves_actions_behind_is_refused_soon() {
                 init block({t, d}, rename({u -> l}, comm({t|d -> tt}, Phil(1) || Fork(1) || Phil(2) || Fork(2))));";
     let Err(found) = load(text, "left behind", &Options::default(), &mut |_| true) else { panic!("loaded") };
     assert!(found[0].message.contains("too many actions at once"), "{found:?}");
+}
+
+/// Refused within a time that is generous for a busy machine.
+#[track_caller]
+fn refused_soon(text: &str, message: &str) {
+    let begun = Instant::now();
+    let Err(found) = load(text, "soon", &Options::default(), &mut |_| true) else { panic!("loaded") };
+    assert!(found[0].message.contains(message), "{found:?}");
+    assert!(begun.elapsed() < Duration::from_secs(10), "took {:?}", begun.elapsed());
+}
+
+/// Philosophers who sit down one after the other, as the random changes of specifications left them.
+fn philosophers(seats: &str, goes_on: &str) -> String {
+    format!(
+        "map N: Pos; eqn N = {seats}; act t, u, d, tt, l: Pos;
+         proc Phil(n: Pos) = t(n) . t(if(n == N, 1, n + 1)) . u(n) . Phil(n);
+         Fork(n: Pos) = d(n) . (u(n) + tau) . Fork(n);
+         K(n: Pos) = ({goes_on}) -> (Phil(n) || Fork(n) || K(Int2Pos(n - 1))) <> (Phil(1) || Fork(1));
+         init block({{t, d}}, rename({{u -> l}}, comm({{t|d -> tt}}, K(N))));"
+    )
+}
+
+#[test]
+fn an_endless_recursion_over_parallel_processes_is_refused_soon() {
+    // Below 1 the parameter becomes an irreducible term that grows with every unfolding.
+    refused_soon(&philosophers("3", "100000000000000000000 > 1"), "more than 4096 parallel processes");
+}
+
+#[test]
+fn many_processes_that_nothing_restricts_are_refused_soon() {
+    refused_soon(&philosophers("13", "n > 1"), "more than 500000 combinations of actions");
 }

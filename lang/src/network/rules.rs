@@ -106,19 +106,21 @@ fn combinations(context: &Context, demand: &Demand, alphabets: &[Vec<Names>]) ->
             let mut all = vec![Combination { parts: Vec::new(), items: Vec::new() }];
             for part in inner {
                 let more = combinations(part, demand, alphabets)?;
-                let mut joined = Vec::new();
-                for a in &all {
+                // Counted before they are made: each part multiplies them, so the last one costs most of the time.
+                let mut pairs = Vec::new();
+                for (i, a) in all.iter().enumerate() {
                     for b in &more {
-                        let names = sorted_names(a.items.iter().chain(&b.items));
-                        if demand.wants(&names) {
-                            joined.push(a.with(b));
+                        if demand.wants(&sorted_names(a.items.iter().chain(&b.items))) {
+                            pairs.push((i, b));
                         }
                     }
-                    if all.len() + joined.len() > MAX_RULES {
+                    if all.len() + pairs.len() > MAX_RULES {
                         return Err(too_many());
                     }
                 }
-                all.extend(joined);
+                for (i, b) in pairs {
+                    all.push(all[i].with(b));
+                }
             }
             all.remove(0);
             Ok(all)
