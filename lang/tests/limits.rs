@@ -88,3 +88,19 @@ fn an_endless_recursion_over_parallel_processes_is_refused_soon() {
 fn many_processes_that_nothing_restricts_are_refused_soon() {
     refused_soon(&philosophers("13", "n > 1"), "more than 500000 combinations of actions");
 }
+
+#[test]
+fn equal_parts_of_a_process_are_interchangeable() {
+    // Behind an action the parallel processes are one leaf. Of 24 equal ones it matters only how many do what.
+    let parts = vec!["Q"; 24].join(" || ");
+    let text = format!("act start, a, b; proc Q = a . b; init allow({{start, a, b}}, start . ({parts}));");
+    let Ok(mut system) = load(&text, "parts", &Options::default(), &mut |_| true) else { panic!("refused") };
+    let options = gridlock_lts::explore::Options { max_states: 1_000, progress: &mut |_| true };
+    let source: Option<&mut dyn gridlock_lts::network::TableSource> =
+        if system.closed { None } else { Some(&mut system.builder) };
+    let Ok(lts) = gridlock_lts::explore::explore(&mut system.network, source, options) else {
+        panic!("fault")
+    };
+    // Before `start`, after `Terminate`, and i before `a` with j before `b` where i + j is at most 24.
+    assert_eq!((lts.num_states(), lts.num_transitions()), (2 + 325, 2 + 300 + 300));
+}

@@ -25,7 +25,7 @@ pub const DEPTH_LIMIT: u32 = 100_000;
 pub const TABLE_POINTS: usize = 4096;
 
 /// Why an evaluation gave no value.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Failure {
     /// The place, if known.
     pub span: Option<Span>,
