@@ -104,3 +104,17 @@ fn equal_parts_of_a_process_are_interchangeable() {
     // Before `start`, after `Terminate`, and i before `a` with j before `b` where i + j is at most 24.
     assert_eq!((lts.num_states(), lts.num_transitions()), (2 + 325, 2 + 300 + 300));
 }
+
+#[test]
+fn a_choice_of_thousands_of_actions_is_quick() {
+    // Every summand goes on with a call that can do all of them: 100 million names if each had its own alphabet.
+    let names: Vec<String> = (0..10_000).map(|i| format!("a{i}")).collect();
+    let summands: Vec<String> = names.iter().map(|name| format!("{name} . P")).collect();
+    let text = format!("act {}, b; proc P = {}; init P || b;", names.join(", "), summands.join(" + "));
+    let begun = Instant::now();
+    let Ok(system) = load(&text, "choice", &Options::default(), &mut |_| true) else { panic!("refused") };
+    assert!(system.closed);
+    // Each alone and each with b, and b alone; P never ends, so there is no Terminate.
+    assert_eq!(system.network.vectors.len(), 20_001);
+    assert!(begun.elapsed() < Duration::from_secs(10), "took {:?}", begun.elapsed());
+}
