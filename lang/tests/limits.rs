@@ -106,6 +106,19 @@ fn equal_parts_of_a_process_are_interchangeable() {
 }
 
 #[test]
+fn equal_parts_of_a_process_move_together_too() {
+    let text = "act start, a, b; proc Q = a + b; init start . (Q || Q);";
+    let Ok(mut system) = load(text, "parts", &Options::default(), &mut |_| true) else { panic!("refused") };
+    assert!(system.closed);
+    let options = gridlock_lts::explore::Options { max_states: 1_000, progress: &mut |_| true };
+    let Ok(lts) = gridlock_lts::explore::explore(&mut system.network, None, options) else { panic!("fault") };
+    let mut labels: Vec<&String> = lts.labels().iter().filter(|label| *label != "tau").collect();
+    labels.sort();
+    assert_eq!(labels, ["Terminate", "a", "a|a", "a|b", "b", "b|b", "start"]);
+    assert_eq!((lts.num_states(), lts.num_transitions()), (5, 1 + 5 + 2 + 1));
+}
+
+#[test]
 fn a_choice_of_thousands_of_actions_is_quick() {
     // Every summand goes on with a call that can do all of them: 100 million names if each had its own alphabet.
     let names: Vec<String> = (0..10_000).map(|i| format!("a{i}")).collect();
