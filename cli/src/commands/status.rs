@@ -121,7 +121,8 @@ fn look(dir: &Path) -> Result<Status, Failure> {
 
 /// The JSON in a file; nothing if there is no such file.
 fn parsed<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Option<T>, Failure> {
-    let cannot = |why: &dyn std::fmt::Display| Failure::input(format_args!("cannot read {}: {why}", path.display()));
+    let cannot =
+        |why: &dyn std::fmt::Display| Failure::input(format_args!("cannot read {}: {why}", path.display()));
     match fs::read(path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(e) => Err(cannot(&e)),
@@ -146,17 +147,32 @@ fn show(status: &Status, out: &mut dyn Write) -> io::Result<()> {
         let number = |digits: &str| digits.parse().unwrap_or(BigUint::ZERO);
         let remaining = percent(&number(&n.ids_remaining), &number(&n.ids_all));
         rows.push(("specification", page.specification.clone()));
-        rows.push(("jobs done", format!("{}, {} in work", count(n.jobs_done), count(n.jobs_made - n.jobs_done.min(n.jobs_made)))));
-        rows.push(("IDs remaining", format!("{remaining} = {} of {}", shown(&n.ids_remaining), shown(&n.ids_all))));
+        rows.push((
+            "jobs done",
+            format!("{}, {} in work", count(n.jobs_done), count(n.jobs_made - n.jobs_done.min(n.jobs_made))),
+        ));
+        rows.push((
+            "IDs remaining",
+            format!("{remaining} = {} of {}", shown(&n.ids_remaining), shown(&n.ids_all)),
+        ));
         rows.push(("IDs explored", shown(&n.ids_explored)));
         rows.push(("IDs pruned", shown(&n.ids_pruned)));
-        rows.push(("largest search", format!("{} states, {}", count(n.largest_states), bytes(n.largest_memory_bytes))));
+        rows.push((
+            "largest search",
+            format!("{} states, {}", count(n.largest_states), bytes(n.largest_memory_bytes)),
+        ));
         rows.push(("longest search", format!("{:.3} s", n.longest_seconds)));
         rows.push(("states in total", count(n.total_states)));
         let time = duration(Duration::try_from_secs_f64(page.seconds).unwrap_or_default());
-        rows.push(("this run", format!("{time}, {} workers, {} answers resumed", page.workers, count(page.resumed as u64))));
+        rows.push((
+            "this run",
+            format!("{time}, {} workers, {} answers resumed", page.workers, count(page.resumed as u64)),
+        ));
     }
-    rows.push(("answers on disk", format!("{}, {} states", count(status.answers), count(status.answered_states))));
+    rows.push((
+        "answers on disk",
+        format!("{}, {} states", count(status.answers), count(status.answered_states)),
+    ));
     let settings: Vec<String> = ["subsystem", "unroll", "traces", "ids", "jobs", "strategy"]
         .iter()
         .filter_map(|name| Some(format!("{name} {}", shown(status.identity.get(*name)?))))

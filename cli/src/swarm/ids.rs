@@ -26,7 +26,8 @@ impl FromStr for Ids {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let expected = || format!("expected trace IDs as in 0..100, the last one not included, found `{text}`");
+        let expected =
+            || format!("expected trace IDs as in 0..100, the last one not included, found `{text}`");
         let (start, end) = text.split_once("..").ok_or_else(expected)?;
         let number = |text: &str| match text.trim() {
             "" => Ok(None),

@@ -158,7 +158,10 @@ mod tests {
     #[test]
     fn names_are_split_outside_parentheses() {
         let split = |texts: &[&str]| split_names(&texts.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>());
-        assert_eq!(split(&["LINK(2, 0), BUS", "P([1, 2], f(3, 4))"]), ["LINK(2, 0)", "BUS", "P([1, 2], f(3, 4))"]);
+        assert_eq!(
+            split(&["LINK(2, 0), BUS", "P([1, 2], f(3, 4))"]),
+            ["LINK(2, 0)", "BUS", "P([1, 2], f(3, 4))"]
+        );
         assert_eq!(split(&["A)),B"]), ["A))", "B"]);
     }
 

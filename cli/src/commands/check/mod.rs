@@ -20,9 +20,9 @@ use properties::Wanted;
 use report::Report;
 use search::{Bound, Conclusion, Outcome};
 use serde::Serialize;
-use swarm::SwarmArguments;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use swarm::SwarmArguments;
 
 const HELP: &str = "\
 Examples:
@@ -129,7 +129,9 @@ impl Arguments {
         let isv = self.search == Search::Isv;
         self.swarm.check(isv)?;
         if isv && self.limits.max_states.is_some() {
-            return Err(Failure::input("--max-states does not belong to --search isv: --job-states bounds a job"));
+            return Err(Failure::input(
+                "--max-states does not belong to --search isv: --job-states bounds a job",
+            ));
         }
         if isv && self.max_depth.is_some() {
             return Err(Failure::input("--max-depth does not belong to --search isv"));
@@ -233,7 +235,8 @@ fn tell_all(report: &Report, watch: &Watch, quiet: bool) -> Result<(), Failure> 
         write_whole(path, |out| report.write_json(&mut std::io::BufWriter::new(out))).map_err(Failure::input)
     };
     if let Some(path) = &report.arguments.swarm.report {
-        write_whole(path, |out| page::write(report, &mut std::io::BufWriter::new(out))).map_err(Failure::input)?;
+        write_whole(path, |out| page::write(report, &mut std::io::BufWriter::new(out)))
+            .map_err(Failure::input)?;
     }
     if let Some(dir) = &report.arguments.swarm.checkpoint {
         // A checkpoint that could not be written once cannot be written now; the run has told so.

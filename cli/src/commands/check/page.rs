@@ -3,8 +3,8 @@
 //! Invariant: the page is well-formed HTML whatever names and labels contain, and loads nothing from elsewhere.
 
 use super::report::Report;
-use super::swarm::picture::{self, COLOURS, became, who};
 use super::swarm::SwarmRun;
+use super::swarm::picture::{self, COLOURS, became, who};
 use crate::chart::{self, escaped};
 use crate::quantities::{big, bytes, count};
 use gridlock_manager::swarm::Event;
@@ -86,11 +86,19 @@ fn write_swarm(report: &Report, swarm: &SwarmRun, out: &mut dyn Write) -> io::Re
          stands for.{}</p>",
         big(&swarm.ids.start),
         big(&swarm.ids.end),
-        if finer > 0 { format!(" {} jobs of finer guides are not shown.", count(finer as u64)) } else { String::new() }
+        if finer > 0 {
+            format!(" {} jobs of finer guides are not shown.", count(finer as u64))
+        } else {
+            String::new()
+        }
     )?;
     writeln!(out, "<h2>Workers</h2>\n<table>")?;
     for (who, jobs, seconds, svg) in picture::timelines(&swarm.events) {
-        writeln!(out, "<tr><th>{who}</th><td class=\"n\">{} jobs</td><td class=\"n\">{seconds:.3} s</td></tr>", count(jobs))?;
+        writeln!(
+            out,
+            "<tr><th>{who}</th><td class=\"n\">{} jobs</td><td class=\"n\">{seconds:.3} s</td></tr>",
+            count(jobs)
+        )?;
         writeln!(out, "<tr><td colspan=\"3\">{svg}</td></tr>")?;
     }
     writeln!(

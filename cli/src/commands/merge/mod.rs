@@ -90,14 +90,18 @@ pub fn run(arguments: &Arguments, watch: &Watch) -> Result<Answer, Failure> {
     }
     let traces = shards[0].identity.get("traces").map(|digits| parse_id(digits));
     let Some(Ok(traces)) = traces else {
-        return Err(Failure::input(format_args!("{} does not say how many traces there are", shards[0].name)));
+        return Err(Failure::input(format_args!(
+            "{} does not say how many traces there are",
+            shards[0].name
+        )));
     };
     let merged = merge(&shards, &traces);
     match &arguments.json {
         Some(_) if on_stdout => print(watch, |out| merged.write_json(out))?,
         other => {
             if let Some(path) = other {
-                write_whole(path, |out| merged.write_json(&mut BufWriter::new(out))).map_err(Failure::input)?;
+                write_whole(path, |out| merged.write_json(&mut BufWriter::new(out)))
+                    .map_err(Failure::input)?;
             }
             print(watch, |out| merged.write_text(out))?;
         }
@@ -155,7 +159,11 @@ fn conclude(
     if let Some(found) = found {
         let message = found.result.get("message").and_then(Value::as_str).unwrap_or_default();
         let verdict = found.says.name();
-        return (verdict, (found.says == Says::Faulty).then_some("fault"), Some(format!("{message} (found by {})", found.name)));
+        return (
+            verdict,
+            (found.says == Says::Faulty).then_some("fault"),
+            Some(format!("{message} (found by {})", found.name)),
+        );
     }
     let names = |says: Says| -> Vec<String> {
         let shards = shards.iter().filter(|shard| shard.says == says);
@@ -166,12 +174,14 @@ fn conclude(
         return ("unknown", Some("shard-unknown"), Some(format!("no answer from {}", unknown.join(", "))));
     }
     if let Some(first) = missing.first() {
-        let more = if missing.len() > 1 { format!(" and {} more ranges", missing.len() - 1) } else { String::new() };
+        let more =
+            if missing.len() > 1 { format!(" and {} more ranges", missing.len() - 1) } else { String::new() };
         let message = format!("nobody has done the trace IDs {}..{}{more}", first.start, first.end);
         return ("unknown", Some("missing"), Some(message));
     }
     if !names(Says::Bounded).is_empty() {
-        let message = "all shards hold, but cycles of the subsystem were bounded (--unroll) and it could have gone on";
+        let message =
+            "all shards hold, but cycles of the subsystem were bounded (--unroll) and it could have gone on";
         return ("unknown", Some("bounded"), Some(message.to_owned()));
     }
     ("holds", None, None)

@@ -122,7 +122,10 @@ pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool) -> Result<Answer, 
         }
     }
     let single = arguments.id.is_some();
-    print(watch, |out| if arguments.json { summary.write_json(out) } else { summary.write_text(single, out) })?;
+    print(
+        watch,
+        |out| if arguments.json { summary.write_json(out) } else { summary.write_text(single, out) },
+    )?;
     Ok(Answer::Yes)
 }
 

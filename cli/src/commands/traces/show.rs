@@ -63,7 +63,8 @@ impl Summary {
         guide: Option<&Guide>,
         listed: Vec<Listed>,
     ) -> Self {
-        let size = |g: &Guide| GuideSize { states: g.states(), edges: g.edge_count(), bounded: g.is_bounded() };
+        let size =
+            |g: &Guide| GuideSize { states: g.states(), edges: g.edge_count(), bounded: g.is_bounded() };
         Summary {
             version: JSON_VERSION,
             specification: specification.to_owned(),
@@ -103,14 +104,17 @@ impl Summary {
         self.write_sizes(out)?;
         if let (true, [trace]) = (single, &self.listed[..]) {
             writeln!(out, "\n{strong}trace {}{off}", trace.id)?;
-            return (1..).zip(&trace.labels).try_for_each(|(k, label): (usize, _)| writeln!(out, "{k:>6}  {label}"));
+            return (1..)
+                .zip(&trace.labels)
+                .try_for_each(|(k, label): (usize, _)| writeln!(out, "{k:>6}  {label}"));
         }
         let width = self.listed.iter().map(|trace| trace.id.len()).max().unwrap_or(0);
         if width > 0 {
             writeln!(out)?;
         }
         self.listed.iter().try_for_each(|trace| {
-            let labels = if trace.labels.is_empty() { "(no step)".to_owned() } else { trace.labels.join(" . ") };
+            let labels =
+                if trace.labels.is_empty() { "(no step)".to_owned() } else { trace.labels.join(" . ") };
             writeln!(out, "{faint}{:>width$}{off}  {labels}", trace.id)
         })
     }

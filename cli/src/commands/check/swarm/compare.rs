@@ -1,8 +1,8 @@
 //! `--compare-bfs`: the exhaustive search beside the swarm, to measure the one and to doubt the other.
 
+use super::super::Arguments;
 use super::super::properties::Properties;
 use super::super::search::Conclusion;
-use super::super::Arguments;
 use crate::outcome::Failure;
 use crate::watch::Watch;
 use gridlock_lts::memory::{default_limit, resident};

@@ -219,14 +219,22 @@ mod tests {
         assert_eq!(columns(&all, &range(0, 4_000_000)), 0..1000);
         assert_eq!(columns(&range(10, 20), &range(0, 15)), 0..500, "what lies outside is cut off");
         let huge = BigUint::ZERO..BigUint::from(10u32).pow(300);
-        assert_eq!(columns(&huge, &(BigUint::from(5u32) * BigUint::from(10u32).pow(299)..huge.end.clone())), 500..1000);
+        assert_eq!(
+            columns(&huge, &(BigUint::from(5u32) * BigUint::from(10u32).pow(299)..huge.end.clone())),
+            500..1000
+        );
     }
 
     #[test]
     fn jobs_and_what_they_prune_are_drawn() {
         let events = [event(0, 0, range(0, 1), vec![range(2, 3)]), event(1, 1, range(1, 2), vec![])];
         let svg = ids(&events, &range(0, 4));
-        for part in ["class=\"w0\" x=\"0\"", "class=\"w1\" x=\"250\"", "class=\"pruned\" x=\"500\" ", "job 1, worker 1"] {
+        for part in [
+            "class=\"w0\" x=\"0\"",
+            "class=\"w1\" x=\"250\"",
+            "class=\"pruned\" x=\"500\" ",
+            "job 1, worker 1",
+        ] {
             assert!(svg.contains(part), "{part} in {svg}");
         }
         assert_eq!(svg.matches("class=\"pruned\"").count(), 2, "in its row and in the sum");
@@ -237,7 +245,8 @@ mod tests {
 
     #[test]
     fn many_jobs_make_a_picture_of_the_same_size() {
-        let events: Vec<Event> = (0..50_000).map(|k| event(k, k as u32 % 3, range(k, k + 1), vec![])).collect();
+        let events: Vec<Event> =
+            (0..50_000).map(|k| event(k, k as u32 % 3, range(k, k + 1), vec![])).collect();
         let svg = ids(&events, &range(0, 50_000));
         assert!(svg.len() < 400_000, "{}", svg.len());
         assert!(timelines(&events).iter().map(|line| line.3.len()).sum::<usize>() < 10_000);

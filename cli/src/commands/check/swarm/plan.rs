@@ -56,10 +56,8 @@ impl Plan {
         watch: &Watch,
     ) -> Result<Plan, Failure> {
         let swarm = &arguments.swarm;
-        let limits = JobLimits {
-            states: swarm.job_states.unwrap_or(u64::MAX),
-            memory: job_memory(arguments),
-        };
+        let limits =
+            JobLimits { states: swarm.job_states.unwrap_or(u64::MAX), memory: job_memory(arguments) };
         let net = prepared.net();
         let (leaves, auto) = if swarm.is_auto() {
             let (leaves, auto) = auto::choose(prepared, swarm.unroll, limits, watch)?;
