@@ -1,0 +1,121 @@
+//! Runs that are killed, stopped and resumed.
+#![cfg(unix)]
+
+use crate::harness::{command, directory, ends, model, run, text};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+/// Many traces, for some seconds of work.
+fn long(checkpoint: &str, unroll: &str) -> Vec<String> {
+    let spec = model("slidingwindow/slidingwindow.mcrl2");
+    let options =
+        ["--search", "isv", "--subsystem", "Sender", "--unroll", unroll, "--jobs", "trace", "--resume"];
+    let mut all = vec!["check".to_owned(), spec, "--checkpoint".to_owned(), checkpoint.to_owned()];
+    all.extend(options.map(str::to_owned));
+    all
+}
+
+fn spawn(arguments: &[String]) -> Child {
+    command(&arguments.iter().map(String::as_str).collect::<Vec<_>>()).spawn().expect("gridlock starts")
+}
+
+/// What must be the same however often a run was killed.
+fn facts(result: &Value) -> Vec<Value> {
+    let names =
+        ["searches", "ids_explored", "ids_pruned", "largest_states", "total_states", "total_transitions"];
+    let mut facts: Vec<Value> = names.iter().map(|name| result["swarm"][*name].clone()).collect();
+    facts.extend(["verdict", "reason"].map(|name| result[name].clone()));
+    facts
+}
+
+#[test]
+fn a_killed_run_is_resumed() {
+    let (_dir, path) = directory();
+    let undisturbed = path("undisturbed");
+    assert_eq!(spawn(&long(&undisturbed, "0")).wait().expect("an end").code(), Some(3));
+    let result = |dir: &str| -> Value {
+        serde_json::from_slice(&fs::read(Path::new(dir).join("result.json")).expect("a result"))
+            .expect("JSON")
+    };
+    let expected = facts(&result(&undisturbed));
+    assert!(expected[0].as_u64().is_some_and(|searches| searches > 1000), "{expected:?}");
+    let killed = path("killed");
+    let (mut kills, mut pause) = (0, 120);
+    loop {
+        let mut arguments = long(&killed, "0");
+        // The number of workers does not matter.
+        arguments.extend(["--workers".to_owned(), (1 + kills % 3).to_string()]);
+        let mut child = spawn(&arguments);
+        std::thread::sleep(Duration::from_millis(pause));
+        if child.try_wait().expect("a child").is_some() || kills == 12 {
+            assert_eq!(child.wait().expect("an end").code(), Some(3));
+            break;
+        }
+        child.kill().expect("killed");
+        child.wait().expect("an end");
+        kills += 1;
+        pause += 60;
+        let status = run(&["status", &killed]);
+        // It may have been killed before there was anything.
+        assert!(matches!(status.status.code(), Some(0 | 2)), "{}", text(&status.stderr));
+    }
+    assert!(kills > 0, "too fast to be killed");
+    assert_eq!(facts(&result(&killed)), expected, "after {kills} kills");
+    assert!(ends(&["status", &killed], 0).starts_with("finished: unknown: nothing was found while cycles"));
+    // Other options are refused by name, and so is a second beginning.
+    let mut other = long(&killed, "0");
+    other.extend(["--strategy".to_owned(), "order".to_owned()]);
+    let refused = spawn(&other).wait_with_output().expect("an end");
+    assert!(
+        text(&refused.stderr).contains("strategy is even there and order here"),
+        "{}",
+        text(&refused.stderr)
+    );
+    let again: Vec<String> = long(&killed, "0").into_iter().filter(|a| a != "--resume").collect();
+    let refused = spawn(&again).wait_with_output().expect("an end");
+    assert!(text(&refused.stderr).contains("say --resume to continue it"));
+}
+
+#[test]
+fn signals_and_limits_leave_something_to_resume() {
+    use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1};
+    let (_dir, path) = directory();
+    let place = path("run");
+    for signal in [SIGINT, SIGTERM, SIGUSR1] {
+        let child = spawn(&long(&place, "1"));
+        let journal = Path::new(&place).join("status.json");
+        let start = Instant::now();
+        while !journal.exists() && start.elapsed() < Duration::from_secs(30) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        std::thread::sleep(Duration::from_millis(200));
+        let running: Value = serde_json::from_str(&ends(&["status", &place, "--json"], 0)).expect("JSON");
+        assert_eq!(running["state"], "running", "{running}");
+        let sent = Command::new("kill").args([format!("-{signal}"), child.id().to_string()]).status();
+        assert!(sent.expect("kill").success());
+        let start = Instant::now();
+        let output = child.wait_with_output().expect("an end");
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        assert!(start.elapsed() < Duration::from_secs(10));
+        assert_eq!(output.status.code(), Some(3), "{out}{err}");
+        assert!(
+            out.starts_with("unknown (interrupted, resumable): freedom from deadlock: interrupted"),
+            "{out}{err}"
+        );
+        let stopped: Value = serde_json::from_str(&ends(&["status", &place, "--json"], 0)).expect("JSON");
+        assert_eq!((&stopped["state"], &stopped["reason"]), (&"stopped".into(), &"interrupted".into()));
+        assert!(stopped["answers"].as_u64() >= running["answers"].as_u64());
+    }
+    let mut limited = long(&place, "1");
+    limited.extend(["--time-limit".to_owned(), "1500ms".to_owned()]);
+    let output = spawn(&limited).wait_with_output().expect("an end");
+    let out = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(
+        out.starts_with("unknown (interrupted, resumable): freedom from deadlock: the time limit"),
+        "{out}"
+    );
+}

@@ -1,0 +1,8 @@
+//! Informed swarms from outside: `check --search isv`, `traces`, `status`, `merge`.
+
+mod checkpoints;
+mod harness;
+mod paper;
+mod results;
+mod verdicts;
+mod wrong_use;

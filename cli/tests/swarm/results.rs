@@ -1,0 +1,138 @@
+//! What a swarm leaves behind: shards to be merged, a page, documented fields.
+
+use crate::harness::{directory, ends, model, models, run, swarm, text};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+
+#[test]
+fn shards_are_merged() {
+    let (_dir, path) = directory();
+    let spec = model("beverage/beverage.mcrl2");
+    let shard = |ids: &str, name: &str, more: &[&str]| {
+        let options =
+            ["check", &spec, "--search", "isv", "--subsystem", "User", "--ids", ids, "--json", &path(name)];
+        run(&[&options[..], more].concat()).status.code()
+    };
+    let holds = ["--never", "get_tea"];
+    assert_eq!(shard("0..1", "a.json", &holds), Some(3));
+    assert_eq!(
+        shard("1..3", "b.json", &[&holds[..], &["--jobs", "trace", "--strategy", "random"]].concat()),
+        Some(3)
+    );
+    assert_eq!(shard("2..", "c.json", &[&holds[..], &["--checkpoint", &path("c")]].concat()), Some(3));
+    assert_eq!(shard("0..2", "v.json", &[]), Some(1));
+    let [a, b, c, dir, v] = ["a.json", "b.json", "c.json", "c", "v.json"].map(&path);
+    let merged = |files: &[&str], code| -> Value {
+        serde_json::from_str(&ends(&[&["merge", "--json", "-"], files].concat(), code)).expect("JSON")
+    };
+    let whole = merged(&[&c, &a, &b], 0);
+    assert_eq!((&whole["verdict"], &whole["exhaustive"]), (&"holds".into(), &true.into()));
+    assert_eq!(whole["shards"].as_array().map(Vec::len), Some(3));
+    assert_eq!(merged(&[&a, &b, &dir], 0)["verdict"], "holds");
+    let gap = merged(&[&a, &c], 3);
+    assert_eq!((&gap["reason"], &gap["missing"]), (&"missing".into(), &serde_json::json!([["1", "2"]])));
+    assert_eq!(merged(&[&b, &c], 3)["missing"], serde_json::json!([["0", "1"]]));
+    assert_eq!(merged(&[&a, &b], 3)["missing"], serde_json::json!([["3", "4"]]));
+    assert!(
+        text(&run(&["merge", &a, &v]).stderr).contains("not of the same swarm: properties is never get_tea")
+    );
+    let found = merged(&[&v], 1);
+    assert_eq!(found["verdict"], "violated");
+    assert_eq!(found["trace"].as_array().map(Vec::len), Some(5));
+    assert!(ends(&["merge", &v], 1).starts_with("violated: deadlock: no action is possible after 5 steps"));
+    // A shard that did not come to its end says nothing.
+    fs::remove_file(Path::new(&dir).join("result.json")).expect("removed");
+    let unfinished = merged(&[&a, &b, &dir], 3);
+    assert_eq!(unfinished["reason"], "shard-unknown");
+
+    let machines = model("beverage/machines.mcrl2");
+    let bounded = |ids: &str, name: &str| {
+        let options =
+            ["check", &machines, "--search", "isv", "--subsystem", "BeverageMachine", "--unroll", "0"];
+        run(&[&options[..], &["--jobs", "trace", "--ids", ids, "--json", &path(name)]].concat()).status.code()
+    };
+    assert_eq!((bounded("0..1", "d.json"), bounded("1..2", "e.json")), (Some(3), Some(3)));
+    let [d, e] = ["d.json", "e.json"].map(&path);
+    assert_eq!(merged(&[&d, &e], 3)["reason"], "bounded");
+}
+
+#[test]
+fn the_page_needs_nothing_else() {
+    let (_dir, path) = directory();
+    for (spec, options) in [
+        ("beverage/beverage.mcrl2", &["--subsystem", "User"][..]),
+        ("paxos/paxos-two.mcrl2", &["--subsystem", "Observer", "--never", "tau", "--job-states", "5000"]),
+        ("beverage/beverage.mcrl2", &["--subsystem", "User", "--never", "get_tea", "--jobs", "trace"]),
+    ] {
+        let page = path("page.html");
+        run(&[&["check", &model(spec), "--search", "isv", "--report", &page], options].concat());
+        let html = fs::read_to_string(&page).expect("written");
+        assert!(html.starts_with("<!DOCTYPE html>") && html.ends_with("</html>\n"));
+        for part in ["<h2>Trace IDs</h2>", "<h2>Workers</h2>", "<h2>Largest jobs</h2>", "class=\"w"] {
+            assert!(
+                html.contains(part) || html.contains("class=\"found\""),
+                "no {part} for {spec} {options:?}"
+            );
+        }
+        assert_eq!(html.contains("<h2>Counterexample</h2>"), options.len() == 2);
+        for elsewhere in [" src=", " href=", "@import", "<script", "<link"] {
+            assert!(!html.contains(elsewhere), "{elsewhere}");
+        }
+        assert_eq!(
+            html.matches("url(").count(),
+            html.matches("url(#").count(),
+            "places within the page only"
+        );
+        assert_eq!(
+            html.matches("http").count(),
+            html.matches("xmlns=\"http://www.w3.org/2000/svg\"").count()
+        );
+        balanced(&html);
+    }
+}
+
+/// Every element that is opened is closed, in order.
+fn balanced(html: &str) {
+    let mut open: Vec<&str> = Vec::new();
+    for tag in html.split('<').skip(1) {
+        let (inside, _) = tag.split_once('>').expect("a tag ends");
+        let name = inside.trim_start_matches('/').split([' ', '\n']).next().unwrap_or_default();
+        if let Some(closed) = inside.strip_prefix('/') {
+            assert_eq!(open.pop(), Some(closed), "{inside}");
+        } else if !inside.ends_with('/') && !matches!(name, "!DOCTYPE" | "meta") {
+            open.push(name);
+        }
+    }
+    assert!(open.is_empty(), "{open:?}");
+}
+
+/// The documentation names the fields that there are.
+#[test]
+fn every_field_is_documented() {
+    let (_dir, path) = directory();
+    let page = fs::read_to_string(models().join("../docs/json.md")).expect("the page");
+    let spec = model("beverage/beverage.mcrl2");
+    let place = path("run");
+    let report =
+        swarm(&spec, &["--subsystem", "auto", "--never", "get_tea", "--checkpoint", &place, "--compare-bfs"]);
+    let parsed = |out: String| serde_json::from_str::<Value>(&out).expect("JSON");
+    let status = parsed(ends(&["status", &place, "--json"], 0));
+    let others = [
+        report["swarm"].clone(),
+        report["swarm"]["auto"].clone(),
+        report["swarm"]["auto"]["candidates"][0].clone(),
+        report["swarm"]["compared"].clone(),
+        parsed(ends(&["traces", &spec, "--subsystem", "User", "--id", "0", "--json"], 0)),
+        status["page"].clone(),
+        status["page"]["numbers"].clone(),
+        status,
+        parsed(ends(&["merge", "--json", "-", &place], 0)),
+        report,
+    ];
+    for object in &others {
+        for field in object.as_object().expect("an object").keys() {
+            assert!(page.contains(&format!("`{field}`")), "{field} is not documented");
+        }
+    }
+}

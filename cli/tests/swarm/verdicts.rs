@@ -1,0 +1,132 @@
+//! What a swarm says about the models is what the exhaustive search says, and what `models/*/expect.tsv` says, which
+//! others found.
+
+use crate::harness::{model, models, run, swarm};
+use serde_json::Value;
+use std::fs;
+use std::path::PathBuf;
+
+/// A line of an `expect.tsv`: specification, states, options that ask for the property, verdict.
+struct Expected {
+    spec: String,
+    states: u64,
+    property: Vec<String>,
+    verdict: String,
+}
+
+/// Models that are quickly done.
+fn expectations(most: u64) -> Vec<Expected> {
+    let mut directories: Vec<PathBuf> =
+        fs::read_dir(models()).expect("models").map(|e| e.expect("an entry").path()).collect();
+    directories.sort();
+    let mut rows = Vec::new();
+    // The tables of one take seconds; a formula of the other is refused.
+    for directory in directories.iter().filter(|d| !d.ends_with("drm") && !d.ends_with("dkr")) {
+        let Ok(table) = fs::read_to_string(directory.join("expect.tsv")) else { continue };
+        for line in table.lines().skip(1) {
+            let fields: Vec<&str> = line.split('\t').collect();
+            let [spec, states, _, _, property, verdict, ..] = fields[..] else { continue };
+            let path = |name: &str| directory.join(name).display().to_string();
+            let states: u64 = states.parse().expect("a number");
+            if verdict == "-" || states > most {
+                continue;
+            }
+            let property = match property {
+                "deadlock" => vec!["--deadlock".to_owned()],
+                formula if formula.ends_with(".mcf") => vec!["--property".to_owned(), path(formula)],
+                never => vec!["--never".to_owned(), never.trim_start_matches("never ").to_owned()],
+            };
+            rows.push(Expected { spec: path(spec), states, property, verdict: verdict.to_owned() });
+        }
+    }
+    rows
+}
+
+/// The subsystem among the candidates of `auto` that has most traces, but not too many to search along each.
+fn subsystem(report: &Value) -> Option<String> {
+    let candidates = report["swarm"]["auto"]["candidates"].as_array()?;
+    let traces =
+        |c: &Value| c["traces"].as_str().and_then(|digits| digits.parse::<u64>().ok()).unwrap_or(u64::MAX);
+    let best = candidates.iter().filter(|c| (2..=400).contains(&traces(c))).max_by_key(|c| traces(c))?;
+    let names = best["subsystem"].as_array()?.iter().filter_map(Value::as_str);
+    Some(names.collect::<Vec<_>>().join(","))
+}
+
+#[test]
+fn swarms_say_of_the_models_what_others_say() {
+    let rows = expectations(8_000);
+    assert!(rows.len() > 35, "{}", rows.len());
+    let (mut exact, mut bounded, mut too_large) = (0, 0, 0);
+    let mut chosen: Option<(String, Option<String>, Option<String>)> = None;
+    for row in &rows {
+        if chosen.as_ref().is_none_or(|(spec, ..)| *spec != row.spec) {
+            let auto = |more: &[&str]| {
+                let options =
+                    [&["check", &row.spec, "--search", "isv", "--json", "-", "--subsystem", "auto"], more]
+                        .concat();
+                serde_json::from_slice(&run(&options).stdout)
+                    .ok()
+                    .and_then(|report: Value| subsystem(&report))
+            };
+            chosen = Some((row.spec.clone(), auto(&[]), auto(&["--unroll", "0"])));
+        }
+        let Some((_, acyclic, unrolled)) = &chosen else { continue };
+        let property: Vec<&str> = row.property.iter().map(String::as_str).collect();
+        let budget = (row.states / 2).max(50).to_string();
+        for (leaves, more) in [(acyclic, &[][..]), (unrolled, &["--unroll", "0"])] {
+            let Some(leaves) = leaves else { continue };
+            for jobs in [
+                &["--jobs", "trace"][..],
+                &["--jobs", "prefix"],
+                &["--jobs", "prefix", "--job-states", &budget],
+            ] {
+                let options =
+                    [&["--subsystem", leaves.as_str(), "--compare-bfs"], &property[..], more, jobs].concat();
+                let report = swarm(&row.spec, &options);
+                match (report["verdict"].as_str(), report["reason"].as_str()) {
+                    (Some("unknown"), Some("bounded")) if !more.is_empty() => bounded += 1,
+                    (Some("unknown"), Some("job-too-large")) if jobs.len() > 2 => too_large += 1,
+                    (verdict, _) => {
+                        assert_eq!(verdict, Some(row.verdict.as_str()), "{} {options:?}", row.spec);
+                        exact += 1;
+                    }
+                }
+                let s = &report["swarm"];
+                let ids =
+                    |name: &str| s[name].as_str().and_then(|n| n.parse::<u128>().ok()).expect("a number");
+                let parts = ["ids_remaining", "ids_in_work", "ids_explored", "ids_pruned", "ids_given_up"];
+                assert_eq!(parts.map(ids).iter().sum::<u128>(), ids("ids_all"), "{} {options:?}", row.spec);
+            }
+        }
+    }
+    assert!(exact > 80, "{exact} exact, {bounded} bounded, {too_large} too large");
+}
+
+#[test]
+fn seeded_bugs_are_found_by_every_strategy() {
+    for (spec, leaf, options) in [
+        ("beverage/beverage.mcrl2", "User", &["--deadlock"][..]),
+        ("accumulator/accumulator-bug.mcrl2", "Client", &["--property", "accumulator/in_order.mcf"]),
+        ("chord/chord-bug.mcrl2", "Fate", &["--property", "chord/both_or_none.mcf"]),
+        ("philosophers/philosophers-bug.mcrl2", "Philosopher(0)", &["--deadlock", "--unroll", "0"]),
+        ("abp/abp-bug.mcrl2", "Sender", &["--property", "abp/no_loss.mcf", "--unroll", "1"]),
+        ("paxos/paxos-bug.mcrl2", "Observer", &["--property", "paxos/one_value.mcf"]),
+        (
+            "twophase/twophase-bug.mcrl2",
+            "TransactionManager",
+            &["--property", "twophase/consistent.mcf", "--unroll", "1"],
+        ),
+    ] {
+        let path = |o: &&str| if o.ends_with(".mcf") { model(o) } else { (*o).to_owned() };
+        let options: Vec<String> = options.iter().map(path).collect();
+        for strategy in ["even", "order", "random", "different"] {
+            for more in [&["--jobs", "trace"][..], &["--jobs", "prefix", "--iss", "dfs"]] {
+                let mut all = vec!["--subsystem", leaf, "--strategy", strategy];
+                all.extend(options.iter().map(String::as_str).chain(more.iter().copied()));
+                let report = swarm(&model(spec), &all);
+                assert_eq!(report["verdict"], "violated", "{spec} {all:?}: {}", report["message"]);
+                assert!(report["swarm"]["found_by"].is_u64() && report["trace"].is_array());
+            }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Flags and names that make no sense: exit code 2, the reason and the remedy.
+
+use crate::harness::{directory, model, run, text};
+use std::fs;
+
+#[test]
+fn wrong_use_is_told_with_a_remedy() {
+    let (_dir, path) = directory();
+    let user = model("beverage/beverage.mcrl2");
+    let machines = model("beverage/machines.mcrl2");
+    let endless = path("endless.mcrl2");
+    fs::write(&endless, "act a; b; proc P(n: Nat) = a . P(n + 1); Q = b . Q; init P(0) || Q;")
+        .expect("a file");
+    let isv = |spec: &'static str| vec!["check", spec, "--search", "isv"];
+    let leak = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
+    let (user, machines, endless) = (leak(user), leak(machines), leak(endless));
+    let mut cases: Vec<(Vec<&str>, &str)> = vec![
+        (isv(user), "--search isv needs --subsystem"),
+        ([isv(user), vec!["--subsystem", "Usr(2)"]].concat(), "did you mean `User(2)`?"),
+        ([isv(user), vec!["--subsystem", "Usr(2)"]].concat(), "the processes are: User(2), BeverageMachine"),
+        ([isv(machines), vec!["--subsystem", "SnackMachine"]].concat(), "--unroll K"),
+        ([isv(machines), vec!["--subsystem", "auto"]].concat(), "--unroll K"),
+        ([isv(endless), vec!["--subsystem", "Q"]].concat(), "needs complete tables"),
+        ([isv(user), vec!["--subsystem", "User", "--tables", "on-demand"]].concat(), "needs complete tables"),
+        ([isv(user), vec!["--subsystem", "User", "--max-states", "5"]].concat(), "--job-states"),
+        ([isv(user), vec!["--subsystem", "User", "--max-depth", "5"]].concat(), "--max-depth"),
+        ([isv(user), vec!["--subsystem", "User", "--seed", "5"]].concat(), "--strategy random"),
+        ([isv(user), vec!["--subsystem", "User", "--resume"]].concat(), "--checkpoint"),
+        ([isv(user), vec!["--subsystem", "User", "--ids", "2..9"]].concat(), "there are 4, numbered from 0"),
+        ([isv(user), vec!["--subsystem", "User", "--ids", "2..2"]].concat(), "has no trace in it"),
+        ([isv(user), vec!["--subsystem", "User", "--ids", "two"]].concat(), "0..100"),
+        ([isv(user), vec!["--subsystem", "User", "--jobs", "all"]].concat(), "choose trace or prefix"),
+        ([isv(user), vec!["--subsystem", "User", "--strategy", "best"]].concat(), "choose even, order"),
+        (
+            [isv(user), vec!["--subsystem", "User", "--window", "3", "--simulate-workers", "3"]].concat(),
+            "cannot be used with",
+        ),
+        (
+            [isv(user), vec!["--subsystem", "User", "--report", "/none/r.html"]].concat(),
+            "there is no directory",
+        ),
+        (vec!["traces", endless, "--subsystem", "Q"], "needs complete tables"),
+        (vec!["traces", user, "--subsystem", "User", "--id", "4"], "there is no trace 4"),
+        (vec!["traces", user, "--subsystem", "User", "--id", "x"], "expected a whole number"),
+        (
+            vec!["traces", user, "--subsystem", "User", "--range", "0..4", "--limit", "3"],
+            "--limit N allows more",
+        ),
+        (vec!["traces", machines, "--subsystem", "SnackMachine", "--id", "0"], "--unroll K"),
+        (vec!["traces", user], "--subsystem"),
+        (vec!["status", "/none"], "there is no directory"),
+        (vec!["merge", user], "cannot use"),
+    ];
+    for flag in [
+        &["--subsystem", "User"][..],
+        &["--unroll", "1"],
+        &["--jobs", "trace"],
+        &["--job-memory", "1M"],
+        &["--job-states", "5"],
+        &["--strategy", "even"],
+        &["--seed", "1"],
+        &["--iss", "dfs"],
+        &["--window", "2"],
+        &["--simulate-workers", "2"],
+        &["--ids", "0..1"],
+        &["--checkpoint", "/tmp/none"],
+        &["--states", "5"],
+        &["--compare-bfs"],
+        &["--report", "r.html"],
+    ] {
+        cases.push(([&["check", user][..], flag].concat(), "belongs to --search isv"));
+        assert!(cases.last().is_some_and(|(arguments, _)| arguments.contains(&flag[0])));
+    }
+    for (arguments, part) in cases {
+        let output = run(&arguments);
+        let err = text(&output.stderr);
+        assert_eq!(
+            (output.status.code(), text(&output.stdout)),
+            (Some(2), String::new()),
+            "{arguments:?}: {err}"
+        );
+        assert!(err.contains(part), "{arguments:?}: {err}");
+    }
+}
