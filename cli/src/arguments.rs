@@ -7,6 +7,8 @@ use crate::watch;
 use clap::{Args, Parser, ValueEnum};
 use gridlock_lang::system::{Options, Tables};
 use gridlock_lts::memory::default_limit;
+use gridlock_manager::transport::launch::launched;
+use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -22,6 +24,10 @@ pub struct Arguments {
     /// Tell nothing on standard error but errors: no progress, no summary
     #[arg(short, long, global = true)]
     pub quiet: bool,
+
+    /// Keep a log in this directory, a file for each process; the variable RUST_LOG says how much [default: info]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub log_dir: Option<PathBuf>,
 
     /// What to do.
     #[command(subcommand)]
@@ -49,7 +55,11 @@ fn version() -> &'static str {
     VERSION.get_or_init(|| {
         let profile = if cfg!(debug_assertions) { "debug" } else { "release" };
         let (os, arch) = (std::env::consts::OS, std::env::consts::ARCH);
-        format!("{} ({profile} build, {arch} {os}, no optional features)", env!("CARGO_PKG_VERSION"))
+        format!(
+            "{} ({profile} build, {arch} {os}, {})",
+            env!("CARGO_PKG_VERSION"),
+            if cfg!(feature = "mpi") { "with MPI" } else { "without MPI" }
+        )
     })
 }
 
@@ -93,8 +103,13 @@ pub struct Resources {
 impl Resources {
     /// What the run may spend.
     pub fn watched(&self) -> watch::Limits {
-        watch::Limits { memory: Some(self.max_memory.unwrap_or_else(default_limit)), time: self.time_limit }
+        watch::Limits { memory: Some(self.max_memory.unwrap_or_else(share_of_memory)), time: self.time_limit }
     }
+}
+
+/// What there is, divided by the processes that share the machine.
+fn share_of_memory() -> u64 {
+    default_limit() / launched().map_or(1, |launch| launch.here)
 }
 
 /// When the local states of the processes are worked out.

@@ -8,7 +8,9 @@
 mod arguments;
 mod chart;
 mod commands;
+mod company;
 mod input;
+mod log;
 mod outcome;
 mod output;
 mod progress;

@@ -38,9 +38,25 @@ pub enum Failure {
     Stopped,
     /// A fault of ours: what contradicts what.
     Internal(String),
+    /// Not a failure: this process has worked for another, which ended with this exit code.
+    #[cfg_attr(not(feature = "mpi"), allow(dead_code))]
+    Served(u8),
 }
 
 impl Failure {
+    /// The same for another process to tell.
+    #[cfg(feature = "mpi")]
+    pub fn reason(&self, watch: &Watch) -> String {
+        match self {
+            Failure::Input(text)
+            | Failure::Specification(text)
+            | Failure::Limit(text)
+            | Failure::Internal(text) => text.clone(),
+            Failure::Stopped => watch.why_stopped(),
+            Failure::Served(code) => format!("it ended with {code}"),
+        }
+    }
+
     /// Something the user can put right.
     pub fn input(message: impl Display) -> Self {
         Failure::Input(message.to_string())
@@ -77,6 +93,7 @@ pub fn finish(outcome: Result<Answer, Failure>, watch: &Watch) -> u8 {
             tell(format_args!("{strong}unknown{off}: {message}"));
             3
         }
+        Err(Failure::Served(code)) => code,
         Err(Failure::Stopped) => {
             tell(format_args!("{strong}unknown{off}: {}", watch.why_stopped()));
             3

@@ -8,7 +8,8 @@ use crate::arguments::Arguments;
 use crate::outcome::{Failure, INTERNAL_ERROR, REPORT_IT, finish};
 use crate::progress::Progress;
 use crate::terminal::tell;
-use crate::watch::{Phase, Reason, Watch};
+use crate::watch::{Limits, Phase, Reason, Watch};
+use crate::{company, log};
 use gridlock_lts::memory::resident;
 use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::flag;
@@ -33,15 +34,24 @@ const KILLED: i32 = 130;
 /// Runs the command that the user asked for.
 pub fn run(arguments: Arguments) -> ExitCode {
     announce_panics();
-    let signalled = match catch_signals() {
+    if let Err(failure) = log::begin(arguments.log_dir.as_deref()) {
+        let watch = Watch::new(Limits::default(), Arc::default(), Progress::new(true));
+        return ExitCode::from(finish(Err(failure), &watch));
+    }
+    // One that works for others ends when they say so, and not when its own time is up.
+    let silent = company::is_silent();
+    let caught = if silent { pass_over_signals() } else { catch_signals() };
+    let signalled = match caught {
         Ok(signalled) => signalled,
         Err(e) => {
             tell(format_args!("error: signals cannot be caught: {e}"));
             return ExitCode::from(2);
         }
     };
-    let progress = Progress::new(arguments.quiet);
-    let watch = Arc::new(Watch::new(arguments.command.limits(), signalled, progress));
+    let progress = Progress::new(arguments.quiet || silent);
+    let mut limits = arguments.command.limits();
+    limits.time = limits.time.filter(|_| !silent);
+    let watch = Arc::new(Watch::new(limits, signalled, progress));
     // A limit that is already exceeded must not depend on which thread is faster.
     watch.check();
     if watch.stopped().is_some() {
@@ -51,9 +61,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
     let work = {
         let (watch, arguments) = (watch.clone(), Arc::new(arguments));
         move || {
-            let outcome = arguments.command.run(&watch, arguments.quiet);
-            watch.rest();
-            let _ = done.send(finish(outcome, &watch));
+            let _ = done.send(company::run(&arguments.command, &watch, arguments.quiet || silent));
         }
     };
     let spawn =
@@ -119,6 +127,15 @@ fn catch_signals() -> std::io::Result<Arc<AtomicBool>> {
     Ok(signalled)
 }
 
+/// Signals that are meant for all ranks are heard by the one that speaks; to the others they mean nothing.
+fn pass_over_signals() -> std::io::Result<Arc<AtomicBool>> {
+    let heard = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGUSR1] {
+        flag::register(signal, heard.clone())?;
+    }
+    Ok(Arc::default())
+}
+
 /// A panic is a fault of ours, and what helps us find it is one line, not a backtrace, unless one is asked for.
 fn announce_panics() {
     let backtrace = std::env::var_os("RUST_BACKTRACE").is_some_and(|v| v != "0");
@@ -139,7 +156,6 @@ fn announce_panics() {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::watch::Limits;
 
     fn watch(limits: Limits) -> Watch {
         Watch::new(limits, Arc::new(AtomicBool::new(false)), Progress::new(true))

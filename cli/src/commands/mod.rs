@@ -11,6 +11,7 @@ mod sim;
 mod status;
 mod traces;
 
+use crate::company::Company;
 use crate::outcome::{Answer, Failure};
 use crate::watch::{Limits, Watch};
 use clap::Subcommand;
@@ -46,10 +47,15 @@ impl Command {
         }
     }
 
+    /// Whether several processes can do it together.
+    pub fn is_shared(&self) -> bool {
+        matches!(self, Command::Check(a) if a.is_shared())
+    }
+
     /// Runs the command. `quiet`: no summary on standard error.
-    pub fn run(&self, watch: &Watch, quiet: bool) -> Result<Answer, Failure> {
+    pub fn run(&self, watch: &Watch, quiet: bool, company: &Company) -> Result<Answer, Failure> {
         match self {
-            Command::Check(a) => check::run(a, watch, quiet),
+            Command::Check(a) => check::run(a, watch, quiet, company),
             Command::Replay(a) => replay::run(a, watch),
             Command::Lts(a) => lts::run(a, watch, quiet),
             Command::Info(a) => info::run(a, watch),

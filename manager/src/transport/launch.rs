@@ -10,16 +10,31 @@ pub struct Launch {
     pub size: u64,
     /// The variable that says so.
     pub says: &'static str,
+    /// The number of this process, if the launcher tells.
+    pub rank: Option<u64>,
+    /// How many of the processes share this machine, as far as the launcher tells.
+    pub here: u64,
+}
+
+impl Launch {
+    /// Whether this process has company.
+    pub fn has_company(&self) -> bool {
+        self.size > 1
+    }
+
+    /// Whether this is the process that speaks for all.
+    pub fn speaks(&self) -> bool {
+        self.rank.is_none_or(|rank| rank == 0)
+    }
 }
 
 /// Variables with the number of processes. Slurm sets its own also for a script that starts nothing in parallel, so it
 /// counts only within a step.
-const SIZES: [(&str, Option<&str>); 4] = [
-    ("OMPI_COMM_WORLD_SIZE", None),
-    ("PMI_SIZE", None),
-    ("MPI_LOCALNRANKS", None),
-    ("SLURM_NTASKS", Some("SLURM_STEP_ID")),
-];
+const SIZES: [(&str, Option<&str>); 3] =
+    [("OMPI_COMM_WORLD_SIZE", None), ("PMI_SIZE", None), ("SLURM_NTASKS", Some("SLURM_STEP_ID"))];
+
+const RANKS: [&str; 3] = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"];
+const HERE: [&str; 3] = ["OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_NTASKS_PER_NODE"];
 
 /// What the environment says; `None` if no launcher is at work.
 pub fn launched() -> Option<Launch> {
@@ -27,19 +42,12 @@ pub fn launched() -> Option<Launch> {
 }
 
 fn launched_by(variable: &dyn Fn(&str) -> Option<String>) -> Option<Launch> {
+    let number = |name: &str| variable(name)?.trim().parse::<u64>().ok();
     SIZES.iter().find_map(|&(says, within)| {
-        let size = variable(says)?.trim().parse().ok()?;
-        within.is_none_or(|name| variable(name).is_some()).then_some(Launch { size, says })
+        let size = number(says).filter(|_| within.is_none_or(|name| variable(name).is_some()))?;
+        let here = HERE.iter().find_map(|name| number(name)).unwrap_or(1).clamp(1, size.max(1));
+        Some(Launch { size, says, rank: RANKS.iter().find_map(|name| number(name)), here })
     })
-}
-
-/// The error of a program that was started several times and cannot work together.
-pub fn without_company(launch: Launch) -> String {
-    format!(
-        "this is one of {} processes ({} says so), but gridlock was built without MPI: build it with \
-         `--features mpi`, or start it once and let --workers use the cores of the machine",
-        launch.size, launch.says
-    )
 }
 
 #[cfg(test)]
@@ -56,7 +64,15 @@ mod tests {
         assert_eq!(with(&[("PMI_SIZE", "1")]).map(|l| l.size), Some(1));
         assert_eq!(with(&[("SLURM_NTASKS", "8")]), None, "a script of eight tasks that starts one process");
         let step = with(&[("SLURM_NTASKS", "8"), ("SLURM_STEP_ID", "0")]);
-        assert_eq!(step, Some(Launch { size: 8, says: "SLURM_NTASKS" }));
+        assert_eq!(step, Some(Launch { size: 8, says: "SLURM_NTASKS", rank: None, here: 1 }));
+        let rank = [
+            ("OMPI_COMM_WORLD_SIZE", "4"),
+            ("OMPI_COMM_WORLD_RANK", "2"),
+            ("OMPI_COMM_WORLD_LOCAL_SIZE", "2"),
+        ];
+        let launch =
+            launched_by(&move |name| rank.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned()));
+        assert_eq!(launch.map(|l| (l.rank, l.here, l.speaks())), Some((Some(2), 2, false)));
         assert_eq!(with(&[("PMI_SIZE", "many")]), None);
     }
 }

@@ -7,6 +7,7 @@ mod search;
 mod swarm;
 
 use crate::arguments::{Limits, TableArguments, TableMode};
+use crate::company::Company;
 use crate::input::Specification;
 use crate::outcome::{Answer, Failure};
 use crate::output::{check_place, print};
@@ -16,6 +17,7 @@ use clap::{Args, ValueEnum};
 use gridlock_lang::system::{Options, Tables};
 use gridlock_lts::search::{Order, Stats};
 use gridlock_lts::whole_file::write_whole;
+use gridlock_manager::transport::launch::launched;
 use properties::Wanted;
 use report::Report;
 use search::{Bound, Conclusion, Outcome};
@@ -62,7 +64,7 @@ pub struct Arguments {
     #[arg(long, value_name = "ORDER", value_enum, default_value_t = Search::Bfs, help_heading = "Search")]
     search: Search,
 
-    /// The number of threads of a breadth-first search or a swarm [default: one for each core]
+    /// The number of threads of a breadth-first search or a swarm [default: one for each core; one in each MPI process]
     #[arg(long, value_name = "N", help_heading = "Search", value_parser = clap::value_parser!(u16).range(1..=1024))]
     workers: Option<u16>,
 
@@ -111,9 +113,16 @@ impl Search {
 }
 
 impl Arguments {
-    /// The number of threads that search.
+    /// Whether several processes can do it together.
+    pub fn is_shared(&self) -> bool {
+        self.search == Search::Isv
+    }
+
+    /// The number of threads that search. With several processes there is usually one for each core.
     fn workers(&self) -> usize {
+        let company = launched().is_some_and(|launch| launch.has_company());
         match (self.search, self.workers) {
+            (Search::Isv, None) if company => 1,
             (Search::Dfs, _) => 1,
             (Search::Bfs | Search::Isv, Some(workers)) => usize::from(workers),
             (Search::Bfs | Search::Isv, None) => std::thread::available_parallelism().map_or(1, |n| n.get()),
@@ -160,7 +169,7 @@ impl Arguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool) -> Result<Answer, Failure> {
+pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool, company: &Company) -> Result<Answer, Failure> {
     arguments.check_flags()?;
     arguments.check_places()?;
     if arguments.search == Search::Dfs && arguments.workers.is_some_and(|n| n > 1) && !quiet {
@@ -168,13 +177,17 @@ pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool) -> Result<Answer, 
     }
     let specification = Specification::read(&arguments.specification)?;
     let mut asked = arguments.wanted.names();
-    let (outcome, build_time) = match examine(&specification, arguments, &mut asked, watch, quiet) {
+    let (outcome, build_time) = match examine(&specification, arguments, &mut asked, watch, quiet, company) {
         Err(Failure::Stopped) => {
             let bound = Bound::of(watch).unwrap_or(Bound::Interrupted);
             (Outcome::unknown(bound, Stats::default()), watch.elapsed())
         }
         examined => examined?,
     };
+    if company.is_worker() {
+        // The one that speaks has come to the same.
+        return Ok(Answer::Unknown);
+    }
     let specification = &specification.name;
     let report = Report { arguments, specification, asked: &asked, outcome: &outcome, build_time };
     watch.rest();
@@ -196,6 +209,7 @@ fn examine(
     asked: &mut Vec<properties::Asked>,
     watch: &Watch,
     quiet: bool,
+    company: &Company,
 ) -> Result<(Outcome, Duration), Failure> {
     let start = Instant::now();
     let options = arguments.tables.options(TableMode::Auto);
@@ -212,7 +226,7 @@ fn examine(
     asked.clone_from(&properties.asked);
     let build_time = start.elapsed();
     let outcome = match arguments.search {
-        Search::Isv => swarm::search(specification, system, &properties, arguments, watch, quiet)?,
+        Search::Isv => swarm::search(specification, system, &properties, arguments, watch, quiet, company)?,
         Search::Bfs | Search::Dfs => search::search(system, &properties, arguments, watch)?,
     };
     Ok((outcome, build_time))

@@ -39,6 +39,8 @@ pub struct Figures {
     state_space: Option<u64>,
     multiple: Option<f64>,
     compared: Option<Compared>,
+    /// What went over the network, if the swarm had one.
+    pub traffic: Option<Traffic>,
     /// The job that found the violation.
     pub found_by: Option<u64>,
     /// Jobs that were too large.
@@ -48,6 +50,21 @@ pub struct Figures {
     resumed: usize,
     auto: Option<Auto>,
     identity: Identity,
+}
+
+/// What went over the network of an MPI job.
+#[derive(Serialize, Clone, Debug)]
+pub struct Traffic {
+    ranks: u32,
+    messages: u64,
+    bytes: u64,
+}
+
+impl From<crate::company::Traffic> for Traffic {
+    fn from(traffic: crate::company::Traffic) -> Self {
+        let crate::company::Traffic { ranks, messages, bytes } = traffic;
+        Traffic { ranks, messages, bytes }
+    }
 }
 
 /// A job that was over its budget and could not be divided.
@@ -90,6 +107,7 @@ impl Figures {
             state_space: None,
             multiple: None,
             compared: None,
+            traffic: None,
             found_by: None,
             too_large: Vec::new(),
             checkpoint: swarm.checkpoint.as_ref().map(|dir| dir.display().to_string()),
@@ -151,6 +169,11 @@ impl Figures {
         if let (Some(states), Some(multiple)) = (self.state_space, self.multiple) {
             rows.push(("state space", format!("{} states", count(states))));
             rows.push(("work", format!("{multiple:.2} times the state space")));
+        }
+        if let Some(t) = &self.traffic {
+            let each = |total: u64| total as f64 / n.searches.max(1) as f64;
+            let (messages, volume) = (each(t.messages), bytes(each(t.bytes) as u64));
+            rows.push(("network", format!("{} ranks, {messages:.1} messages and {volume} a job", t.ranks)));
         }
         if let Some(compared) = &self.compared {
             rows.push(("exhaustive", format!("{:.3} s, {}", compared.seconds, compared.verdict)));

@@ -16,6 +16,7 @@ pub use figures::Figures;
 use super::Arguments;
 use super::properties::Properties;
 use super::search::{Bound, Conclusion, Outcome, TooLarge};
+use crate::company::{Company, Undertaking};
 use crate::input::Specification;
 use crate::outcome::Failure;
 use crate::quantities::count;
@@ -28,7 +29,7 @@ use gridlock_lang::system::System;
 use gridlock_lts::prepared::Prepared;
 use gridlock_lts::search::{Stats, Verdict};
 use gridlock_manager::driver::Control;
-use gridlock_manager::isv::{self, on_threads};
+use gridlock_manager::isv;
 use gridlock_manager::swarm::{Event, Status};
 use num_bigint::BigUint;
 use plan::Plan;
@@ -53,6 +54,7 @@ pub fn search(
     arguments: &Arguments,
     watch: &Watch,
     quiet: bool,
+    company: &Company,
 ) -> Result<Outcome, Failure> {
     require_closed(&system, "an informed swarm")?;
     let System { network, builder, .. } = system;
@@ -62,13 +64,21 @@ pub fn search(
         return Ok(Outcome { conclusion, stats: Stats::default(), trace, swarm: None });
     }
     let plan = Plan::new(specification, &prepared, properties, arguments, watch)?;
+    let work = Undertaking {
+        prepared: &prepared,
+        guide: &plan.guide,
+        identity: &plan.agreed(),
+        threads: arguments.workers(),
+    };
+    company.serve(&work)?;
     if !quiet {
         announce(&plan, arguments);
     }
     let start = Instant::now();
-    let (report, resumed) = run(specification, &plan, &prepared, arguments, watch)?;
+    let (report, resumed) = run(specification, &plan, &work, arguments, watch, company)?;
     let isv::Report { conclusion, status, events } = report;
     let mut figures = Figures::new(&plan, arguments, &status, resumed);
+    figures.traffic = company.traffic().map(Into::into);
     let stats = Stats { time: start.elapsed(), ..Stats::default() };
     let (conclusion, trace) = match conclusion {
         isv::Conclusion::Holds => (Conclusion::Holds, None),
@@ -107,9 +117,10 @@ fn announce(plan: &Plan, arguments: &Arguments) {
 fn run(
     specification: &Specification,
     plan: &Plan,
-    prepared: &Prepared,
+    work: &Undertaking,
     arguments: &Arguments,
     watch: &Watch,
+    company: &Company,
 ) -> Result<(isv::Report, usize), Failure> {
     let opened = plan.open(arguments)?;
     let resumed = opened.as_ref().map_or(0, |(_, answers)| answers.len());
@@ -135,8 +146,7 @@ fn run(
         serde_json::to_vec_pretty(&page).unwrap_or_default()
     };
     let control = Control { stop: &|| watch.stopped().is_some(), progress: &tell_progress, page: &page };
-    let (config, workers) = (plan.config.clone(), arguments.workers());
-    let report = on_threads(prepared, &plan.guide, config, workers, opened, &control);
+    let report = company.conduct(work, plan.config.clone(), opened, &control);
     Ok((report.map_err(Failure::Input)?, resumed))
 }
 

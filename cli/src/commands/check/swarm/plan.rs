@@ -116,6 +116,11 @@ impl Plan {
         })
     }
 
+    /// What all processes of a run must agree on. Jobs come with their limits, so machines of different size may help.
+    pub fn agreed(&self) -> Identity {
+        self.identity.iter().filter(|(name, _)| name != JOB_MEMORY).cloned().collect()
+    }
+
     /// Opens the checkpoint, if one is wanted.
     pub fn open(&self, arguments: &Arguments) -> Result<Option<Opened>, Failure> {
         let Some(dir) = &arguments.swarm.checkpoint else { return Ok(None) };

@@ -1,0 +1,220 @@
+//! Whether this process works alone or is one of several, and how it then begins and ends.
+//!
+//! Rank 0 speaks for all: it alone writes to standard output, and all ranks end with its exit code. Invariant: no rank
+//! waits for one that has given up. Whoever cannot work tells rank 0 why; a rank that panics ends the whole job.
+
+use crate::commands::Command;
+use crate::outcome::{Answer, Failure, finish};
+use crate::watch::Watch;
+use gridlock_lts::guide::Guide;
+use gridlock_lts::prepared::Prepared;
+use gridlock_manager::driver::Control;
+use gridlock_manager::isv::{Opened, Report, on_threads};
+use gridlock_manager::journal::Identity;
+use gridlock_manager::swarm::Config;
+use gridlock_manager::transport::launch::{Launch, launched};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+
+#[cfg(feature = "mpi")]
+use gridlock_manager::{isv, transport::mpi::World};
+
+/// The processes that work together.
+pub struct Company {
+    #[cfg(feature = "mpi")]
+    world: Option<World>,
+}
+
+/// A swarm and those who work for it.
+pub struct Undertaking<'a> {
+    /// The network.
+    pub prepared: &'a Prepared<'a>,
+    /// What guides the searches.
+    pub guide: &'a Arc<Guide>,
+    /// What the run is: all ranks must agree on it.
+    #[cfg_attr(not(feature = "mpi"), allow(dead_code))]
+    pub identity: &'a Identity,
+    /// Threads of each process.
+    pub threads: usize,
+}
+
+/// What went over the network.
+pub struct Traffic {
+    /// How many processes there were.
+    pub ranks: u32,
+    /// Messages, and the bytes in them, as rank 0 saw them.
+    pub messages: u64,
+    pub bytes: u64,
+}
+
+/// Whether this process has nothing to say, because another one speaks.
+pub fn is_silent() -> bool {
+    launched().is_some_and(|launch| launch.has_company() && !launch.speaks())
+}
+
+/// Runs a command in whatever company there is; gives the exit code.
+pub fn run(command: &Command, watch: &Watch, quiet: bool) -> u8 {
+    let company = match Company::join(command) {
+        Ok(company) => company,
+        Err(_) if is_silent() => return 2,
+        Err(failure) => {
+            watch.rest();
+            return finish(Err(failure), watch);
+        }
+    };
+    match catch_unwind(AssertUnwindSafe(|| command.run(watch, quiet, &company))) {
+        Ok(outcome) => company.leave(outcome, watch),
+        Err(panic) => {
+            company.give_up();
+            resume_unwind(panic)
+        }
+    }
+}
+
+/// The error of a process that has company it cannot work with.
+fn stranger(launch: Launch, why: &str) -> Failure {
+    Failure::input(format_args!(
+        "this is one of {} processes ({} says so), but {why}",
+        launch.size, launch.says
+    ))
+}
+
+impl Company {
+    fn join(command: &Command) -> Result<Self, Failure> {
+        let company = launched().filter(Launch::has_company);
+        if let Some(launch) = company
+            && !command.is_shared()
+        {
+            return Err(stranger(
+                launch,
+                "only `check --search isv` runs on several: start this command once, without mpirun or srun",
+            ));
+        }
+        Company::meet(company)
+    }
+
+    #[cfg(not(feature = "mpi"))]
+    fn meet(launch: Option<Launch>) -> Result<Self, Failure> {
+        match launch {
+            None => Ok(Company {}),
+            Some(launch) => Err(stranger(
+                launch,
+                "gridlock was built without MPI: build it with `--features mpi`, or start it once and let --workers \
+                 use the cores of the machine",
+            )),
+        }
+    }
+
+    #[cfg(feature = "mpi")]
+    fn meet(launch: Option<Launch>) -> Result<Self, Failure> {
+        let Some(launch) = launch else { return Ok(Company { world: None }) };
+        let world = World::start().map_err(Failure::Input)?;
+        if world.size() == 1 {
+            return Err(stranger(
+                launch,
+                "MPI sees only this one: start it with the mpirun of the MPI library that gridlock was built with, or \
+                 with an srun that knows it (srun --mpi=list)",
+            ));
+        }
+        Ok(Company { world: Some(world) })
+    }
+
+    /// Whether this process works for another.
+    pub fn is_worker(&self) -> bool {
+        #[cfg(feature = "mpi")]
+        return self.world.as_ref().is_some_and(|world| world.rank() > 0);
+        #[cfg(not(feature = "mpi"))]
+        false
+    }
+
+    /// What went over the network so far, if there is one.
+    pub fn traffic(&self) -> Option<Traffic> {
+        #[cfg(feature = "mpi")]
+        return self.world.as_ref().map(|world| {
+            let traffic = world.traffic();
+            Traffic { ranks: world.size(), messages: traffic.messages, bytes: traffic.bytes }
+        });
+        #[cfg(not(feature = "mpi"))]
+        None
+    }
+
+    /// A worker works until it is over. Others go on.
+    pub fn serve(&self, work: &Undertaking) -> Result<(), Failure> {
+        #[cfg(feature = "mpi")]
+        if let Some(world) = self.world.as_ref().filter(|world| world.rank() > 0) {
+            let threads = work.threads as u32;
+            let code = world
+                .hello(threads, Ok(work.identity.clone()))
+                .and_then(|()| isv::serve(world, threads, work.prepared, work.guide));
+            return match code {
+                Ok(code) => Err(Failure::Served(code)),
+                Err(why) => {
+                    crate::terminal::tell(format_args!("error: rank {}: {why}", world.rank()));
+                    world.abort(2)
+                }
+            };
+        }
+        let _ = work;
+        Ok(())
+    }
+
+    /// Runs a swarm with the threads of this process, or with the other ranks.
+    pub fn conduct(
+        &self,
+        work: &Undertaking,
+        config: Config,
+        journal: Option<Opened>,
+        control: &Control,
+    ) -> Result<Report, String> {
+        #[cfg(feature = "mpi")]
+        if let Some(world) = &self.world {
+            let hellos = world.gather(work.identity, control.stop)?;
+            let warn = |text: String| crate::terminal::tell(format_args!("warning: {text}"));
+            return isv::on_ranks(world, &hellos, work.prepared, work.guide, config, journal, control, &warn);
+        }
+        on_threads(work.prepared, work.guide, config, work.threads, journal, control)
+    }
+
+    fn leave(self, outcome: Result<Answer, Failure>, watch: &Watch) -> u8 {
+        watch.rest();
+        #[cfg(feature = "mpi")]
+        if let Some(world) = &self.world {
+            return if world.rank() == 0 {
+                first_leaves(world, outcome, watch)
+            } else {
+                worker_leaves(world, outcome, watch)
+            };
+        }
+        finish(outcome, watch)
+    }
+
+    /// After a panic: the others would wait for ever.
+    fn give_up(&self) {
+        #[cfg(feature = "mpi")]
+        if let Some(world) = &self.world {
+            world.abort(crate::outcome::INTERNAL_ERROR);
+        }
+    }
+}
+
+#[cfg(feature = "mpi")]
+fn first_leaves(world: &World, outcome: Result<Answer, Failure>, watch: &Watch) -> u8 {
+    let code = finish(outcome, watch);
+    if let Err(why) = world.end(code) {
+        crate::terminal::tell(format_args!("warning: {why}"));
+    }
+    code
+}
+
+#[cfg(feature = "mpi")]
+fn worker_leaves(world: &World, outcome: Result<Answer, Failure>, watch: &Watch) -> u8 {
+    let heard = match outcome {
+        Err(Failure::Served(code)) => Ok(code),
+        Ok(_) => world.wait_for_end(),
+        Err(failure) => world.hello(0, Err(failure.reason(watch))).and_then(|()| world.wait_for_end()),
+    };
+    heard.unwrap_or_else(|why| {
+        crate::terminal::tell(format_args!("error: rank {}: {why}", world.rank()));
+        world.abort(2)
+    })
+}
