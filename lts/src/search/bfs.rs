@@ -8,6 +8,7 @@
 //! Threads are started for each level that has several chunks: that costs some ten microseconds against a millisecond
 //! or more of work, and there is no barrier that a worker could miss.
 
+use super::recent::Recent;
 use super::run::{Done, Found, Run, Stop, keep_least};
 use crate::memory::{Budget, Exhausted};
 use crate::pack::Width;
@@ -57,6 +58,7 @@ pub(super) fn search<S: Successors>(run: &Run<S>) -> Option<(Found, u64)> {
         }
     };
     let words = run.system.width().words();
+    let mut scratch: Vec<Scratch<S>> = (0..run.options.workers.max(1)).map(|_| Scratch::new(run.system)).collect();
     for depth in 0.. {
         let states: usize = level.iter().map(|chunk| chunk.states.len() / words).sum();
         if states == 0 {
@@ -67,7 +69,7 @@ pub(super) fn search<S: Successors>(run: &Run<S>) -> Option<(Found, u64)> {
             run.stop(Stop::Unknown(super::Reason::Depth(max)));
             return None;
         }
-        let (found, next) = expand_level(run, level, depth + 1);
+        let (found, next) = expand_level(run, level, depth + 1, &mut scratch);
         if let Some(found) = found {
             return Some((found, depth));
         }
@@ -91,17 +93,20 @@ fn expand_level<'a, S: Successors>(
     run: &Run<'a, S>,
     level: Vec<Chunk<'a>>,
     depth: u64,
+    scratch: &mut [Scratch<S>],
 ) -> (Option<Found>, Vec<Chunk<'a>>) {
     let workers = run.options.workers.clamp(1, level.len());
-    let queue = Mutex::new(level);
-    let work = || {
-        let mut worker = Worker::new(run, depth);
+    let queue = Mutex::new(level.into_iter());
+    let work = |scratch| {
+        let mut worker = Worker { run, depth, scratch, table: None, full: Vec::new(), done: Done::default(), found: None };
         worker.work(&queue);
         (worker.found, worker.full)
     };
     let results: Vec<_> = std::thread::scope(|scope| {
-        let others: Vec<_> = (1..workers).map(|_| scope.spawn(work)).collect();
-        let mine = work();
+        let work = &work;
+        let (first, rest) = scratch[..workers].split_first_mut().expect("there is at least one worker");
+        let others: Vec<_> = rest.iter_mut().map(|scratch| scope.spawn(move || work(scratch))).collect();
+        let mine = work(first);
         let join = |other: std::thread::ScopedJoinHandle<'_, _>| {
             other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };
@@ -115,36 +120,38 @@ fn expand_level<'a, S: Successors>(
     (found, next)
 }
 
+/// What a worker keeps from level to level.
+struct Scratch<S: Successors> {
+    steps: Steps,
+    /// Where the steps of each state end whose steps are collected.
+    ends: Vec<usize>,
+    recent: Recent<S::Width>,
+    /// The collected targets that were not seen lately.
+    fresh: Vec<u64>,
+}
+
+impl<S: Successors> Scratch<S> {
+    fn new(system: &S) -> Self {
+        let width = system.width();
+        Scratch { steps: Steps::new(width.words()), ends: Vec::new(), recent: Recent::new(width), fresh: Vec::new() }
+    }
+}
+
 struct Worker<'r, 'a, S: Successors> {
     run: &'r Run<'a, S>,
     /// The depth of the states that are found.
     depth: u64,
+    scratch: &'r mut Scratch<S>,
     table: Option<RwLockReadGuard<'r, Table<S::Width>>>,
-    steps: Steps,
-    /// Where the steps of each state end whose steps are collected.
-    ends: Vec<usize>,
     full: Vec<Chunk<'a>>,
     done: Done,
     found: Option<Found>,
 }
 
-impl<'r, 'a, S: Successors> Worker<'r, 'a, S> {
-    fn new(run: &'r Run<'a, S>, depth: u64) -> Self {
-        Worker {
-            run,
-            depth,
-            table: None,
-            steps: Steps::new(run.system.width().words()),
-            ends: Vec::new(),
-            full: Vec::new(),
-            done: Done::default(),
-            found: None,
-        }
-    }
-
-    fn work(&mut self, queue: &Mutex<Vec<Chunk<'a>>>) {
+impl<'a, S: Successors> Worker<'_, 'a, S> {
+    fn work(&mut self, queue: &Mutex<std::vec::IntoIter<Chunk<'a>>>) {
         loop {
-            let chunk = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let chunk = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
             let Some(chunk) = chunk.filter(|_| !self.run.is_stopped()) else { break };
             if let Err(stop) = self.expand(&chunk.states) {
                 self.run.stop(stop);
@@ -158,14 +165,14 @@ impl<'r, 'a, S: Successors> Worker<'r, 'a, S> {
         let words = self.run.system.width().words();
         let mut first = 0;
         for (k, state) in states.chunks_exact(words).enumerate() {
-            let before = self.steps.len();
-            self.run.system.expand(state, &mut self.steps).map_err(Stop::Failed)?;
-            if self.steps.len() == before {
+            let before = self.scratch.steps.len();
+            self.run.system.expand(state, &mut self.scratch.steps).map_err(Stop::Failed)?;
+            if self.scratch.steps.len() == before {
                 self.done.deadlocks += 1;
                 keep_least(&mut self.found, self.run.deadlock_at(state));
             }
-            self.ends.push(self.steps.len());
-            if self.steps.len() >= BATCH {
+            self.scratch.ends.push(self.scratch.steps.len());
+            if self.scratch.steps.len() >= BATCH {
                 self.flush(&states[first * words..])?;
                 first = k + 1;
                 if self.run.is_stopped() {
@@ -179,13 +186,16 @@ impl<'r, 'a, S: Successors> Worker<'r, 'a, S> {
     /// Looks the collected steps up; those of `states`, from the first on.
     fn flush(&mut self, states: &[u64]) -> Result<(), Stop> {
         let words = self.run.system.width().words();
-        if self.steps.vias().iter().fold(false, |any, via| any | via.is_marked()) {
-            let found = self.run.look_at_marked(states, &self.ends, &mut self.steps);
+        if self.scratch.steps.vias().iter().fold(false, |any, via| any | via.is_marked()) {
+            let found = self.run.look_at_marked(states, &self.scratch.ends, &mut self.scratch.steps);
             keep_least(&mut self.found, found);
         }
-        self.done.expanded += self.ends.len() as u64;
-        self.done.transitions += self.steps.len() as u64;
-        let mut rest = self.steps.targets();
+        self.done.expanded += self.scratch.ends.len() as u64;
+        self.done.transitions += self.scratch.steps.len() as u64;
+        let Scratch { steps, recent, fresh, .. } = &mut *self.scratch;
+        fresh.resize(steps.targets().len().max(fresh.len()), 0);
+        let len = recent.filter(steps.targets(), fresh);
+        let mut rest = &fresh[..len];
         while !rest.is_empty() {
             if self.full.last().is_none_or(|chunk| !chunk.has_room(words)) {
                 self.full.push(Chunk::new(words, self.run.budget)?);
@@ -201,8 +211,8 @@ impl<'r, 'a, S: Successors> Worker<'r, 'a, S> {
                 self.run.visited.make_room()?;
             }
         }
-        self.steps.clear();
-        self.ends.clear();
+        self.scratch.steps.clear();
+        self.scratch.ends.clear();
         Ok(())
     }
 }

@@ -17,10 +17,14 @@ const BATCH: usize = if cfg!(test) { 8 } else { 256 };
 const FULL: f64 = 0.88;
 /// Share of the slots that is used where a table cannot grow.
 const BRIM: f64 = 0.96;
-/// By how much a large table grows. With [`FULL`] it bounds the bytes of a one-word state by 8 / 0.70.
+/// By how much a table grows that takes a good part of the budget. With [`FULL`] it bounds the bytes of a one-word state by
+/// 8 / 0.70.
 const GROWTH: f64 = 1.25;
-/// Tables below so many bytes grow twofold, and fourfold below a sixteenth of it: they are no burden on memory.
-const SMALL: u64 = 64 << 20;
+/// The part of the budget below which a table grows twofold. Growing by a quarter moves every state four times as often,
+/// and that took a quarter of the time of a search; memory that nobody needs is not worth it.
+const PLENTY: u64 = 32;
+/// Tables below so many bytes grow fourfold.
+const SMALL: u64 = 4 << 20;
 
 /// A table with a fixed number of slots.
 #[derive(Debug)]
@@ -215,8 +219,8 @@ impl<W: Width> Table<W> {
     pub(super) fn grown(&mut self, threads: usize, budget: &Budget) -> Result<Self, Exhausted> {
         let lines = self.region.len() / line_words(self.width);
         let factor = match self.bytes() {
-            bytes if bytes < SMALL / 16 => 4.0,
-            bytes if bytes < SMALL => 2.0,
+            bytes if bytes < SMALL => 4.0,
+            bytes if bytes < budget.limit() / PLENTY => 2.0,
             _ => GROWTH,
         };
         let old = self.bytes();
