@@ -167,6 +167,9 @@ impl<'p> Lazy<'p> {
                 let copy = out.len();
                 out.repeat(first..end);
                 set_all(out.targets_from(copy), self.packing.words(), field, *to);
+                if out.is_overfull() {
+                    return;
+                }
             }
             set_all(
                 &mut out.targets_from(first)[..(end - first) * self.packing.words()],
@@ -216,6 +219,7 @@ impl Successors for Lazy<'_> {
                 for &vector in &leaf.vectors_of[label.0 as usize] {
                     if net.vectors[vector.0 as usize].parts[0].0.0 as usize == i {
                         self.steps_of(&tables, vector, state, out);
+                        out.check()?;
                     }
                 }
             }

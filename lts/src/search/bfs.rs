@@ -58,7 +58,8 @@ pub(super) fn search<S: Successors>(run: &Run<S>) -> Option<(Found, u64)> {
         }
     };
     let words = run.system.width().words();
-    let mut scratch: Vec<Scratch<S>> = (0..run.options.workers.max(1)).map(|_| Scratch::new(run.system)).collect();
+    let mut scratch: Vec<Scratch<S>> =
+        (0..run.options.workers.max(1)).map(|_| Scratch::new(run.system)).collect();
     for depth in 0.. {
         let states: usize = level.iter().map(|chunk| chunk.states.len() / words).sum();
         if states == 0 {
@@ -98,7 +99,8 @@ fn expand_level<'a, S: Successors>(
     let workers = run.options.workers.clamp(1, level.len());
     let queue = Mutex::new(level.into_iter());
     let work = |scratch| {
-        let mut worker = Worker { run, depth, scratch, table: None, full: Vec::new(), done: Done::default(), found: None };
+        let mut worker =
+            Worker { run, depth, scratch, table: None, full: Vec::new(), done: Done::default(), found: None };
         worker.work(&queue);
         (worker.found, worker.full)
     };
@@ -133,7 +135,12 @@ struct Scratch<S: Successors> {
 impl<S: Successors> Scratch<S> {
     fn new(system: &S) -> Self {
         let width = system.width();
-        Scratch { steps: Steps::new(width.words()), ends: Vec::new(), recent: Recent::new(width), fresh: Vec::new() }
+        Scratch {
+            steps: Steps::new(width.words()),
+            ends: Vec::new(),
+            recent: Recent::new(width),
+            fresh: Vec::new(),
+        }
     }
 }
 
@@ -165,6 +172,13 @@ impl<'a, S: Successors> Worker<'_, 'a, S> {
         let words = self.run.system.width().words();
         let mut first = 0;
         for (k, state) in states.chunks_exact(words).enumerate() {
+            // Expanding may be slow where tables are filled on demand.
+            if k % 64 == 63 {
+                self.run.check_limits(self.table.as_ref().map_or(0, |table| table.len()));
+                if self.run.is_stopped() {
+                    return Ok(());
+                }
+            }
             let before = self.scratch.steps.len();
             self.run.system.expand(state, &mut self.scratch.steps).map_err(Stop::Failed)?;
             if self.scratch.steps.len() == before {

@@ -46,7 +46,8 @@ impl<W: Width> Recent<W> {
 
 #[inline(always)]
 fn hash(key: &[u64]) -> usize {
-    let mixed = key.iter().fold(0u64, |h, &word| (h ^ word ^ (word >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93));
+    let mixed =
+        key.iter().fold(0u64, |h, &word| (h ^ word ^ (word >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93));
     (mixed >> (u64::BITS - BITS)) as usize
 }
 

@@ -223,6 +223,38 @@ fn bounds_end_a_search_as_unknown() {
     assert_eq!(check(&net, &[], &options).expect("a report").verdict, Verdict::Holds);
 }
 
+/// Leaves that all move at once, each in two ways: 2^n steps.
+fn explosion(n: u32) -> Network {
+    let mut net = Network::new();
+    let mut parts = Vec::new();
+    for i in 0..n {
+        let leaf = net.add_leaf(format!("L{i}"));
+        (0..2).for_each(|_| {
+            net.add_state(leaf);
+        });
+        let label = net.add_local_label(leaf, "all");
+        for (from, to) in [(0, 0), (0, 1), (1, 1)] {
+            net.add_move(leaf, Local(from), label, Local(to));
+        }
+        net.leaves[i as usize].states.iter_mut().for_each(|state| state.expanded = true);
+        parts.push((leaf, label));
+    }
+    let label = net.label("all");
+    net.add_vector(parts, Outcome::Step(label), label);
+    net
+}
+
+#[test]
+fn a_state_with_too_many_steps_is_an_error_and_not_a_hang() {
+    let report = check(&explosion(10), &[], &Options::default()).expect("a report");
+    assert_eq!(counts(&report.stats)[..2], [1 << 10, 3u64.pow(10)]);
+    let error = check(&explosion(60), &[], &Options::default()).expect_err("too many steps");
+    assert_eq!(error, "a state has more than 4096 steps");
+    let (net, source) = random::Reveal::new(explosion(60));
+    let lazy = Lazy::new(net, Box::new(source), &[]).expect("has initial states");
+    assert_eq!(check_on_demand(&lazy, &Options::default()).expect_err("too many steps"), error);
+}
+
 #[test]
 fn progress_is_told() {
     let (calls, last) = (AtomicU64::new(0), AtomicU64::new(0));

@@ -7,6 +7,7 @@
 
 mod blocks;
 mod build;
+mod channels;
 mod compiled;
 mod sample;
 mod steps;

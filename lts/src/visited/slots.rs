@@ -185,7 +185,11 @@ impl<'a, A: Word, W: Width> Slots<'a, A, W> {
     pub(super) fn next(&self, walk: Walk) -> Option<Walk> {
         let Walk { hash, line, tried } = walk;
         // The lower half of the hash chooses the step. It need not reach all lines, so single steps follow.
-        let step = if tried < JUMPS { 1 + (((hash & 0xffff_ffff) * (self.lines as u64 - 1)) >> 32) as usize } else { 1 };
+        let step = if tried < JUMPS {
+            1 + (((hash & 0xffff_ffff) * (self.lines as u64 - 1)) >> 32) as usize
+        } else {
+            1
+        };
         let line = if line + step >= self.lines { line + step - self.lines } else { line + step };
         (tried < JUMPS + self.lines).then_some(Walk { hash, line, tried: tried + 1 })
     }

@@ -107,7 +107,8 @@ impl<W: Width> Table<W> {
             let batch = (count - done).min(BATCH);
             let keys = &keys[done * words..(done + batch) * words];
             let inserted = self.insert_batch(keys, mark, |k| new(done + k));
-            let inserted = inserted.expect("a table grows before it is full, whatever all threads insert meanwhile");
+            let inserted =
+                inserted.expect("a table grows before it is full, whatever all threads insert meanwhile");
             self.len.fetch_add(inserted, Relaxed);
             done += batch;
         }
@@ -303,7 +304,11 @@ impl<W: Width> Table<W> {
             }
             for ((walk, mark), key) in batch.drain(..).zip(keys.chunks_exact(words)) {
                 let inserted = target.insert_from(walk, key, mark);
-                assert_eq!(inserted, Inserted::New, "a larger table has room for what was in the smaller one");
+                assert_eq!(
+                    inserted,
+                    Inserted::New,
+                    "a larger table has room for what was in the smaller one"
+                );
                 moved += 1;
             }
             // Pages are whole multiples: what does not fill one yet waits for the next piece.
