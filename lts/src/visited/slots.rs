@@ -207,12 +207,12 @@ impl<'a, A: Word, W: Width> Slots<'a, A, W> {
         let stored = self.marks.stored(key[0], mark);
         if self.width.words() == 1 {
             loop {
-                let (there, used) = self.scan(line, key[0]);
+                let (there, empty) = self.scan(line, key[0]);
                 if there {
                     return Some(Inserted::Old);
                 }
-                // The slot was seen empty, or another thread was faster: then look again.
-                if line.get(used)?.claim(stored).is_ok() {
+                // If another thread was faster, what it stored there is seen when looking again.
+                if line.get(empty)?.claim(stored).is_ok() {
                     return Some(Inserted::New);
                 }
             }
@@ -236,18 +236,21 @@ impl<'a, A: Word, W: Width> Slots<'a, A, W> {
         None
     }
 
-    /// Whether a line of one-word states has a state, and how many of its slots are used: without a branch.
+    /// Whether a line of one-word states has a state, and which of its slots is the first empty one: without a branch.
+    /// (Counting the used ones instead is not enough. Where another thread fills a line, an old view of an early slot
+    /// and a new one of a later slot may go together, and then the slot that was claimed in vain can be claimed again and
+    /// again; loom found it.)
     #[inline(always)]
     fn scan(&self, line: &[A], key: u64) -> (bool, usize) {
         let wanted = self.marks.stored(key, Mark(0));
-        let (mut there, mut used) = (false, 0);
-        for slot in line {
+        let (mut there, mut empty) = (false, 0u32);
+        for (k, slot) in line.iter().enumerate() {
             let value = slot.read();
             // Only the mark differs, and an empty slot has none.
             there |= (value ^ wanted).wrapping_sub(1) < self.marks.modulus();
-            used += usize::from(value != 0);
+            empty |= u32::from(value == 0) << k;
         }
-        (there, used)
+        (there, empty.trailing_zeros() as usize)
     }
 
     /// Inserts a state unless it is there.
