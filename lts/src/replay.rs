@@ -150,7 +150,8 @@ pub fn matching(
 fn check_number_of_steps(net: &Network, state: &[Local]) -> Result<(), String> {
     const MOST: usize = 1 << 24;
     let steps = |parts: &[(LeafIx, LocalLabel)]| {
-        let moves = |&(leaf, label): &(LeafIx, LocalLabel)| net.moves_with(leaf, state[leaf.0 as usize], label).len();
+        let moves =
+            |&(leaf, label): &(LeafIx, LocalLabel)| net.moves_with(leaf, state[leaf.0 as usize], label).len();
         parts.iter().map(moves).fold(1, usize::saturating_mul)
     };
     if net.vectors.iter().any(|vector| steps(&vector.parts) > MOST) {

@@ -14,6 +14,7 @@ use crate::memory::{Budget, Exhausted};
 use crate::pack::Width;
 use crate::successors::{Steps, Successors};
 use crate::visited::Table;
+use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError, RwLockReadGuard};
 
 /// Steps that are collected before they are looked up, so that their cache lines are fetched together.
@@ -70,9 +71,13 @@ pub(super) fn search<S: Successors>(run: &Run<S>) -> Option<(Found, u64)> {
             run.stop(Stop::Unknown(super::Reason::Depth(max)));
             return None;
         }
+        let failed = fill_tables(run, &mut level);
         let (found, next) = expand_level(run, level, depth + 1, &mut scratch);
         if let Some(found) = found {
             return Some((found, depth));
+        }
+        if let Some(error) = failed {
+            run.stop(Stop::Failed(error));
         }
         if run.is_stopped() {
             return None;
@@ -88,6 +93,32 @@ fn first_level<'a, S: Successors>(run: &Run<'a, S>) -> Result<Vec<Chunk<'a>>, St
     chunk.states.extend(run.system.initial());
     run.visited.table().insert_all(&chunk.states, 0, |_| {});
     Ok(vec![chunk])
+}
+
+/// Has the tables filled that the states of a level need, in the order of leaves and local states. What a table source
+/// numbers then depends on the levels only, which are the same sets of states for any number of workers, and so does the
+/// least finding. After an error the level keeps the states that need nothing more: what they show is true all the same.
+fn fill_tables<S: Successors>(run: &Run<S>, level: &mut [Chunk]) -> Option<String> {
+    let mut missing = BTreeSet::new();
+    level.iter().for_each(|chunk| run.system.missing(&chunk.states, &mut missing));
+    let fill = |(leaf, local)| {
+        // A source may be slow.
+        run.check_limits(run.visited.len());
+        if run.is_stopped() { Ok(()) } else { run.system.fill(leaf, local) }
+    };
+    let error = missing.into_iter().try_for_each(fill).err()?;
+    let is_ready = |state: &&[u64]| {
+        let mut missing = BTreeSet::new();
+        run.system.missing(state, &mut missing);
+        missing.is_empty()
+    };
+    for chunk in level {
+        let ready = chunk.states.chunks_exact(run.system.width().words()).filter(is_ready);
+        let ready = ready.collect::<Vec<_>>().concat();
+        chunk.states.clear();
+        chunk.states.extend(ready);
+    }
+    Some(error)
 }
 
 fn expand_level<'a, S: Successors>(
