@@ -20,8 +20,8 @@ use std::sync::{Mutex, PoisonError, RwLockReadGuard};
 /// Steps that are collected before they are looked up, so that their cache lines are fetched together.
 const BATCH: usize = if cfg!(test) { 8 } else { 256 };
 
-/// Words of a chunk: large enough that taking one costs nothing, small enough that no worker waits long for another. Tests use tiny ones, so that
-/// small networks keep many workers busy.
+/// Words of a chunk: large enough that taking one costs nothing, small enough that no worker waits long for another.
+/// Tests use tiny ones, so that small networks keep many workers busy.
 const CHUNK: usize = if cfg!(test) { 1 } else { 1 << 13 };
 
 /// States of one level, accounted for.

@@ -1,4 +1,10 @@
 //! One table of a visited set: a fixed number of slots, batches of insertions, and the move to a larger one.
+//!
+//! Invariant: a table is never full. It says that it is due while every thread can still finish a batch.
+//!
+//! A lookup is one miss of all caches, so lookups are done in batches whose lines are fetched beforehand. A state whose line
+//! is full waits until the end of its batch while its next line is fetched: going on at once took 14 to 39 % more time of
+//! whole searches (nine resource managers, fifteen philosophers).
 
 use super::region::{RELEASES_PARTS, Region};
 use super::slots::{self, Inserted, Mark, Marks, Slots, line_words, slots_in_line};
@@ -89,8 +95,8 @@ impl<W: Width> Table<W> {
         self.len() >= self.limit
     }
 
-    /// Inserts states that were found at a depth, one after the other in `keys`, and calls `new` with the index of each that was not there,
-    /// not necessarily in ascending order.
+    /// Inserts states that were found at a depth, one after the other in `keys`, and calls `new` with the index of each
+    /// that was not there, not necessarily in ascending order.
     /// Returns how many were processed: not all if the table is almost full, see [`Visited::make_room`].
     ///
     /// [`Visited::make_room`]: super::Visited::make_room
