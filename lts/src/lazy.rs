@@ -7,8 +7,8 @@
 //!
 //! Invariant: `expand` looks at the tables only once all local states of its state are expanded. By the network's own
 //! invariant all enabled vectors are then there, and nothing that the source adds later changes the steps of that state.
-//! The numbers of local states depend on the order in which threads come upon them: verdicts and counts do not, but with
-//! several workers another counterexample of the same length may be reported.
+//! The numbers of local states depend on the order in which they are expanded. A search on several threads therefore asks
+//! for what is [`missing`](Successors::missing) and has it filled in a fixed order before it goes on.
 //!
 //! Locks: threads read the tables together; who must expand takes the source, then the tables for itself.
 
@@ -16,6 +16,7 @@ use crate::network::{LeafIx, Local, Network, Outcome, TableSource, VectorIx};
 use crate::pack::{Field, Many, Packing};
 use crate::property::{Monitor, Property};
 use crate::successors::{Finding, Steps, Successors, Via};
+use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 /// Bits for a local state.
@@ -37,6 +38,13 @@ struct Tables {
     net: Network,
     /// For each vector.
     judged: Vec<Judged>,
+}
+
+impl Tables {
+    /// Whether a local state is expanded.
+    fn has(&self, leaf: usize, local: Local) -> bool {
+        self.net.leaves[leaf].states[local.0 as usize].expanded
+    }
 }
 
 /// A network with the source of its tables, and its properties.
@@ -120,33 +128,18 @@ impl<'p> Lazy<'p> {
         Ok(())
     }
 
+    fn local(&self, state: &[u64], leaf: usize) -> Local {
+        self.packing.field(LeafIx(leaf as u32)).get(state)
+    }
+
     /// The tables, in which all local states of `state` are expanded.
     fn expanded(&self, state: &[u64]) -> Result<RwLockReadGuard<'_, Tables>, String> {
-        let local = |leaf: usize| self.packing.field(LeafIx(leaf as u32)).get(state);
-        let is_expanded =
-            |tables: &Tables, leaf: usize| tables.net.leaves[leaf].states[local(leaf).0 as usize].expanded;
         loop {
             let tables = self.read();
-            if (0..self.leaves).all(|leaf| is_expanded(&tables, leaf)) {
-                return Ok(tables);
-            }
+            let missing = (0..self.leaves).find(|&leaf| !tables.has(leaf, self.local(state, leaf)));
+            let Some(leaf) = missing else { return Ok(tables) };
             drop(tables);
-            let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut tables = self.tables.write().unwrap_or_else(PoisonError::into_inner);
-            for leaf in 0..self.leaves {
-                if is_expanded(&tables, leaf) {
-                    continue;
-                }
-                source.expand(&mut tables.net, LeafIx(leaf as u32), local(leaf))?;
-                if !is_expanded(&tables, leaf) || tables.net.leaves.len() != self.leaves {
-                    let name = &tables.net.leaves[leaf].name;
-                    return Err(format!("internal: the source did not expand a local state of `{name}`"));
-                }
-            }
-            self.judge(&mut tables)?;
-            if let Some(leaf) = tables.net.leaves.iter().find(|leaf| leaf.states.len() > 1 << BITS) {
-                return Err(format!("`{}` has more than 2^{BITS} local states", leaf.name));
-            }
+            self.fill(LeafIx(leaf as u32), self.local(state, leaf))?;
         }
     }
 
@@ -167,6 +160,9 @@ impl<'p> Lazy<'p> {
                 let copy = out.len();
                 out.repeat(first..end);
                 set_all(out.targets_from(copy), self.packing.words(), field, *to);
+                if out.is_overfull() {
+                    return;
+                }
             }
             set_all(
                 &mut out.targets_from(first)[..(end - first) * self.packing.words()],
@@ -216,11 +212,43 @@ impl Successors for Lazy<'_> {
                 for &vector in &leaf.vectors_of[label.0 as usize] {
                     if net.vectors[vector.0 as usize].parts[0].0.0 as usize == i {
                         self.steps_of(&tables, vector, state, out);
+                        out.check()?;
                     }
                 }
             }
         }
         Ok(())
+    }
+
+    fn missing(&self, states: &[u64], missing: &mut BTreeSet<(LeafIx, Local)>) {
+        let tables = self.read();
+        for state in states.chunks_exact(self.packing.words()) {
+            let locals = (0..self.leaves).map(|leaf| (leaf, self.local(state, leaf)));
+            let unknown = locals.filter(|&(leaf, local)| !tables.has(leaf, local));
+            missing.extend(unknown.map(|(leaf, local)| (LeafIx(leaf as u32), local)));
+        }
+    }
+
+    fn fill(&self, leaf: LeafIx, local: Local) -> Result<(), String> {
+        let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tables = self.tables.write().unwrap_or_else(PoisonError::into_inner);
+        let ix = leaf.0 as usize;
+        // Another thread may have been faster.
+        if tables.has(ix, local) {
+            return Ok(());
+        }
+        let expanded = source.expand(&mut tables.net, leaf, local);
+        // What the source did before it failed stays, and other threads go on until they notice.
+        self.judge(&mut tables)?;
+        expanded?;
+        if !tables.has(ix, local) || tables.net.leaves.len() != self.leaves {
+            let name = &tables.net.leaves[ix].name;
+            return Err(format!("internal: the source did not expand a local state of `{name}`"));
+        }
+        match tables.net.leaves.iter().find(|leaf| leaf.states.len() > 1 << BITS) {
+            Some(leaf) => Err(format!("`{}` has more than 2^{BITS} local states", leaf.name)),
+            None => Ok(()),
+        }
     }
 
     fn finding(&self, target: &[u64], via: Via) -> Option<Finding> {

@@ -5,7 +5,7 @@
 //! initial state.
 
 use crate::hash::Set;
-use crate::network::{LeafIx, Local, Network, Outcome, Step, TableSource, VectorIx};
+use crate::network::{LeafIx, Local, LocalLabel, Network, Outcome, Step, TableSource, VectorIx};
 use crate::property::Property;
 use crate::trace::Trace;
 
@@ -121,6 +121,7 @@ pub fn matching(
         let mut seen: Set<Vec<Local>> = Set::default();
         for (parent, (_, _, state)) in layers[after].iter().enumerate() {
             let net = tables.expanded(state).map_err(|reason| Mismatch { after, reason })?;
+            check_number_of_steps(net, state).map_err(|reason| Mismatch { after, reason })?;
             net.successors(state, &mut successors);
             for step in successors.drain(..) {
                 if matches(net, step.vector, after) && seen.insert(step.target.clone()) {
@@ -143,6 +144,20 @@ pub fn matching(
     }
     steps.reverse();
     Ok(Trace { steps })
+}
+
+/// Refuses a state with so many steps that listing them would never end: vectors of many leaves with many moves each.
+fn check_number_of_steps(net: &Network, state: &[Local]) -> Result<(), String> {
+    const MOST: usize = 1 << 24;
+    let steps = |parts: &[(LeafIx, LocalLabel)]| {
+        let moves =
+            |&(leaf, label): &(LeafIx, LocalLabel)| net.moves_with(leaf, state[leaf.0 as usize], label).len();
+        parts.iter().map(moves).fold(1, usize::saturating_mul)
+    };
+    if net.vectors.iter().any(|vector| steps(&vector.parts) > MOST) {
+        return Err(format!("a vector has more than {MOST} steps here"));
+    }
+    Ok(())
 }
 
 /// Finds a run with the given visible labels, hidden steps written `tau`.

@@ -12,14 +12,12 @@
 //! that others use as well; wall-clock seconds are printed beside them.
 //! Models: `philosophers:N`, `counters:N:K`, `tokens:N:K`, `registers:N:K`, `barrier:N:K`, `queues:N:K:V`; all of a default list if none is given.
 
+mod limit;
 mod models;
 
-use gridlock_lts::memory::Budget;
 use gridlock_lts::network::Network;
-use gridlock_lts::pack::One;
-use gridlock_lts::random::Rng;
 use gridlock_lts::search::{Options, Report, check};
-use gridlock_lts::visited::Visited;
+use limit::limit;
 use models::{network, processor_time};
 
 fn main() {
@@ -88,44 +86,4 @@ fn row(model: &str, net: &Network, workers: usize) {
         rate / mix,
         stats.peak_memory as f64 / states as f64,
     );
-}
-
-/// Million operations a second: `operations` on `states` different keys, each new once.
-fn limit(states: usize, operations: usize, threads: usize) -> f64 {
-    let budget = Budget::new(u64::MAX);
-    let visited = Visited::new(One, 2, threads, states, &budget).expect("enough memory");
-    // Keys are made beforehand, so that making them is not measured.
-    let per_thread = (operations / threads).min(1 << 25);
-    let mine = states / threads;
-    let streams: Vec<Vec<u64>> = (0..threads)
-        .map(|thread| {
-            let mut rng = Rng::new(thread as u64);
-            let key = |k: usize| Rng::new((k * threads + thread) as u64 + 1).bits() >> 2;
-            let (mut next, mut keys) = (0, Vec::with_capacity(per_thread));
-            for k in 0..per_thread {
-                let due = (mine as u128 * (k as u128 + 1) / per_thread as u128) as usize;
-                if next < due.max(1) {
-                    keys.push(key(next));
-                    next += 1;
-                } else {
-                    keys.push(key(rng.below(next)));
-                }
-            }
-            keys
-        })
-        .collect();
-    visited.touch();
-    let before = processor_time();
-    std::thread::scope(|scope| {
-        for keys in &streams {
-            let visited = &visited;
-            scope.spawn(move || {
-                let table = visited.table();
-                for batch in keys.chunks(256) {
-                    assert_eq!(table.insert_all(batch, 0, |_| {}), batch.len());
-                }
-            });
-        }
-    });
-    (per_thread * threads * threads) as f64 / (processor_time() - before) / 1e6
 }

@@ -8,18 +8,20 @@
 //! Threads are started for each level that has several chunks: that costs some ten microseconds against a millisecond
 //! or more of work, and there is no barrier that a worker could miss.
 
+use super::recent::Recent;
 use super::run::{Done, Found, Run, Stop, keep_least};
 use crate::memory::{Budget, Exhausted};
 use crate::pack::Width;
 use crate::successors::{Steps, Successors};
 use crate::visited::Table;
+use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError, RwLockReadGuard};
 
 /// Steps that are collected before they are looked up, so that their cache lines are fetched together.
 const BATCH: usize = if cfg!(test) { 8 } else { 256 };
 
-/// Words of a chunk: large enough that taking one costs nothing, small enough that no worker waits long for another. Tests use tiny ones, so that
-/// small networks keep many workers busy.
+/// Words of a chunk: large enough that taking one costs nothing, small enough that no worker waits long for another.
+/// Tests use tiny ones, so that small networks keep many workers busy.
 const CHUNK: usize = if cfg!(test) { 1 } else { 1 << 13 };
 
 /// States of one level, accounted for.
@@ -57,6 +59,8 @@ pub(super) fn search<S: Successors>(run: &Run<S>) -> Option<(Found, u64)> {
         }
     };
     let words = run.system.width().words();
+    let mut scratch: Vec<Scratch<S>> =
+        (0..run.options.workers.max(1)).map(|_| Scratch::new(run.system)).collect();
     for depth in 0.. {
         let states: usize = level.iter().map(|chunk| chunk.states.len() / words).sum();
         if states == 0 {
@@ -67,9 +71,13 @@ pub(super) fn search<S: Successors>(run: &Run<S>) -> Option<(Found, u64)> {
             run.stop(Stop::Unknown(super::Reason::Depth(max)));
             return None;
         }
-        let (found, next) = expand_level(run, level, depth + 1);
+        let failed = fill_tables(run, &mut level);
+        let (found, next) = expand_level(run, level, depth + 1, &mut scratch);
         if let Some(found) = found {
             return Some((found, depth));
+        }
+        if let Some(error) = failed {
+            run.stop(Stop::Failed(error));
         }
         if run.is_stopped() {
             return None;
@@ -87,21 +95,51 @@ fn first_level<'a, S: Successors>(run: &Run<'a, S>) -> Result<Vec<Chunk<'a>>, St
     Ok(vec![chunk])
 }
 
+/// Has the tables filled that the states of a level need, in the order of leaves and local states. What a table source
+/// numbers then depends on the levels only, which are the same sets of states for any number of workers, and so does the
+/// least finding. After an error the level keeps the states that need nothing more: what they show is true all the same.
+fn fill_tables<S: Successors>(run: &Run<S>, level: &mut [Chunk]) -> Option<String> {
+    let mut missing = BTreeSet::new();
+    level.iter().for_each(|chunk| run.system.missing(&chunk.states, &mut missing));
+    let fill = |(leaf, local)| {
+        // A source may be slow.
+        run.check_limits(run.visited.len());
+        if run.is_stopped() { Ok(()) } else { run.system.fill(leaf, local) }
+    };
+    let error = missing.into_iter().try_for_each(fill).err()?;
+    let is_ready = |state: &&[u64]| {
+        let mut missing = BTreeSet::new();
+        run.system.missing(state, &mut missing);
+        missing.is_empty()
+    };
+    for chunk in level {
+        let ready = chunk.states.chunks_exact(run.system.width().words()).filter(is_ready);
+        let ready = ready.collect::<Vec<_>>().concat();
+        chunk.states.clear();
+        chunk.states.extend(ready);
+    }
+    Some(error)
+}
+
 fn expand_level<'a, S: Successors>(
     run: &Run<'a, S>,
     level: Vec<Chunk<'a>>,
     depth: u64,
+    scratch: &mut [Scratch<S>],
 ) -> (Option<Found>, Vec<Chunk<'a>>) {
     let workers = run.options.workers.clamp(1, level.len());
-    let queue = Mutex::new(level);
-    let work = || {
-        let mut worker = Worker::new(run, depth);
+    let queue = Mutex::new(level.into_iter());
+    let work = |scratch| {
+        let mut worker =
+            Worker { run, depth, scratch, table: None, full: Vec::new(), done: Done::default(), found: None };
         worker.work(&queue);
         (worker.found, worker.full)
     };
     let results: Vec<_> = std::thread::scope(|scope| {
-        let others: Vec<_> = (1..workers).map(|_| scope.spawn(work)).collect();
-        let mine = work();
+        let work = &work;
+        let (first, rest) = scratch[..workers].split_first_mut().expect("there is at least one worker");
+        let others: Vec<_> = rest.iter_mut().map(|scratch| scope.spawn(move || work(scratch))).collect();
+        let mine = work(first);
         let join = |other: std::thread::ScopedJoinHandle<'_, _>| {
             other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };
@@ -115,36 +153,43 @@ fn expand_level<'a, S: Successors>(
     (found, next)
 }
 
+/// What a worker keeps from level to level.
+struct Scratch<S: Successors> {
+    steps: Steps,
+    /// Where the steps of each state end whose steps are collected.
+    ends: Vec<usize>,
+    recent: Recent<S::Width>,
+    /// The collected targets that were not seen lately.
+    fresh: Vec<u64>,
+}
+
+impl<S: Successors> Scratch<S> {
+    fn new(system: &S) -> Self {
+        let width = system.width();
+        Scratch {
+            steps: Steps::new(width.words()),
+            ends: Vec::new(),
+            recent: Recent::new(width),
+            fresh: Vec::new(),
+        }
+    }
+}
+
 struct Worker<'r, 'a, S: Successors> {
     run: &'r Run<'a, S>,
     /// The depth of the states that are found.
     depth: u64,
+    scratch: &'r mut Scratch<S>,
     table: Option<RwLockReadGuard<'r, Table<S::Width>>>,
-    steps: Steps,
-    /// Where the steps of each state end whose steps are collected.
-    ends: Vec<usize>,
     full: Vec<Chunk<'a>>,
     done: Done,
     found: Option<Found>,
 }
 
-impl<'r, 'a, S: Successors> Worker<'r, 'a, S> {
-    fn new(run: &'r Run<'a, S>, depth: u64) -> Self {
-        Worker {
-            run,
-            depth,
-            table: None,
-            steps: Steps::new(run.system.width().words()),
-            ends: Vec::new(),
-            full: Vec::new(),
-            done: Done::default(),
-            found: None,
-        }
-    }
-
-    fn work(&mut self, queue: &Mutex<Vec<Chunk<'a>>>) {
+impl<'a, S: Successors> Worker<'_, 'a, S> {
+    fn work(&mut self, queue: &Mutex<std::vec::IntoIter<Chunk<'a>>>) {
         loop {
-            let chunk = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let chunk = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
             let Some(chunk) = chunk.filter(|_| !self.run.is_stopped()) else { break };
             if let Err(stop) = self.expand(&chunk.states) {
                 self.run.stop(stop);
@@ -158,14 +203,21 @@ impl<'r, 'a, S: Successors> Worker<'r, 'a, S> {
         let words = self.run.system.width().words();
         let mut first = 0;
         for (k, state) in states.chunks_exact(words).enumerate() {
-            let before = self.steps.len();
-            self.run.system.expand(state, &mut self.steps).map_err(Stop::Failed)?;
-            if self.steps.len() == before {
+            // Expanding may be slow where tables are filled on demand.
+            if k % 64 == 63 {
+                self.run.check_limits(self.table.as_ref().map_or(0, |table| table.len()));
+                if self.run.is_stopped() {
+                    return Ok(());
+                }
+            }
+            let before = self.scratch.steps.len();
+            self.run.system.expand(state, &mut self.scratch.steps).map_err(Stop::Failed)?;
+            if self.scratch.steps.len() == before {
                 self.done.deadlocks += 1;
                 keep_least(&mut self.found, self.run.deadlock_at(state));
             }
-            self.ends.push(self.steps.len());
-            if self.steps.len() >= BATCH {
+            self.scratch.ends.push(self.scratch.steps.len());
+            if self.scratch.steps.len() >= BATCH {
                 self.flush(&states[first * words..])?;
                 first = k + 1;
                 if self.run.is_stopped() {
@@ -179,13 +231,16 @@ impl<'r, 'a, S: Successors> Worker<'r, 'a, S> {
     /// Looks the collected steps up; those of `states`, from the first on.
     fn flush(&mut self, states: &[u64]) -> Result<(), Stop> {
         let words = self.run.system.width().words();
-        if self.steps.vias().iter().fold(false, |any, via| any | via.is_marked()) {
-            let found = self.run.look_at_marked(states, &self.ends, &mut self.steps);
+        if self.scratch.steps.vias().iter().fold(false, |any, via| any | via.is_marked()) {
+            let found = self.run.look_at_marked(states, &self.scratch.ends, &mut self.scratch.steps);
             keep_least(&mut self.found, found);
         }
-        self.done.expanded += self.ends.len() as u64;
-        self.done.transitions += self.steps.len() as u64;
-        let mut rest = self.steps.targets();
+        self.done.expanded += self.scratch.ends.len() as u64;
+        self.done.transitions += self.scratch.steps.len() as u64;
+        let Scratch { steps, recent, fresh, .. } = &mut *self.scratch;
+        fresh.resize(steps.targets().len().max(fresh.len()), 0);
+        let len = recent.filter(steps.targets(), fresh);
+        let mut rest = &fresh[..len];
         while !rest.is_empty() {
             if self.full.last().is_none_or(|chunk| !chunk.has_room(words)) {
                 self.full.push(Chunk::new(words, self.run.budget)?);
@@ -201,8 +256,8 @@ impl<'r, 'a, S: Successors> Worker<'r, 'a, S> {
                 self.run.visited.make_room()?;
             }
         }
-        self.steps.clear();
-        self.ends.clear();
+        self.scratch.steps.clear();
+        self.scratch.ends.clear();
         Ok(())
     }
 }

@@ -8,6 +8,7 @@
 mod backward;
 mod bfs;
 mod dfs;
+mod recent;
 mod run;
 #[cfg(test)]
 mod tests;

@@ -136,7 +136,7 @@ impl<'a, S: Successors> Run<'a, S> {
         self.deadlocks.fetch_add(done.deadlocks, Relaxed);
         self.frontier.fetch_sub(done.expanded.min(self.frontier.load(Relaxed)), Relaxed);
         *done = Done::default();
-        self.check_limits();
+        self.check_limits(self.visited.len());
         let now = self.started.elapsed().as_millis() as u64;
         let due = self.next_report.load(Relaxed);
         if now >= due && self.next_report.compare_exchange(due, now + 100, Relaxed, Relaxed).is_ok() {
@@ -147,7 +147,8 @@ impl<'a, S: Successors> Run<'a, S> {
         }
     }
 
-    fn check_limits(&self) {
+    /// Stops the search if a limit is reached. The number of states is given by the caller, who may hold the table.
+    pub(super) fn check_limits(&self, states: u64) {
         let options = self.options;
         if let Some(limit) = options.time_limit
             && self.started.elapsed() >= limit
@@ -158,7 +159,7 @@ impl<'a, S: Successors> Run<'a, S> {
             self.stop(Stop::Unknown(Reason::Cancelled));
         }
         if let Some(max) = options.max_states
-            && self.visited.len() > max
+            && states > max
         {
             self.stop(Stop::Unknown(Reason::States(max)));
         }

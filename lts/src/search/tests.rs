@@ -1,8 +1,7 @@
 //! Searches against a naive one, on random networks and on some with known numbers.
 
 use super::*;
-use crate::network::Step;
-use crate::network::{Local, Outcome};
+use crate::network::{LeafIx, Local, Outcome, Step, TableSource};
 use crate::random::{self, Shape};
 use crate::synthetic;
 use std::collections::BTreeSet;
@@ -167,12 +166,71 @@ fn tables_on_demand_give_the_same() {
 fn errors_of_a_table_source_end_the_search() {
     for workers in [1, 3] {
         let (net, source) = random::Reveal::new(synthetic::counters(3, 9));
-        let source = source.fail_at(crate::network::LeafIx(1), Local(5));
+        let source = source.fail_at(LeafIx(1), Local(5));
         let lazy = Lazy::new(net, Box::new(source), &[]).expect("has initial states");
         let error =
             check_on_demand(&lazy, &Options { workers, ..Options::default() }).expect_err("must fail");
         assert_eq!(error, "no table for Counter(1) in 5");
     }
+}
+
+/// A source that also expands what nobody asked for, at random: any difference in what it is asked shows in the numbers.
+struct Whimsical {
+    source: random::Reveal,
+    rng: random::Rng,
+}
+
+impl TableSource for Whimsical {
+    fn expand(&mut self, net: &mut Network, leaf: LeafIx, local: Local) -> Result<(), String> {
+        self.source.expand(net, leaf, local)?;
+        let other = LeafIx(self.rng.below(net.leaves.len()) as u32);
+        let state = self.rng.below(net.leaves[other.0 as usize].states.len());
+        if self.rng.percent(30) && !net.leaves[other.0 as usize].states[state].expanded {
+            self.source.expand(net, other, Local(state as u32))?;
+        }
+        Ok(())
+    }
+
+    fn describe(&self, leaf: LeafIx, local: Local) -> String {
+        self.source.describe(leaf, local)
+    }
+}
+
+#[test]
+fn tables_on_demand_give_one_trace_with_any_number_of_workers() {
+    let shape = Shape { faults: 20, ..Shape::default() };
+    let (mut violated, mut failed) = (0, 0);
+    for seed in 0..600 {
+        let full = shape.network(seed);
+        let properties = random::properties(&full, seed);
+        let fails = (seed % 3 == 0).then(|| {
+            let mut rng = random::Rng::new(seed);
+            let leaf = rng.below(full.leaves.len());
+            (LeafIx(leaf as u32), Local(rng.below(full.leaves[leaf].states.len()) as u32))
+        });
+        let outcomes = [1, 2, 3, 8].map(|workers| {
+            let (net, mut source) = random::Reveal::new(full.clone());
+            if let Some((leaf, local)) = fails {
+                source = source.fail_at(leaf, local);
+            }
+            let source = Whimsical { source, rng: random::Rng::new(seed) };
+            let lazy = Lazy::new(net, Box::new(source), &properties).expect("has initial states");
+            let report = check_on_demand(&lazy, &Options { workers, ..Options::default() });
+            let report = report.map(|report| (report.verdict, counts(&report.stats)));
+            let (net, source) = lazy.into_parts();
+            let states = |(i, leaf): (usize, &crate::network::Leaf)| {
+                let describe = |s| source.describe(LeafIx(i as u32), Local(s as u32));
+                (0..leaf.states.len()).map(describe).collect::<Vec<_>>()
+            };
+            (report, net.leaves.iter().enumerate().map(states).collect::<Vec<_>>(), net.vectors)
+        });
+        for outcome in &outcomes {
+            assert_eq!(outcome, &outcomes[0], "seed {seed}");
+        }
+        violated += usize::from(matches!(&outcomes[0].0, Ok((Verdict::Violated { .. }, _))));
+        failed += usize::from(outcomes[0].0.is_err());
+    }
+    assert!(violated > 100 && failed > 30, "{violated} violated, {failed} failed");
 }
 
 #[test]
@@ -222,6 +280,38 @@ fn bounds_end_a_search_as_unknown() {
     // A bound that is not reached changes nothing.
     let options = Options { max_states: Some(10_000), max_depth: Some(37), ..Options::default() };
     assert_eq!(check(&net, &[], &options).expect("a report").verdict, Verdict::Holds);
+}
+
+/// Leaves that all move at once, each in two ways: 2^n steps.
+fn explosion(n: u32) -> Network {
+    let mut net = Network::new();
+    let mut parts = Vec::new();
+    for i in 0..n {
+        let leaf = net.add_leaf(format!("L{i}"));
+        (0..2).for_each(|_| {
+            net.add_state(leaf);
+        });
+        let label = net.add_local_label(leaf, "all");
+        for (from, to) in [(0, 0), (0, 1), (1, 1)] {
+            net.add_move(leaf, Local(from), label, Local(to));
+        }
+        net.leaves[i as usize].states.iter_mut().for_each(|state| state.expanded = true);
+        parts.push((leaf, label));
+    }
+    let label = net.label("all");
+    net.add_vector(parts, Outcome::Step(label), label);
+    net
+}
+
+#[test]
+fn a_state_with_too_many_steps_is_an_error_and_not_a_hang() {
+    let report = check(&explosion(10), &[], &Options::default()).expect("a report");
+    assert_eq!(counts(&report.stats)[..2], [1 << 10, 3u64.pow(10)]);
+    let error = check(&explosion(60), &[], &Options::default()).expect_err("too many steps");
+    assert_eq!(error, "a state has more than 4096 steps");
+    let (net, source) = random::Reveal::new(explosion(60));
+    let lazy = Lazy::new(net, Box::new(source), &[]).expect("has initial states");
+    assert_eq!(check_on_demand(&lazy, &Options::default()).expect_err("too many steps"), error);
 }
 
 #[test]

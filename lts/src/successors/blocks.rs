@@ -5,7 +5,7 @@
 //! a few shifts; its steps are written four at a time whether it has four or not, and then counted. So there is no
 //! branch to predict, and that is what matters: which of its steps a leaf can take is hardly predictable, and with a
 //! branch for each step half of the time went into wrong predictions (27 ns a step with the channels of
-//! [`compiled`](super::compiled) on fifteen philosophers, 5 ns with blocks).
+//! [`channels`](super::channels) on fifteen philosophers, 5 ns with blocks).
 //!
 //! Invariant: the tables of all blocks together stay within [`Limits::bytes`], so that they stay in a cache near the
 //! processor; a vector that would make them larger is left to the channels. Every vector is in one block or in none.
@@ -288,6 +288,10 @@ impl Builder<'_> {
     /// Merges groups as long as a cell has no more steps than are written at once.
     fn merge(&self, groups: Vec<Group>) -> Vec<Group> {
         let mut merged: Vec<Group> = Vec::new();
+        // All pairs are compared.
+        if groups.len() > 2000 {
+            return groups;
+        }
         let mut total: usize = groups.iter().map(|g| self.bytes(&g.leaves, &g.vectors)).sum();
         for group in groups {
             let union = |other: &Group| {

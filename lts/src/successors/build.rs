@@ -1,12 +1,12 @@
-//! Builds the tables of [`Compiled`](super::Compiled) from a network.
+//! Builds the channels of a network.
 //!
 //! Everything here runs once and is deterministic: leaves, vectors and classes are visited in the order of their
 //! numbers. Invariant: what is stored stays linear in the network, except for the cells of channels, which are bounded
 //! by [`Limits`]; a channel beyond them gets sorted lists instead.
 
 use super::Via;
-use super::compiled::{
-    Answer, Channel, Driver, Give, Hit, Join, Multi, Offer, Part, Row, Single, Tables, Want, What,
+use super::channels::{
+    Answer, Channel, Channels, Driver, Give, Hit, Join, Multi, Offer, Part, Row, Single, Want, What,
 };
 use super::sample::Sample;
 use crate::hash::Map;
@@ -64,15 +64,15 @@ pub(super) fn check(net: &Network) -> Result<(), String> {
     Ok(())
 }
 
-/// The tables for some vectors of a network.
-pub(super) fn tables(
+/// The channels for some vectors of a network.
+pub(super) fn channels(
     net: &Network,
     vectors: &[VectorIx],
     packing: &Packing,
     alarms: &Alarms,
     limits: Limits,
-) -> Result<Tables, String> {
-    let mut builder = Builder { net, packing, limits, tables: Tables::default() };
+) -> Result<Channels, String> {
+    let mut builder = Builder { net, packing, limits, tables: Channels::default() };
     // Something to read for those who fire nothing.
     builder.tables.hits.push(Hit { mine: 0, theirs: 0, what: What::step(Via::new(VectorIx(0), false)) });
     builder.tables.deltas.push(0);
@@ -93,7 +93,7 @@ struct Builder<'a> {
     net: &'a Network,
     packing: &'a Packing,
     limits: Limits,
-    tables: Tables,
+    tables: Channels,
 }
 
 /// For each leaf and label the steps that need nobody else.

@@ -7,6 +7,7 @@
 
 mod blocks;
 mod build;
+mod channels;
 mod compiled;
 mod sample;
 mod steps;
@@ -17,8 +18,9 @@ mod tests;
 pub use compiled::Compiled;
 pub use steps::Steps;
 
-use crate::network::VectorIx;
+use crate::network::{LeafIx, Local, VectorIx};
 use crate::pack::{Packing, Width};
+use std::collections::BTreeSet;
 
 /// The vector of a step, with a mark on those that a search must look at: faults and steps a property forbids.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -75,6 +77,15 @@ pub trait Successors: Sync {
 
     /// Appends the steps of `state` to `out`. An error is that of a table source and ends the search.
     fn expand(&self, state: &[u64], out: &mut Steps) -> Result<(), String>;
+
+    /// Adds the local states that must be filled before some states can be expanded. A search that cares about the order
+    /// in which that happens has them filled itself; all others leave it to [`expand`](Self::expand).
+    fn missing(&self, _states: &[u64], _missing: &mut BTreeSet<(LeafIx, Local)>) {}
+
+    /// Fills the table of a local state. An error is that of a table source.
+    fn fill(&self, _leaf: LeafIx, _local: Local) -> Result<(), String> {
+        Ok(())
+    }
 
     /// What a marked step is, if it is anything: of several the least.
     fn finding(&self, target: &[u64], via: Via) -> Option<Finding>;

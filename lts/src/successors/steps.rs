@@ -6,6 +6,9 @@
 use super::Via;
 use crate::network::VectorIx;
 
+/// No state may have more steps. A vector of many leaves with many moves each has as many as all combinations.
+const MOST: usize = if cfg!(test) { 1 << 12 } else { 1 << 24 };
+
 /// Steps of one or of several states.
 #[derive(Debug)]
 pub struct Steps {
@@ -104,6 +107,18 @@ impl Steps {
     #[inline(always)]
     pub(crate) fn targets_from(&mut self, k: usize) -> &mut [u64] {
         &mut self.targets[k * self.words..self.len * self.words]
+    }
+
+    /// Whether there are too many steps, so that finding more is of no use.
+    #[inline(always)]
+    pub(crate) fn is_overfull(&self) -> bool {
+        self.len > MOST
+    }
+
+    /// Refuses too many steps.
+    #[inline(always)]
+    pub(crate) fn check(&self) -> Result<(), String> {
+        if self.is_overfull() { Err(format!("a state has more than {MOST} steps")) } else { Ok(()) }
     }
 
     /// Appends copies of some steps.

@@ -1,7 +1,7 @@
 //! All interleavings of a few threads over a tiny table, by loom:
 //! `RUSTFLAGS="--cfg loom" cargo test -p gridlock-lts --release --lib loom`.
 
-use super::slots::{Inserted, Marks, Slots, Word, hash};
+use super::slots::{Inserted, Marks, Slots, Word};
 use crate::pack::{Many, One, Width};
 use loom::sync::Arc;
 use loom::sync::atomic::AtomicU64;
@@ -19,10 +19,7 @@ fn check<W: Width>(width: W, words: usize, threads: Vec<Vec<Vec<u64>>>) {
             let table = table.clone();
             loom::thread::spawn(move || {
                 let slots = Slots::new(&table[..], width, Marks::new(2));
-                let insert = |key: &Vec<u64>| {
-                    let hash = hash(key);
-                    slots.insert(key, hash, slots.line(hash), 1) == Inserted::New
-                };
+                let insert = |key: &Vec<u64>| slots.insert(key, Marks::new(2).mark(1)) == Inserted::New;
                 keys.into_iter().filter(insert).collect::<Vec<_>>()
             })
         };
@@ -35,8 +32,7 @@ fn check<W: Width>(width: W, words: usize, threads: Vec<Vec<Vec<u64>>>) {
         assert_eq!(new, expected);
         let slots = Slots::new(&table[..], width, Marks::new(2));
         for key in &expected {
-            let hash = hash(key);
-            assert_eq!(slots.find(key, hash, slots.line(hash)), Some(1));
+            assert_eq!(slots.find(key), Some(1));
         }
         assert_eq!(table.iter().step_by(width.words()).filter(|w| w.read() != 0).count(), expected.len());
     });

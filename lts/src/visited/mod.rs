@@ -6,8 +6,7 @@
 //! next batch. Invariant: memory is taken from the budget before it is mapped, and what [`Table::insert_all`] has
 //! processed is in the set.
 //!
-//! What was measured (one core, random keys, rates in the same run):
-//! the figures are at the head of `table`.
+//! What was tried and measured stands at the heads of `slots` and `table`.
 
 #[cfg(all(test, loom))]
 mod loom_tests;
