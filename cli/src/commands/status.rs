@@ -27,7 +27,7 @@ const ALIVE: u64 = 15;
 const HELP: &str = "\
 Examples:
   gridlock status run
-  gridlock status run --json | jq -r .numbers.ids_remaining
+  gridlock status run --json | jq -r .page.numbers.ids_remaining
   watch gridlock status run
 
 The first word says how it is:

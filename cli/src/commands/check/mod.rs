@@ -238,7 +238,8 @@ fn tell_all(report: &Report, watch: &Watch, quiet: bool) -> Result<(), Failure> 
         write_whole(path, |out| page::write(report, &mut std::io::BufWriter::new(out)))
             .map_err(Failure::input)?;
     }
-    if let Some(dir) = &report.arguments.swarm.checkpoint {
+    // A run that ended before the swarm began says nothing about what is in the checkpoint.
+    if let (Some(dir), Some(_)) = (&report.arguments.swarm.checkpoint, &report.outcome.swarm) {
         // A checkpoint that could not be written once cannot be written now; the run has told so.
         let told = write_json(&dir.join(RESULT));
         if !matches!(report.outcome.conclusion, Conclusion::Unknown(search::Bound::Checkpoint(_))) {

@@ -137,7 +137,10 @@ fn run(
     let control = Control { stop: &|| watch.stopped().is_some(), progress: &tell_progress, page: &page };
     let (config, workers) = (plan.config.clone(), arguments.workers());
     let report = on_threads(prepared, &plan.guide, config, workers, opened, &control);
-    Ok((report.map_err(Failure::Input)?, resumed))
+    let failure = |message: String| {
+        if message.contains("internal: ") { Failure::Internal(message) } else { Failure::Input(message) }
+    };
+    Ok((report.map_err(failure)?, resumed))
 }
 
 /// A verdict of the library in the words of `check`.
