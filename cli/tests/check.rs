@@ -231,11 +231,16 @@ fn wrong_use_is_told() {
     let file = files.write("runs.mcrl2", RUNS);
     let broken = files.write("broken.mcrl2", "act a; init b;");
     let formula = files.write("liveness.mcf", "mu X. X");
+    let slow = files.write("slow.mcf", "forall n: Nat. val(n < 9) => [a]val(n < 9)");
     let elsewhere = files.path("nowhere/report.json");
     for (arguments, part) in [
         (&["check", &file, "--never", "crash"][..], "no action 'crash' is declared"),
         (&["check", &file, "--never", "a("], "--never:1"),
         (&["check", &file, "--property", &formula], "liveness.mcf:1:1"),
+        (
+            &["check", &file, "--property", &slow, "--step-limit", "7"],
+            "evaluation did not end within 7 steps",
+        ),
         (&["check", &file, "--property", &files.path("none.mcf")], "there is no such file"),
         (&["check", &broken], "broken.mcrl2:1:13"),
         (&["check", &files.path("none.mcrl2")], "there is no such file"),
@@ -303,15 +308,7 @@ fn expectations() -> Vec<Expected> {
     rows
 }
 
-/// Formulas of the models that quantify over numbers within bounds, which is refused so far: only sorts with finitely
-/// many values can be spelt out.
-const REFUSED: [&str; 1] = ["dkr/unique.mcf"];
-
 impl Expected {
-    fn is_refused(&self) -> bool {
-        REFUSED.iter().any(|formula| self.directory.join(&self.property).ends_with(formula))
-    }
-
     /// Larger models are left to the benchmarks, and one whose tables take seconds to the tests that may be slow.
     fn is_quick(&self) -> bool {
         let slow = std::env::var_os("GRIDLOCK_SLOW").is_some();
@@ -349,12 +346,6 @@ fn the_models_are_as_expected_whatever_the_number_of_workers() {
     for row in rows.iter().filter(|row| row.is_quick()) {
         let arguments = row.arguments();
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        if row.is_refused() {
-            let output = run(&[&["check"], &arguments[..]].concat());
-            assert_eq!(code(&output), 2, "{arguments:?} works now: take it off the list");
-            assert!(text(&output.stderr).contains("has too many values to try them all"));
-            continue;
-        }
         let (one, exit) = json(&[&arguments[..], &["--workers", "1"]].concat());
         assert_eq!(one["verdict"], row.verdict, "{arguments:?}");
         assert_eq!(exit, if row.verdict == "holds" { 0 } else { 1 }, "{arguments:?}");
@@ -388,7 +379,7 @@ fn the_models_are_as_expected_whatever_the_number_of_workers() {
 
 #[test]
 fn tables_on_demand_give_the_same_answers() {
-    for row in expectations().iter().filter(|row| row.states <= 1000 && row.is_quick() && !row.is_refused()) {
+    for row in expectations().iter().filter(|row| row.states <= 1000 && row.is_quick()) {
         let arguments = row.arguments();
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let (before, _) = json(&[&arguments[..], &["--tables", "auto"]].concat());

@@ -574,3 +574,266 @@ fn random_formulas_on_runs_agree_with_their_definition() {
     }
     assert!(lengths.len() >= 7 && lengths.values().all(|n| *n < 250), "too easy: {lengths:?}");
 }
+
+#[test]
+fn data_bounds_variables_of_infinite_sorts() {
+    check_formulas(
+        COUNTER,
+        &[
+            ("[true* . (exists n: Nat. val(n < 3) && down(n + 1))]false", Some(2)),
+            ("[true* . (exists n: Nat. down(n + 2) && val(n < 3))]false", Some(3)),
+            ("[true* . (exists n: Nat. val(n == 3) && down(n))]false", Some(4)),
+            ("[true* . (exists n: Nat. val(n in [3, 7, 7]) && down(n))]false", Some(4)),
+            ("[true* . (exists n: Nat. val(1 < n && n <= 5) && up(n))]false", Some(3)),
+            ("[true* . (exists i: Int. val(i > -3 && i < 0) && down(abs(i)))]false", Some(2)),
+            ("[true* . (exists n: Pos. val(n < 3) && up(n))]false", Some(2)),
+            ("[true* . (exists n: Nat. val(n < 0) && down(n + 1))]false", None),
+            ("[true* . (exists n: Nat. val(n * n < 2) && down(n + 2))]false", Some(3)),
+            // A bound can come from another variable, whichever is declared first.
+            ("[true* . (exists m, n: Nat. val(n < 3 && m < n) && down(m + n))]false", Some(2)),
+            ("[true* . (exists m: Nat. exists n: Nat. val(n < 3 && m < n) && down(m + n))]false", Some(2)),
+            (
+                "[true* . (exists n: Nat. val(n < 3) && (exists m: Nat. val(m < n) && down(m + n)))]false",
+                Some(2),
+            ),
+            ("[true* . (exists m: Nat. (exists n: Nat. val(n < 3 && m < n)) && down(m + 2))]false", Some(3)),
+            (
+                "[true* . (exists m: Nat. down(m + 2) && !(forall n: Nat. val(n < 3 => n <= m)))]false",
+                Some(3),
+            ),
+            // Each alternative has its own.
+            (
+                "[true* . (exists n: Nat. val(n == 7) && up(n + 1) || val(n == 1) && down(n + 1))]false",
+                Some(3),
+            ),
+            ("[true* . (exists n: Nat. val(n < 2) && (up(n + 1) || down(n + 3)))]false", Some(2)),
+            (
+                "[true* . (exists n: Nat. val(n < 2) && (up(n + 2) || (exists m: Nat. val(n > 0) && down(m))))]false",
+                Some(2),
+            ),
+            ("[true* . (exists n: Nat. reset || val(n < 1) && down(n + 3))]false", Some(4)),
+            // Some are any argument, others have bounds.
+            ("[true* . (exists n, m: Nat. val(m < 4) && up(n) && !up(m))]false", Some(1)),
+            // For all values within bounds.
+            ("[true* . (forall n: Nat. val(n < 3) => !up(n))]false", Some(2)),
+            ("[true* . (forall n: Nat. val(n >= 3) || !up(n))]false", Some(2)),
+            ("[true* . (forall n: Nat. !(val(n < 2) && (up(n) || down(n + 1))))]false", Some(3)),
+            ("[true* . (forall n: Nat. val(n < 2) => (exists m: Nat. val(m <= n) && up(m)))]false", Some(1)),
+            (
+                "[true* . up(2) . (forall m: Nat. forall n: Nat. val(m < n && n < 2) => !down(m + n))]false",
+                Some(4),
+            ),
+            // The same for state formulas.
+            ("forall n: Nat. val(n < 3) => [true* . up(n) . down(n + 1)]false", Some(2)),
+            ("forall n: Nat. val(2 < n && n < 5) => [true* . down(n)]false", Some(4)),
+            (
+                "forall n: Nat. forall m: Nat. val(m < n && n < 4) => [true* . up(m) . up(n) . down(m + 2)]false",
+                Some(3),
+            ),
+            ("!(exists n: Nat. val(n in [2, 3]) && <true* . down(n)>true)", Some(3)),
+        ],
+    );
+    let bounded = formula(&load(COUNTER), "forall n: Nat. val(n in [2, 5]) => [true* . down(n)]false");
+    let names: Vec<&str> = bounded.iter().map(|p| &*p.0).collect();
+    assert_eq!(names, ["f.mcf #1 (n = 2)", "f.mcf #2 (n = 5)"]);
+}
+
+#[test]
+fn what_nothing_bounds_is_refused() {
+    check_formula_errors(
+        COUNTER,
+        &[
+            ("[(exists n: Nat. up(n + 1))]false", "n: sort Nat of 'n' has too many values to try them all"),
+            ("[(exists m, n: Nat. val(m < 2) && up(m + n))]false", "n: sort Nat of 'n' has too many values"),
+            ("[(exists n: Nat. val(n < 3) || up(n + 1))]false", "n: sort Nat of 'n' has too many values"),
+            ("[(exists n: Nat. !val(n < 3) && up(n + 1))]false", "n: sort Nat of 'n' has too many values"),
+            ("[(forall n: Nat. val(n < 3) && up(n + 1))]false", "n: sort Nat of 'n' has too many values"),
+            (
+                "[(exists n: Nat. val(n < 2) && (exists m: Nat. up(n + m)))]false",
+                "m: sort Nat of 'm' has too many",
+            ),
+            ("[(exists n: Nat. forall m: Nat. val(m < n) => up(m))]false", "n: sort Nat of 'n' has too many"),
+            ("forall n: Nat. val(n > 3) => [up(n)]false", "n: sort Nat of 'n' has too many values"),
+            (
+                "[(exists n: Nat. val(n < 1000000000) && up(n + 1))]false",
+                "n: the quantifiers of this formula range",
+            ),
+            (
+                "[(exists n: Nat. val(n < 3 && head([]) == n) && up(n))]false",
+                "n: for some value of 'n' the data has no",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn the_step_limit_is_that_of_the_specification() {
+    let spec = "map total: Nat -> Nat; var n: Nat; eqn total(0) = 0; (n > 0) -> total(n) = n + total(Int2Nat(n - 1)); act a: Nat; init a(3) . delta;";
+    let with_limit = |step_limit| {
+        let options = system::Options { step_limit, ..system::Options::default() };
+        system::load(spec, "test.mcrl2", &options, &mut |_| true)
+            .unwrap_or_else(|errors| panic!("{errors:?}"))
+    };
+    let (few, many) = (with_limit(2_000), with_limit(100_000));
+    assert!(property::never(&many.builder, "a(total(5000))").is_ok());
+    let errors = property::never(&few.builder, "a(total(5000))").unwrap_err();
+    assert_eq!(errors[0].message, "evaluation did not end within 2000 steps");
+    assert_eq!(search(&few, &[property::never(&few.builder, "a(total(2))").unwrap()]), Some(1));
+    // Many small evaluations count together.
+    let sums = "forall n: Nat. val(n < 100 && total(n) == 3) => [a(n + 1)]false";
+    assert_eq!(search(&many, &[formula(&many, sums).remove(0).1]), Some(1));
+    for text in [
+        sums,
+        "[(exists m: Nat. val(m < 99) && (exists n: Nat. val(n < 99 && n mod 7 == 9) && a(n + m)))]false",
+    ] {
+        let errors = property::formula(&few.builder, "f.mcf", text).unwrap_err();
+        assert_eq!(errors[0].message, "evaluation did not end within 2000 steps", "{text}");
+    }
+}
+
+/// The meaning of an action formula: values of the variables in scope, name and arguments of a step.
+type Meaning = Box<dyn Fn(&mut Vec<u64>, &str, &[u64]) -> bool>;
+
+/// A random action formula over the variables `x0`, `x1`, … in scope, with its meaning.
+fn random_action_formula(
+    below: &mut dyn FnMut(usize) -> usize,
+    scope: usize,
+    depth: u32,
+) -> (String, Meaning) {
+    if depth == 0 {
+        return random_atom(below, scope);
+    }
+    let kind = below(9);
+    if kind >= 3 {
+        return random_quantifier(below, kind, scope, depth);
+    }
+    let (x, p) = random_action_formula(below, scope, depth - 1);
+    let (y, q) = random_action_formula(below, scope, depth - 1);
+    match kind {
+        0 => (format!("(({x}) && ({y}))"), Box::new(move |env, n, a| p(env, n, a) && q(env, n, a))),
+        1 => (format!("(({x}) || !({y}))"), Box::new(move |env, n, a| p(env, n, a) || !q(env, n, a))),
+        _ => (format!("(({x}) => ({y}))"), Box::new(move |env, n, a| !p(env, n, a) || q(env, n, a))),
+    }
+}
+
+fn random_atom(below: &mut dyn FnMut(usize) -> usize, scope: usize) -> (String, Meaning) {
+    let mut operand = || match below(scope + 1) {
+        0 => (below(4).to_string(), None),
+        i => (format!("x{}", i - 1), Some(i - 1)),
+    };
+    let ((x, i), (y, j)) = (operand(), operand());
+    let value = |text: &str, at: Option<usize>| {
+        let constant = text.parse().unwrap_or(0);
+        move |env: &[u64]| at.map_or(constant, |at| env[at])
+    };
+    let (f, g) = (value(&x, i), value(&y, j));
+    match below(5) {
+        0 => (format!("val({x} < {y})"), Box::new(move |env, _, _| f(env) < g(env))),
+        1 => (format!("val({x} + 1 != {y})"), Box::new(move |env, _, _| f(env) + 1 != g(env))),
+        2 => (format!("a({x})"), Box::new(move |env, n, a| n == "a" && a[0] == f(env))),
+        3 => (format!("a({x} + {y})"), Box::new(move |env, n, a| n == "a" && a[0] == f(env) + g(env))),
+        _ => (format!("b({x}, {y})"), Box::new(move |env, n, a| n == "b" && a == [f(env), g(env)])),
+    }
+}
+
+/// Values that the meaning of a quantifier tries: more than any bound and any argument.
+const RANGE: u64 = 9;
+
+fn random_quantifier(
+    below: &mut dyn FnMut(usize) -> usize,
+    kind: usize,
+    scope: usize,
+    depth: u32,
+) -> (String, Meaning) {
+    let x = format!("x{scope}");
+    let bound = below(5) as u64;
+    let exists = |fits: Box<dyn Fn(&[u64]) -> bool>, p: Meaning| -> Meaning {
+        Box::new(move |env, n, a| {
+            (0..RANGE).any(|value| {
+                env.push(value);
+                let found = fits(env) && p(env, n, a);
+                env.pop();
+                found
+            })
+        })
+    };
+    let negated = |p: Meaning| -> Meaning { Box::new(move |env, n, a| !p(env, n, a)) };
+    let small = move |env: &[u64]| env[scope] < bound;
+    match kind {
+        // The outer variable is bounded by the inner one only.
+        3 => {
+            let (text, p) = random_action_formula(below, scope + 2, depth - 1);
+            let y = format!("x{}", scope + 1);
+            let inner =
+                exists(Box::new(move |env| env[scope] <= env[scope + 1] && env[scope + 1] < bound), p);
+            let text =
+                format!("(exists {x}: Nat. exists {y}: Nat. val({x} <= {y} && {y} < {bound}) && ({text}))");
+            (text, exists(Box::new(|_| true), inner))
+        }
+        4 => {
+            let y = format!("x{}", scope + 1);
+            let (text, p) = random_action_formula(below, scope + 1, depth - 1);
+            let text =
+                format!("(exists {x}: Nat. ({text}) && (exists {y}: Nat. val({y} < {bound} && {x} < {y})))");
+            (text, exists(Box::new(move |env| env[scope] + 1 < bound), p))
+        }
+        5 | 6 => {
+            let (text, p) = random_action_formula(below, scope + 1, depth - 1);
+            let text = match below(2) {
+                0 => format!("(exists {x}: Nat. val({x} < {bound}) && ({text}))"),
+                _ => format!("!(forall {x}: Nat. (({text}) => val({x} >= {bound})))"),
+            };
+            (text, exists(Box::new(small), p))
+        }
+        7 => {
+            let (text, p) = random_action_formula(below, scope + 1, depth - 1);
+            let listed = below(2) == 0;
+            let text = match listed {
+                true => format!("(forall {x}: Nat. (({text}) || !val({x} in [{bound}, 1, {bound}])))"),
+                false => format!("(forall {x}: Nat. (val({x} < {bound}) => ({text})))"),
+            };
+            let fits = move |env: &[u64]| match listed {
+                true => env[scope] == bound || env[scope] == 1,
+                false => small(env),
+            };
+            (text, negated(exists(Box::new(fits), negated(p))))
+        }
+        // Any argument.
+        _ => {
+            let k = below(4) as u64;
+            let meaning: Meaning = Box::new(move |_, n, a| n == "a" || n == "b" && a[1] == k);
+            (format!("(exists {x}: Nat. a({x}) || val(true) && b({x}, {k}))"), meaning)
+        }
+    }
+}
+
+#[test]
+fn random_action_formulas_agree_with_their_meaning() {
+    let mut state = 11u64;
+    let mut below = |n: usize| {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 33) as usize % n
+    };
+    let labels: [(&str, &[u64]); 6] =
+        [("a", &[0]), ("a", &[2]), ("a", &[5]), ("b", &[0, 0]), ("b", &[1, 3]), ("c", &[])];
+    let text = |(name, args): (&str, &[u64])| match args {
+        [] => name.to_owned(),
+        args => format!("{name}({})", args.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")),
+    };
+    let systems: Vec<System> = labels
+        .iter()
+        .map(|label| load(&format!("act a: Nat; b: Nat # Nat; c; init {} . delta;", text(*label))))
+        .collect();
+    let mut satisfied = 0;
+    for _ in 0..150 {
+        let (formula_text, meaning) = random_action_formula(&mut below, 0, 3);
+        for (system, (name, args)) in systems.iter().zip(labels) {
+            let expected = meaning(&mut Vec::new(), name, args).then_some(1);
+            let properties: Vec<Property> =
+                formula(system, &format!("[{formula_text}]false")).into_iter().map(|p| p.1).collect();
+            assert_eq!(search(system, &properties), expected, "{formula_text} on {}", text((name, args)));
+            satisfied += expected.unwrap_or(0);
+        }
+    }
+    assert!((150..750).contains(&satisfied), "too easy: {satisfied} of 900");
+}

@@ -31,7 +31,7 @@ struct Reference {
 impl Reference {
     fn eval(&self, e: &Expr) -> Value {
         let mut scope = Scope::default();
-        let code = Compiler::after_functions(&self.model, &self.ev).expr(e, &mut scope);
+        let code = Compiler::numbering_from(&self.model, self.ev.lambdas).expr(e, &mut scope);
         self.ev.begin();
         self.ev.eval(&code, &mut new_frame(scope.size())).expect("generated data always has a value")
     }

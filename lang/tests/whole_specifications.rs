@@ -117,8 +117,12 @@ fn broken_specifications_are_answered() {
                 let _ = explore(&mut system.network, source, options);
             }
         }
-        if begun.elapsed() > slowest.0 {
-            slowest = (begun.elapsed(), text);
+        let took = begun.elapsed();
+        if took > Duration::from_secs(5) {
+            println!("took {took:?}:\n{text}\n");
+        }
+        if took > slowest.0 {
+            slowest = (took, text);
         }
     }
     assert!(slowest.0 < Duration::from_secs(30), "took {:?}:\n{}", slowest.0, slowest.1);

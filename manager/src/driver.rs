@@ -7,9 +7,10 @@ use crate::journal::{Journal, Trouble};
 use crate::swarm::{Accepted, Next, Status, Swarm};
 use crate::transport::{Answer, Ticket, Transport};
 use gridlock_lts::hash::Map;
-use gridlock_worker::job::{End, Feedback, Job};
+use gridlock_worker::job::{Effort, End, Feedback, Job};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
+use tracing::{debug, info, warn};
 
 /// How often the driver looks whether it is to stop.
 const LOOK: Duration = Duration::from_millis(50);
@@ -56,11 +57,16 @@ pub fn drive(
         busy: Vec::new(),
         resumed: resumed.into_iter().map(|feedback| (feedback.number, feedback)).collect(),
         tries: Map::default(),
+        cancelled: false,
         told: None,
         paged: None,
     };
+    info!(workers = driver.free.len(), resumed = driver.resumed.len(), traces = %swarm.status().all, "begins");
     let result = driver.run(swarm, transport, &mut journal, control);
+    let Status { made, done, .. } = swarm.status();
+    info!(made, done, "ends");
     transport.cancel();
+    driver.cancelled = true;
     let collected = driver.collect(swarm, transport, &mut journal);
     if let Some(journal) = journal {
         journal.tell(&(control.page)(&swarm.status()));
@@ -79,6 +85,8 @@ struct Driver {
     busy: Vec<(u32, u64)>,
     resumed: Map<u64, Feedback>,
     tries: Map<u64, u32>,
+    /// Nothing more is handed out, so what is interrupted need not be done again.
+    cancelled: bool,
     told: Option<Instant>,
     paged: Option<Instant>,
 }
@@ -122,6 +130,7 @@ impl Driver {
                 Next::Job(job) => match self.resumed.remove(&job.number) {
                     Some(feedback) => drop(swarm.accept(feedback, u32::MAX)),
                     None => {
+                        debug!(job = job.number, worker, length = job.path.len(), "handed out");
                         self.free.pop_front();
                         self.busy.push((worker, job.number));
                         transport.send(worker, job.number, job)?;
@@ -160,9 +169,11 @@ impl Driver {
             self.busy.swap_remove(at.ok_or("internal: an answer to no job")?);
             self.free.push_back(worker);
             match answer {
+                Answer::Done(feedback) if feedback.end == End::Interrupted && self.cancelled => {}
                 Answer::Done(feedback) if feedback.number == number => done.push((worker, feedback)),
                 Answer::Done(_) => return Err("internal: an answer to another job".to_owned()),
                 Answer::Lost(why) => {
+                    warn!(job = number, worker, %why, "lost");
                     let tries = self.tries.entry(number).or_default();
                     *tries += 1;
                     if *tries == TRIES {
@@ -180,6 +191,8 @@ impl Driver {
             }
         }
         for (worker, feedback) in done {
+            let Effort { states, nanoseconds, .. } = feedback.effort;
+            debug!(job = feedback.number, worker, states, nanoseconds, end = feedback.end.name(), "answered");
             if swarm.accept(feedback, worker) == Accepted::Unknown {
                 return Err("internal: an answer to a job that was never made".to_owned());
             }

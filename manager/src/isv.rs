@@ -143,3 +143,49 @@ fn conclude(prepared: &Prepared, outcome: &Outcome, sharded: bool) -> Result<Con
         }
     })
 }
+
+#[cfg(feature = "mpi")]
+pub use ranks::{on_ranks, serve};
+
+/// The same with ranks of an MPI job as workers.
+#[cfg(feature = "mpi")]
+mod ranks {
+    use super::*;
+    use crate::transport::mpi::{self, Hello, Ranks, World};
+
+    /// Runs a swarm on rank 0 with the ranks that said hello as its workers.
+    #[allow(clippy::too_many_arguments)]
+    pub fn on_ranks(
+        world: &World,
+        hellos: &[Hello],
+        prepared: &Prepared,
+        guide: &Guide,
+        config: Config,
+        journal: Option<Opened>,
+        control: &Control,
+        warn: &dyn Fn(String),
+    ) -> Result<Report, String> {
+        let mut ranks = Ranks::new(world, hellos, warn);
+        conduct(prepared, guide, config, &mut ranks, journal, control)
+    }
+
+    /// Does jobs for rank 0 on some threads until it says that it is over, and returns its exit code.
+    pub fn serve(world: &World, threads: u32, prepared: &Prepared, guide: &Arc<Guide>) -> Result<u8, String> {
+        prepared.search(Serve { world, threads, prepared, guide })?
+    }
+
+    struct Serve<'a> {
+        world: &'a World,
+        threads: u32,
+        prepared: &'a Prepared<'a>,
+        guide: &'a Arc<Guide>,
+    }
+
+    impl Search for Serve<'_> {
+        type Out = Result<u8, String>;
+
+        fn search<S: Successors>(self, system: &S) -> Self::Out {
+            mpi::serve(self.world, self.threads, worker(self.prepared, self.guide, system))
+        }
+    }
+}

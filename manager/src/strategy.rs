@@ -177,3 +177,61 @@ impl Strategy for MostDifferent {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testbed::{Shape, System};
+
+    fn system() -> System {
+        System::new(Shape { depth: 3, width: 2, branching: 2, possible: 100, cost: 1 }, 1)
+    }
+
+    fn choices(kind: StrategyKind, seed: u64, remaining: &IdSet, count: usize) -> Vec<BigUint> {
+        let (system, mut strategy) = (system(), kind.strategy(seed));
+        (0..count)
+            .map(|_| {
+                let id = strategy.choose(remaining, &system.guide).unwrap();
+                strategy.made(&system.guide.trace(&id).unwrap());
+                id
+            })
+            .collect()
+    }
+
+    fn ids(numbers: &[u32]) -> Vec<BigUint> {
+        numbers.iter().map(|&n| n.into()).collect()
+    }
+
+    #[test]
+    fn choices_are_as_described() {
+        let all = IdSet::from_iter([BigUint::ZERO..8u32.into()]);
+        assert_eq!(choices(StrategyKind::Even, 0, &all, 8), ids(&[0, 4, 2, 6, 1, 5, 3, 7]));
+        assert_eq!(choices(StrategyKind::Order, 0, &all, 3), ids(&[0, 0, 0]));
+        let upper = IdSet::from_iter([6u32.into()..8u32.into()]);
+        assert_eq!(choices(StrategyKind::Even, 0, &upper, 3), ids(&[6, 7, 6]));
+        assert_eq!(choices(StrategyKind::Order, 0, &upper, 1), ids(&[6]));
+        let different = choices(StrategyKind::Different, 0, &all, 2);
+        assert_eq!(different[0], BigUint::ZERO);
+        assert!(different[1] >= 4u32.into(), "the second trace begins with the other edge: {different:?}");
+        for kind in StrategyKind::ALL {
+            assert_eq!(kind.name().parse(), Ok(kind));
+            assert_eq!(kind.strategy(1).choose(&IdSet::new(), &system().guide), None);
+            assert!(choices(kind, 3, &upper, 20).iter().all(|id| upper.contains(&(id.clone()..id + 1u32))));
+        }
+        assert!("sideways".parse::<StrategyKind>().is_err());
+    }
+
+    #[test]
+    fn random_choices_are_uniform() {
+        let all = IdSet::from_iter([BigUint::ZERO..5u32.into()]);
+        let chosen = choices(StrategyKind::Random, 9, &all, 5_000);
+        for id in 0..5u32 {
+            let times = chosen.iter().filter(|&c| *c == id.into()).count();
+            assert!((800..1_200).contains(&times), "{id}: {times}");
+        }
+        let vast = BigUint::from(10u32).pow(300);
+        let mut random = Random::new(4);
+        let upper = (0..1_000).filter(|_| random.below(&vast) * 2u32 >= vast).count();
+        assert!((400..600).contains(&upper), "{upper}");
+    }
+}

@@ -182,8 +182,7 @@ pub struct Workers {
     pub seed: u64,
 }
 
-/// Runs a swarm until it is done or `stop` says so after a job. `handed_out` is told of every job each time it is
-/// handed out, `answer` does it.
+/// Runs a swarm until it is done. `handed_out` is told of every job each time it is handed out, `answer` does it.
 pub fn run(
     swarm: &mut Swarm<'_>,
     workers: &Workers,

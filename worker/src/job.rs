@@ -74,6 +74,19 @@ pub enum End {
     Failed(String),
 }
 
+impl End {
+    /// A word for logs.
+    pub fn name(&self) -> &'static str {
+        match self {
+            End::Complete => "complete",
+            End::OverBudget => "over budget",
+            End::Found(_) => "found",
+            End::Interrupted => "interrupted",
+            End::Failed(_) => "failed",
+        }
+    }
+}
+
 /// A violation and the way to it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Finding {

@@ -3,7 +3,6 @@
 use crate::data::code::{
     ClauseCode, Code, FunctionCode, Goal, LambdaCode, PatternCode, QuantifierCode, Slot, visit_slots,
 };
-use crate::data::eval::Evaluator;
 use crate::data::print::expr_text;
 use crate::data::value::{Number, Value};
 use crate::model::{Clause, Expr, ExprKind, Function, Model, Op, Pattern, SortDef, Symbol, VarId};
@@ -50,9 +49,9 @@ impl<'m> Compiler<'m> {
         Compiler { model, lambdas: 0 }
     }
 
-    /// A compiler that goes on numbering where the one for the mappings of `ev` stopped.
-    pub fn after_functions(model: &'m Model, ev: &Evaluator) -> Self {
-        Compiler { model, lambdas: ev.lambdas }
+    /// A compiler that goes on numbering lambda expressions where another one stopped.
+    pub fn numbering_from(model: &'m Model, lambdas: u32) -> Self {
+        Compiler { model, lambdas }
     }
 
     /// How many lambda expressions were compiled so far.

@@ -25,7 +25,7 @@ pub const DEPTH_LIMIT: u32 = 100_000;
 pub const TABLE_POINTS: usize = 4096;
 
 /// Why an evaluation gave no value.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Failure {
     /// The place, if known.
     pub span: Option<Span>,
@@ -124,6 +124,11 @@ impl Evaluator {
     /// Starts a new evaluation as far as the step limit is concerned.
     pub fn begin(&self) {
         self.steps.set(0);
+    }
+
+    /// The step limit.
+    pub fn step_limit(&self) -> u64 {
+        self.step_limit.get()
     }
 
     /// Changes the step limit.

@@ -154,6 +154,11 @@ impl Builder {
         Ok((builder, net))
     }
 
+    /// How many rewrite steps one evaluation may take.
+    pub fn step_limit(&self) -> u64 {
+        self.program.ev.step_limit()
+    }
+
     /// Bounds the rewrite steps of one evaluation from now on.
     pub fn limit_steps(&self, limit: u64) {
         self.program.ev.limit_steps(limit);

@@ -4,6 +4,7 @@ use crate::data::eval::{Eval, Failure};
 use crate::data::print::value_text;
 use crate::data::value::Value;
 use crate::diagnostic::Span;
+use crate::model::ProcId;
 use crate::process::action::{Act, MultiAction, Operator};
 use crate::process::program::{NodeId, NodeKind, Program, frame_with};
 use crate::process::term::Term;
@@ -12,6 +13,11 @@ use crate::process::term::Term;
 const MAX_LEAVES: usize = 4096;
 /// Deeper nesting of calls and operators around leaves than this is refused.
 const MAX_DEPTH: u32 = 10_000;
+
+/// Longer names of leaves than this are cut off.
+const MAX_NAME: usize = 200;
+/// The same for leaves that are named by their text.
+const MAX_TEXT: usize = 40;
 
 /// The operators around the leaves.
 #[derive(Clone, Debug)]
@@ -45,9 +51,13 @@ pub struct Flat {
 
 /// Splits the initial process of a program; `text` is the source, for naming leaves that are not process calls.
 pub fn flatten(program: &Program, text: &str) -> Eval<Flat> {
-    let mut work = Flattener { program, text, leaves: Vec::new() };
+    let mut work = Flattener { program, leaves: Vec::new() };
     let context = work.go(program.init, Vec::new(), None, 0)?;
-    let mut leaves = work.leaves;
+    let mut leaves: Vec<LeafStart> = work
+        .leaves
+        .into_iter()
+        .map(|(call, term, span)| LeafStart { name: name(program, text, &call, span), term, span })
+        .collect();
     let mut count: gridlock_lts::hash::Map<String, u32> = Default::default();
     for leaf in &leaves {
         *count.entry(leaf.name.clone()).or_default() += 1;
@@ -63,24 +73,40 @@ pub fn flatten(program: &Program, text: &str) -> Eval<Flat> {
     Ok(Flat { context, leaves })
 }
 
+/// The outermost process call that is nothing but a leaf.
+type Call = Option<(ProcId, Vec<Value>)>;
+
+/// Names are made once all leaves are there: an endless recursion may have arguments that grow with every leaf.
+fn name(program: &Program, text: &str, call: &Call, span: Span) -> String {
+    let model = &program.ev.model;
+    let (whole, limit) = match call {
+        Some((proc, args)) if args.is_empty() => (model.processes[proc.ix()].name.to_string(), MAX_NAME),
+        Some((proc, args)) => {
+            let args: Vec<String> = args.iter().map(|v| value_text(model, v)).collect();
+            (format!("{}({})", model.processes[proc.ix()].name, args.join(", ")), MAX_NAME)
+        }
+        None => {
+            let written = text.get(span.start as usize..span.end as usize).unwrap_or("process");
+            (written.split_whitespace().collect::<Vec<_>>().join(" "), MAX_TEXT)
+        }
+    };
+    match whole.char_indices().nth(limit) {
+        None => whole,
+        Some(_) => whole.chars().take(limit - 1).chain(['…']).collect(),
+    }
+}
+
 struct Flattener<'p> {
     program: &'p Program,
-    text: &'p str,
-    leaves: Vec<LeafStart>,
+    leaves: Vec<(Call, Term, Span)>,
 }
 
 impl Flattener<'_> {
-    fn go(&mut self, id: NodeId, values: Vec<Value>, name: Option<String>, depth: u32) -> Eval<Context> {
-        stacker::maybe_grow(256 * 1024, 2 * 1024 * 1024, || self.go_inner(id, values, name, depth))
+    fn go(&mut self, id: NodeId, values: Vec<Value>, call: Call, depth: u32) -> Eval<Context> {
+        stacker::maybe_grow(256 * 1024, 2 * 1024 * 1024, || self.go_inner(id, values, call, depth))
     }
 
-    fn go_inner(
-        &mut self,
-        id: NodeId,
-        values: Vec<Value>,
-        name: Option<String>,
-        depth: u32,
-    ) -> Eval<Context> {
+    fn go_inner(&mut self, id: NodeId, values: Vec<Value>, call: Call, depth: u32) -> Eval<Context> {
         let program = self.program;
         let node = program.node(id);
         if depth > MAX_DEPTH || self.leaves.len() >= MAX_LEAVES {
@@ -97,14 +123,6 @@ impl Flattener<'_> {
                 let all: Vec<Value> =
                     args.iter().map(|a| program.ev.eval(a, &mut frame)).collect::<Eval<_>>()?;
                 let def = &program.ev.model.processes[proc.ix()];
-                let name = name.unwrap_or_else(|| {
-                    let args: Vec<String> = all.iter().map(|v| value_text(&program.ev.model, v)).collect();
-                    if args.is_empty() {
-                        def.name.to_string()
-                    } else {
-                        format!("{}({})", def.name, args.join(", "))
-                    }
-                });
                 let body = program.bodies[proc.ix()];
                 let mut values = Vec::new();
                 for var in &program.node(body).free {
@@ -115,7 +133,7 @@ impl Flattener<'_> {
                         .expect("a body's free variables are parameters");
                     values.push(program.ev.canonical(program.ev.model.vars[var.ix()].sort, all[at].clone())?);
                 }
-                self.go(body, values, Some(name), depth + 1)
+                self.go(body, values, call.or(Some((*proc, all))), depth + 1)
             }
             NodeKind::Condition(code, size, yes, no) => {
                 let mut frame = frame_with(&values, *size);
@@ -131,9 +149,9 @@ impl Flattener<'_> {
                             .iter()
                             .map(|s| program.ev.force(&mut frame, *s))
                             .collect::<Eval<_>>()?;
-                        self.go(target.node, values, name, depth + 1)
+                        self.go(target.node, values, call, depth + 1)
                     }
-                    None => Ok(self.leaf(name, Term::Dead, node.span)),
+                    None => Ok(self.leaf(call, Term::Dead, node.span)),
                 }
             }
             NodeKind::Parallel(parts) => {
@@ -150,27 +168,19 @@ impl Flattener<'_> {
                 let mut frame = frame_with(&values, 0);
                 let values =
                     target.slots.iter().map(|s| program.ev.force(&mut frame, *s)).collect::<Eval<_>>()?;
-                let inner = self.go(target.node, values, name, depth + 1)?;
+                let inner = self.go(target.node, values, call, depth + 1)?;
                 Ok(Context::Operator(operator.clone(), Box::new(inner)))
             }
             _ => {
                 program.ev.begin();
                 let term = program.normalise(id, values, depth)?;
-                Ok(self.leaf(name, term, node.span))
+                Ok(self.leaf(call, term, node.span))
             }
         }
     }
 
-    fn leaf(&mut self, name: Option<String>, term: Term, span: Span) -> Context {
-        let name = name.unwrap_or_else(|| {
-            let written = self.text.get(span.start as usize..span.end as usize).unwrap_or("process");
-            let mut short: String = written.split_whitespace().collect::<Vec<_>>().join(" ");
-            if short.chars().count() > 40 {
-                short = short.chars().take(39).chain(['…']).collect();
-            }
-            short
-        });
-        self.leaves.push(LeafStart { name, term, span });
+    fn leaf(&mut self, call: Call, term: Term, span: Span) -> Context {
+        self.leaves.push((call, term, span));
         Context::Leaf(self.leaves.len() - 1)
     }
 }

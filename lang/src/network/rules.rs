@@ -106,19 +106,21 @@ fn combinations(context: &Context, demand: &Demand, alphabets: &[Vec<Names>]) ->
             let mut all = vec![Combination { parts: Vec::new(), items: Vec::new() }];
             for part in inner {
                 let more = combinations(part, demand, alphabets)?;
-                let mut joined = Vec::new();
-                for a in &all {
+                // Counted before they are made: each part multiplies them, so the last one costs most of the time.
+                let mut pairs = Vec::new();
+                for (i, a) in all.iter().enumerate() {
                     for b in &more {
-                        let names = sorted_names(a.items.iter().chain(&b.items));
-                        if demand.wants(&names) {
-                            joined.push(a.with(b));
+                        if demand.wants(&sorted_names(a.items.iter().chain(&b.items))) {
+                            pairs.push((i, b));
                         }
                     }
-                    if all.len() + joined.len() > MAX_RULES {
+                    if all.len() + pairs.len() > MAX_RULES {
                         return Err(too_many());
                     }
                 }
-                all.extend(joined);
+                for (i, b) in pairs {
+                    all.push(all[i].with(b));
+                }
             }
             all.remove(0);
             Ok(all)
@@ -385,13 +387,23 @@ pub fn alphabet(program: &Program, term: &Term) -> Eval<Vec<Names>> {
         }
         next += 1;
     }
+    // Only roots and what operators are applied to need a set of their own. One for every node would take quadratic time
+    // and memory: in a choice of thousands of summands each goes on with a call that can do all of them.
+    let mut asked: Set<NodeId> = Set::default();
+    term_nodes(term, &mut |id| _ = asked.insert(id));
+    for &id in reach.iter().filter(|id| composes(program, **id)) {
+        asked.insert(id);
+        asked.extend(targets(program, id));
+    }
+    reach.retain(|id| asked.contains(id));
+    let runs: Vec<Run> = reach.iter().map(|id| Run::from(program, *id)).collect();
     let mut sets: Map<NodeId, BTreeSet<Names>> = reach.iter().map(|id| (*id, BTreeSet::new())).collect();
     let mut work = 0;
     loop {
         let mut changed = false;
         // Successors come after their predecessors in `reach`, so backwards is nearly one pass.
-        for &id in reach.iter().rev() {
-            let new = node_alphabet(program, id, &sets, &mut work)?;
+        for (&id, run) in reach.iter().zip(&runs).rev() {
+            let new = node_alphabet(program, id, run, &sets, &mut work)?;
             if new.len() != sets[&id].len() {
                 sets.insert(id, new);
                 changed = true;
@@ -402,6 +414,37 @@ pub fn alphabet(program: &Program, term: &Term) -> Eval<Vec<Names>> {
         }
     }
     Ok(term_alphabet(program, term, &sets, &mut work)?.into_iter().collect())
+}
+
+/// Whether the alphabet of a node is composed from those of its targets, not just their union.
+fn composes(program: &Program, id: NodeId) -> bool {
+    use NodeKind::{LeftMerge, Operator, Parallel, Sync};
+    matches!(program.node(id).kind, Parallel(_) | LeftMerge(..) | Sync(..) | Operator(..))
+}
+
+/// What a node does up to the nodes that compose alphabets.
+struct Run {
+    names: BTreeSet<Names>,
+    composing: Vec<NodeId>,
+}
+
+impl Run {
+    fn from(program: &Program, start: NodeId) -> Self {
+        let mut run = Run { names: BTreeSet::new(), composing: Vec::new() };
+        let mut seen: Set<NodeId> = [start].into_iter().collect();
+        let mut open = vec![start];
+        while let Some(id) = open.pop() {
+            if composes(program, id) {
+                run.composing.push(id);
+                continue;
+            }
+            if let NodeKind::Summands(summands) = &program.node(id).kind {
+                run.names.extend(summands.iter().filter_map(|s| s.names()));
+            }
+            open.extend(targets(program, id).into_iter().filter(|target| seen.insert(*target)));
+        }
+        run
+    }
 }
 
 fn term_nodes(term: &Term, f: &mut dyn FnMut(NodeId)) {
@@ -448,20 +491,16 @@ fn targets(program: &Program, id: NodeId) -> Vec<NodeId> {
 fn node_alphabet(
     program: &Program,
     id: NodeId,
+    run: &Run,
     sets: &Map<NodeId, BTreeSet<Names>>,
     work: &mut usize,
 ) -> Eval<BTreeSet<Names>> {
     let of = |t: &Target| &sets[&t.node];
     Ok(match &program.node(id).kind {
-        NodeKind::Summands(summands) => {
-            let mut all: BTreeSet<Names> = summands.iter().filter_map(|s| s.names()).collect();
-            for target in targets(program, id) {
-                all.extend(sets[&target].iter().cloned());
-            }
+        NodeKind::Summands(_) | NodeKind::Call(..) | NodeKind::Condition(..) | NodeKind::Seq(..) => {
+            let mut all = run.names.clone();
+            all.extend(run.composing.iter().flat_map(|id| sets[id].iter().cloned()));
             all
-        }
-        NodeKind::Call(..) | NodeKind::Condition(..) | NodeKind::Seq(..) => {
-            targets(program, id).iter().flat_map(|t| sets[t].iter().cloned()).collect()
         }
         NodeKind::Parallel(parts) => together(&parts.iter().map(of).collect::<Vec<_>>(), work)?,
         NodeKind::LeftMerge(a, b) | NodeKind::Sync(a, b) => together(&[of(a), of(b)], work)?,

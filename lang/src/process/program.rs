@@ -140,8 +140,11 @@ impl Program {
     /// Compiles all processes of a model.
     pub fn new(model: Arc<Model>, step_limit: u64) -> Self {
         let ev = Evaluator::new(model.clone(), step_limit);
-        let mut maker =
-            Maker { model: &model, compiler: Compiler::after_functions(&model, &ev), nodes: Vec::new() };
+        let mut maker = Maker {
+            model: &model,
+            compiler: Compiler::numbering_from(&model, ev.lambdas),
+            nodes: Vec::new(),
+        };
         let bodies = model.processes.iter().map(|p| maker.node(&p.body)).collect();
         let delta = Proc { kind: ProcKind::Delta, span: Span::default() };
         let init = maker.node(model.init.as_ref().unwrap_or(&delta));

@@ -370,25 +370,34 @@ impl Program {
     }
 
     fn parallel_steps(&self, parts: &[Term], path: &mut Vec<Term>) -> Eval<Vec<(MultiAction, Term)>> {
-        // Partial combinations: the actions so far and the parts that moved.
-        let mut combined: Vec<(MultiAction, Vec<(usize, Term)>)> = vec![(Vec::new(), Vec::new())];
+        // Partial combinations: the actions so far, the parts that moved, and which of its steps the last part made; one
+        // that stays counts as if behind its last step.
+        let mut combined: Vec<(MultiAction, Vec<(usize, Term)>, usize)> = vec![(Vec::new(), Vec::new(), 0)];
+        let mut steps = Vec::new();
         for (i, part) in parts.iter().enumerate() {
-            let steps = self.steps_at(part, path)?;
+            // Equal parts, which stand next to each other, can be exchanged. They choose in ascending order, so k of them
+            // with one step each have k + 1 combinations, not 2^k.
+            let again = i > 0 && parts[i - 1] == *part;
+            if !again {
+                steps = self.steps_at(part, path)?;
+            }
             let mut more = Vec::new();
-            for (acts, moved) in &combined {
-                for (other, next) in &steps {
+            for (acts, moved, last) in &mut combined {
+                let from = if again { *last } else { 0 };
+                for (choice, (other, next)) in steps.iter().enumerate().skip(from) {
                     self.ev.tick(None)?;
                     let mut moved = moved.clone();
                     moved.push((i, next.clone()));
-                    more.push((merge(acts, other), moved));
+                    more.push((merge(acts, other), moved, choice));
                 }
+                *last = steps.len();
             }
             combined.extend(more);
         }
         Ok(combined
             .into_iter()
-            .filter(|(_, moved)| !moved.is_empty())
-            .map(|(acts, moved)| {
+            .filter(|(_, moved, _)| !moved.is_empty())
+            .map(|(acts, moved, _)| {
                 let mut next = parts.to_vec();
                 for (i, term) in moved {
                     next[i] = term;

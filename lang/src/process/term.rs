@@ -14,13 +14,13 @@ use std::sync::Arc;
 const MAX_UNFOLD: u32 = 1_000;
 
 /// A local state.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Term {
     /// A node with the values of its free variables.
     Node(NodeId, Arc<[Value]>),
     /// First, then second.
     Seq(Arc<Term>, Arc<Term>),
-    /// At least two parts, none of them finished.
+    /// At least two parts, none of them finished, in ascending order: how they are arranged makes no difference.
     Parallel(Arc<[Term]>),
     /// `p ||_ q`.
     LeftMerge(Arc<Term>, Arc<Term>),
@@ -260,6 +260,9 @@ pub fn parallel(parts: Vec<Term>) -> Term {
     match flat.len() {
         0 => Term::Done,
         1 => flat.pop().expect("one part"),
-        _ => Term::Parallel(flat.into()),
+        _ => {
+            flat.sort();
+            Term::Parallel(flat.into())
+        }
     }
 }

@@ -1,17 +1,21 @@
 //! Regular and action formulas with values for their variables.
 //!
-//! A quantifier is spelt out over the values of its sort, which must be finite. The exception is `exists x: S. a(x)`
-//! with a variable that is nothing but one argument: it stands for any value, whatever the sort.
+//! A quantifier is spelt out over the values of its sort or, if that has no end, over those that its guard leaves
+//! ([`super::guard`]). The exception is `exists x: S. a(x)` with a variable that is nothing but one argument: it stands
+//! for any value, whatever the sort.
 //!
-//! Invariant: a formula that asks for more work than its budget ends with an error, not with a long wait.
+//! Invariant: a formula that asks for more work than its budget ends with an error, not with a long wait. The data of a
+//! whole formula has the rewrite steps of one evaluation.
 
 use super::automaton::Regular;
+use super::guard::{Guards, Left, Role, frame_of, role};
 use super::labels::{ActPattern, Arg, LabelPattern, TERMINATE};
 use super::occurrence::Occurrence;
 use super::predicate::{Patterns, Predicate};
 use super::resolve::{Meanings, Reading};
-use crate::data::compile::{Compiler, Scope, free_vars};
-use crate::data::eval::{Bound, Evaluator, new_frame};
+use crate::data::code::{Code, Slot};
+use crate::data::compile::{Compiler, Scope};
+use crate::data::eval::{Evaluator, Failure};
 use crate::data::print::value_text;
 use crate::data::value::{Base, Function, Set, Value};
 use crate::diagnostic::{Diagnostic, Span};
@@ -19,6 +23,7 @@ use crate::model::{Expr, ExprKind, SortId, VarId};
 use crate::syntax::formula::{Action, ActionFormula, ActionKind, Quantifier, RegularFormula, RegularKind};
 use crate::syntax::tree::{Data, VarDecl};
 use gridlock_lts::hash::Map;
+use std::cell::Cell;
 
 /// How many parts all quantifiers of a formula together may be spelt out to.
 const MAX_WORK: usize = 100_000;
@@ -28,6 +33,11 @@ const MAX_PATTERNS: usize = 4096;
 
 /// How many readings a multi-action may have.
 const MAX_READINGS: usize = 64;
+
+/// What to do about a variable without bounds.
+const UNBOUNDED: &str = "quantify over a finite sort or bound it by data, as in 'exists x: Nat. val(x < 10) && …' and \
+                         'forall x: Nat. val(x < 10) => …'; for an argument that may be anything write '_' or \
+                         'exists x: S. a(x)' inside the action formula";
 
 /// Gives values to the variables of formulas.
 pub struct Instantiation<'a> {
@@ -43,11 +53,15 @@ pub struct Instantiation<'a> {
     pub predicates: Vec<Predicate>,
     predicate_ids: Map<Predicate, u32>,
     work: usize,
+    /// Numbers the lambda expressions of the formula, so that different ones are never taken for the same.
+    lambdas: Cell<u32>,
 }
 
 impl<'a> Instantiation<'a> {
     /// Nothing instantiated yet.
     pub fn new(evaluator: Evaluator, meanings: &'a Meanings, occurrence: &'a Occurrence) -> Self {
+        evaluator.begin();
+        let lambdas = Cell::new(evaluator.lambdas);
         Instantiation {
             evaluator,
             meanings,
@@ -57,6 +71,7 @@ impl<'a> Instantiation<'a> {
             predicates: Vec::new(),
             predicate_ids: Map::default(),
             work: 0,
+            lambdas,
         }
     }
 
@@ -64,30 +79,27 @@ impl<'a> Instantiation<'a> {
     fn spend(&mut self, span: Span) -> Result<(), Diagnostic> {
         self.work += 1;
         if self.work > MAX_WORK || self.patterns.len() > MAX_PATTERNS {
-            return Err(Diagnostic::new(span, "the quantifiers of this formula range over too many values")
-                .help("use sorts with fewer values, or '_' for an argument that may be anything"));
+            return Err(too_many_values(span));
         }
         Ok(())
     }
 
+    /// The slots of the variables that have values, and these values.
+    fn known(&self) -> (Scope, Vec<(Slot, Value)>) {
+        let mut scope = Scope::default();
+        let slots =
+            self.scope.iter().filter_map(|(v, value)| Some((scope.bind(*v), value.clone()?))).collect();
+        (scope, slots)
+    }
+
     fn value(&self, expr: &Expr, sort: SortId) -> Result<Value, Diagnostic> {
         let model = self.evaluator.model.clone();
-        let mut scope = Scope::default();
-        let slots: Vec<_> =
-            self.scope.iter().filter_map(|(v, value)| Some((scope.bind(*v), value.clone()?))).collect();
-        let code = Compiler::after_functions(&model, &self.evaluator).expr(expr, &mut scope);
-        let mut frame = new_frame(scope.size());
-        for (slot, value) in slots {
-            frame[slot as usize] = Bound::Now(value);
-        }
-        self.evaluator.begin();
-        let value = self.evaluator.eval(&code, &mut frame);
-        // A failure may point into the specification; what the user can look at here is the expression.
-        value.and_then(|value| self.evaluator.comparable(sort, value)).map_err(|failure| Diagnostic {
-            span: expr.span,
-            message: failure.message,
-            help: failure.help,
-        })
+        let (mut scope, known) = self.known();
+        let mut compiler = Compiler::numbering_from(&model, self.lambdas.get());
+        let code = compiler.expr(expr, &mut scope);
+        self.lambdas.set(compiler.lambdas());
+        let value = self.evaluator.eval(&code, &mut frame_of(&scope, known));
+        value.and_then(|value| self.evaluator.comparable(sort, value)).map_err(|f| at_formula(f, expr.span))
     }
 
     /// The truth of `val(e)`.
@@ -100,35 +112,62 @@ impl<'a> Instantiation<'a> {
         })
     }
 
-    /// Runs work once for each combination of values of the variables.
-    pub fn for_each(
+    /// Runs work once for each combination of values of the variables that the guard leaves.
+    pub fn for_each<'f>(
         &mut self,
-        vars: &[VarDecl],
+        vars: &[&'f VarDecl],
+        guard: &dyn Fn(&mut Guards<'_, 'f>) -> Code,
         run: &mut dyn FnMut(&mut Self) -> Result<(), Diagnostic>,
     ) -> Result<(), Diagnostic> {
-        let Some((decl, rest)) = vars.split_first() else { return run(self) };
-        let var = self.meanings.var(decl);
-        let model = self.evaluator.model.clone();
-        let sort = model.vars[var.ix()].sort;
-        let Some(values) = self.evaluator.sorts.values(&model, sort) else {
-            let message = format!(
-                "sort {} of '{}' has too many values to try them all",
-                model.sort_name(sort),
-                decl.name.name
-            );
-            return Err(Diagnostic::new(decl.name.span, message).help(
-                "quantify over a finite sort; for an argument that may be anything write '_' or \
-                 'exists x: S. a(x)' inside the action formula",
-            ));
-        };
-        for value in values.iter() {
-            self.spend(decl.name.span)?;
-            self.scope.push((var, Some(value.clone())));
-            let result = self.for_each(rest, run);
-            self.scope.pop();
+        let depth = self.scope.len();
+        for values in self.combinations(vars, guard)? {
+            let bound = vars.iter().map(|decl| self.meanings.var(decl)).zip(values.into_iter().map(Some));
+            self.scope.extend(bound);
+            let result = run(self);
+            self.scope.truncate(depth);
             result?;
         }
         Ok(())
+    }
+
+    /// The combinations of values of the variables that the guard leaves, each once, in a fixed order.
+    fn combinations<'f>(
+        &mut self,
+        vars: &[&'f VarDecl],
+        guard: &dyn Fn(&mut Guards<'_, 'f>) -> Code,
+    ) -> Result<Vec<Vec<Value>>, Diagnostic> {
+        let Some(first) = vars.first() else { return Ok(vec![Vec::new()]) };
+        let model = self.evaluator.model.clone();
+        let room = MAX_WORK.saturating_sub(self.work);
+        let mut unbounded = *first;
+        // Inner variables can bound outer ones, but they may also have no bounds of their own.
+        for with_inner in [false, true] {
+            let (scope, known) = self.known();
+            let compiler = Compiler::numbering_from(&model, self.lambdas.get());
+            let mut guards = Guards::new(self.meanings, compiler, scope, vars, with_inner);
+            let guard = guard(&mut guards);
+            self.lambdas.set(guards.compiler.lambdas());
+            let left = guards.solve(guard, vars.len(), known, &self.evaluator, room);
+            match left.map_err(|failure| at_formula(failure, first.name.span))? {
+                Left::Values(all) => {
+                    self.work += all.len();
+                    return Ok(all);
+                }
+                Left::TooMany => return Err(too_many_values(first.name.span)),
+                Left::Undecided => {
+                    let message =
+                        format!("for some value of '{}' the data has no truth value", first.name.name);
+                    return Err(
+                        Diagnostic::new(first.name.span, message).help("add the equations that decide it")
+                    );
+                }
+                Left::Unbounded(decl) if !with_inner => unbounded = decl,
+                Left::Unbounded(_) => {}
+            }
+        }
+        let sort = model.sort_name(model.vars[self.meanings.var(unbounded).ix()].sort);
+        let message = format!("sort {sort} of '{}' has too many values to try them all", unbounded.name.name);
+        Err(Diagnostic::new(unbounded.name.span, message).help(UNBOUNDED))
     }
 
     /// The values in scope, for people: `x = 1, y = true`.
@@ -169,79 +208,85 @@ impl<'a> Instantiation<'a> {
             ActionKind::Data(data) => Predicate::Const(self.truth(data)?),
             ActionKind::MultiAction(actions) => self.multi_action(actions, formula.span)?,
             ActionKind::Not(a) => self.action(a)?.negate(),
-            ActionKind::And(all) => Predicate::junction(true, self.actions(all)?),
-            ActionKind::Or(all) => Predicate::junction(false, self.actions(all)?),
-            ActionKind::Implies(a, b) => {
-                let premise = self.action(a)?.negate();
-                let conclusion = self.action(b)?;
-                Predicate::junction(false, [premise, conclusion])
+            ActionKind::And(all) => self.junction(true, all.iter().map(|a| (a, true)))?,
+            ActionKind::Or(all) => self.junction(false, all.iter().map(|a| (a, true)))?,
+            ActionKind::Implies(a, b) => self.junction(false, [(&**a, false), (&**b, true)].into_iter())?,
+            ActionKind::Quantifier(quantifier, vars, body) => {
+                let vars = vars.iter().collect();
+                match quantifier {
+                    Quantifier::Exists => self.exists(vars, body, true)?,
+                    Quantifier::Forall => self.exists(vars, body, false)?.negate(),
+                }
             }
-            ActionKind::Quantifier(Quantifier::Exists, vars, body) => self.exists(vars, body)?,
-            ActionKind::Quantifier(Quantifier::Forall, vars, body) => match &body.kind {
-                // `forall x. !A` is `!exists x. A`, which needs no list of values if x is just an argument.
-                ActionKind::Not(inner) => self.exists(vars, inner)?.negate(),
-                _ => self.over_values(true, vars, body)?,
-            },
         })
     }
 
-    fn actions(&mut self, all: &[ActionFormula]) -> Result<Vec<Predicate>, Diagnostic> {
-        all.iter().map(|a| self.action(a)).collect()
+    /// An action formula or, if not `positive`, its negation.
+    fn literal(&mut self, formula: &ActionFormula, positive: bool) -> Result<Predicate, Diagnostic> {
+        let predicate = self.action(formula)?;
+        Ok(if positive { predicate } else { predicate.negate() })
     }
 
-    fn over_values(
+    /// A conjunction or disjunction. What stands behind data that decides it may have no value at all.
+    fn junction<'f>(
         &mut self,
         and: bool,
-        vars: &[VarDecl],
-        body: &ActionFormula,
+        parts: impl Iterator<Item = (&'f ActionFormula, bool)>,
     ) -> Result<Predicate, Diagnostic> {
         let mut all = Vec::new();
-        self.for_each(vars, &mut |this| {
-            all.push(this.action(body)?);
-            Ok(())
-        })?;
+        for (part, positive) in parts {
+            let predicate = self.literal(part, positive)?;
+            if predicate == Predicate::Const(!and) {
+                return Ok(predicate);
+            }
+            all.push(predicate);
+        }
         Ok(Predicate::junction(and, all))
     }
 
-    fn exists(&mut self, vars: &[VarDecl], body: &ActionFormula) -> Result<Predicate, Diagnostic> {
-        if let ActionKind::Or(all) = &body.kind {
-            let all = all.iter().map(|a| self.exists(vars, a)).collect::<Result<Vec<_>, _>>()?;
-            return Ok(Predicate::junction(false, all));
+    /// The steps for which some values of the variables make a formula true or, if not `positive`, false.
+    fn exists<'f>(
+        &mut self,
+        mut vars: Vec<&'f VarDecl>,
+        body: &'f ActionFormula,
+        positive: bool,
+    ) -> Result<Predicate, Diagnostic> {
+        let mut any = |parts: &[(&'f ActionFormula, bool)]| {
+            let parts = parts.iter().map(|(part, positive)| self.exists(vars.clone(), part, *positive));
+            parts.collect::<Result<Vec<_>, _>>().map(|parts| Predicate::junction(false, parts))
+        };
+        match &body.kind {
+            ActionKind::Not(inner) => return self.exists(vars, inner, !positive),
+            ActionKind::Quantifier(quantifier, more, inner)
+                if (*quantifier == Quantifier::Exists) == positive =>
+            {
+                vars.extend(more);
+                return self.exists(vars, inner, positive);
+            }
+            // Each alternative may have bounds of its own.
+            ActionKind::Or(all) if positive => {
+                return any(&all.iter().map(|a| (a, true)).collect::<Vec<_>>());
+            }
+            ActionKind::And(all) if !positive => {
+                return any(&all.iter().map(|a| (a, false)).collect::<Vec<_>>());
+            }
+            ActionKind::Implies(a, b) if positive => return any(&[(a, false), (b, true)]),
+            _ => {}
         }
-        let free: Vec<bool> =
-            vars.iter().map(|v| self.is_just_an_argument(self.meanings.var(v), body)).collect();
+        let meanings = self.meanings;
+        let model = self.evaluator.model.clone();
+        let (valued, free): (Vec<_>, Vec<_>) = vars
+            .into_iter()
+            .partition(|decl| role(&model, meanings, meanings.var(decl), body, positive) == Role::Tested);
         let depth = self.scope.len();
-        for (decl, _) in vars.iter().zip(&free).filter(|(_, free)| **free) {
-            self.scope.push((self.meanings.var(decl), None));
-        }
-        let valued: Vec<VarDecl> =
-            vars.iter().zip(&free).filter(|(_, free)| !**free).map(|(v, _)| v.clone()).collect();
-        let result = self.over_values(false, &valued, body);
+        self.scope.extend(free.iter().map(|decl| (meanings.var(decl), None)));
+        let mut all = Vec::new();
+        let result = self.for_each(&valued, &|guards| guards.action(body, positive), &mut |this| {
+            all.push(this.literal(body, positive)?);
+            Ok(())
+        });
         self.scope.truncate(depth);
-        result
-    }
-
-    /// Whether a variable occurs exactly once in a formula, as an argument whose sort is its own.
-    fn is_just_an_argument(&self, var: VarId, body: &ActionFormula) -> bool {
-        let mut body = body;
-        while let ActionKind::Quantifier(Quantifier::Exists, _, inner) = &body.kind {
-            body = inner;
-        }
-        let ActionKind::MultiAction(actions) = &body.kind else { return false };
-        let sort = self.evaluator.model.vars[var.ix()].sort;
-        let readings: Vec<&[Reading]> = actions.iter().map(|a| self.meanings.readings(&a.name)).collect();
-        // With several readings the variable would have to be just an argument in each of them.
-        if readings.iter().any(|r| r.len() != 1) {
-            return false;
-        }
-        let mut occurrences = Vec::new();
-        let mut bare = 0;
-        for (expr, of) in readings.iter().flat_map(|r| &r[0].args).flatten() {
-            let Some(expr) = expr else { continue };
-            free_vars(expr, &mut occurrences);
-            bare += usize::from(matches!(expr.kind, ExprKind::Var(v) if v == var) && *of == sort);
-        }
-        bare == 1 && occurrences.iter().filter(|v| **v == var).count() == 1
+        result.map(|()| Predicate::junction(false, all))
     }
 
     /// `a(e)|b`.
@@ -319,6 +364,16 @@ impl<'a> Instantiation<'a> {
         }
         Ok(Arg::Same(value, sort))
     }
+}
+
+/// A failure may point into the specification; what the user can look at here is the formula.
+fn at_formula(failure: Failure, span: Span) -> Diagnostic {
+    Diagnostic { span, message: failure.message, help: failure.help }
+}
+
+fn too_many_values(span: Span) -> Diagnostic {
+    Diagnostic::new(span, "the quantifiers of this formula range over too many values")
+        .help("use sorts with fewer values or tighter bounds, or '_' for an argument that may be anything")
 }
 
 /// Whether a value contains a function that is not a table, so that equal ones need not look equal.

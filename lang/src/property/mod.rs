@@ -8,6 +8,7 @@
 //! Invariant: a formula is translated exactly or refused. Nothing that is not understood is left out.
 
 mod automaton;
+mod guard;
 mod instantiate;
 mod labels;
 mod occurrence;
@@ -15,7 +16,7 @@ mod predicate;
 mod resolve;
 mod safety;
 
-use crate::data::eval::{Evaluator, STEP_LIMIT};
+use crate::data::eval::Evaluator;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::model::Model;
 use crate::network::build::Builder;
@@ -43,7 +44,7 @@ pub fn never(builder: &Builder, pattern: &str) -> Result<Property, Vec<Diagnosti
             resolver.action(&action.name, in_pattern(&action.arguments));
         }
         let (meanings, model) = resolver.finish()?;
-        let instantiation = Instantiation::new(evaluator(&Arc::new(model)), &meanings, &occurrence);
+        let instantiation = Instantiation::new(evaluator(builder, &Arc::new(model)), &meanings, &occurrence);
         let readings: Vec<&[Reading]> = tree.actions.iter().map(|a| meanings.readings(&a.name)).collect();
         let patterns: Vec<LabelPattern> =
             instantiation.label_patterns(&readings, tree.span).map_err(|error| vec![error])?;
@@ -71,17 +72,18 @@ pub fn formula(
         resolver.formula(&tree);
         let (meanings, model) = resolver.finish()?;
         let model = Arc::new(model);
-        let mut instantiation = Instantiation::new(evaluator(&model), &meanings, &occurrence);
+        let mut instantiation = Instantiation::new(evaluator(builder, &model), &meanings, &occurrence);
         let obligations = Collector::collect(&mut instantiation, &tree.state).map_err(|error| vec![error])?;
-        let steps = Arc::new(Steps::new(builder.label_actions(), evaluator(&model)));
+        let steps = Arc::new(Steps::new(builder.label_actions(), evaluator(builder, &model)));
         let (patterns, predicates) = (&instantiation.patterns, &instantiation.predicates);
         translate(file, tree.state.span, obligations, patterns, predicates, &steps)
             .map_err(|error| vec![error])
     })
 }
 
-fn evaluator(model: &Arc<Model>) -> Evaluator {
-    Evaluator::new(model.clone(), STEP_LIMIT)
+/// The data of properties has the same step limit as that of the specification.
+fn evaluator(builder: &Builder, model: &Arc<Model>) -> Evaluator {
+    Evaluator::new(model.clone(), builder.step_limit())
 }
 
 fn translate(

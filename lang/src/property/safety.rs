@@ -14,8 +14,8 @@ use crate::syntax::formula::{Fixpoint, Quantifier, RegularFormula, RegularKind, 
 const MAX_OBLIGATIONS: usize = 256;
 
 /// What formulas may look like, for people.
-const SUPPORTED: &str = "supported are [R]f, f && g, forall over finite sorts, val(b), true, false, <true>true behind \
-                         [true*], and nu X. f && [R]X, where f and g are such formulas";
+const SUPPORTED: &str = "supported are [R]f, f && g, forall over finite or bounded sorts, val(b), true, false, \
+                         <true>true behind [true*], and nu X. f && [R]X, where f and g are such formulas";
 
 /// What a formula asks for.
 #[derive(Debug)]
@@ -108,7 +108,9 @@ impl<'a, 'b> Collector<'a, 'b> {
                     return Err(unsupported(operator_place(formula, &body.span), word, reason));
                 }
                 let (prefix, obligations) = (&mut self.prefix, &mut self.obligations);
-                self.instantiation.for_each(vars, &mut |instantiation| {
+                let vars: Vec<_> = vars.iter().collect();
+                // Values for which the body is just true oblige to nothing.
+                self.instantiation.for_each(&vars, &|g| g.state(body, !positive), &mut |instantiation| {
                     let mut inner = Collector {
                         instantiation,
                         prefix: std::mem::take(prefix),

@@ -1,7 +1,8 @@
-//! A finer guide for one trace: one more leaf joins the subsystem while the others follow the trace.
+//! A finer guide for the traces with a prefix: one more leaf joins the subsystem while the others follow the prefix and
+//! then move as the old guide allows.
 //!
-//! States are a position on the trace and a local state of the new leaf. The moves of the old subsystem that the trace
-//! does not take next are not there at all: other traces cover them.
+//! States are a position on the prefix, or a state of the old guide behind it, and a local state of the new leaf. The
+//! moves of the old subsystem that the prefix does not take next are not there at all: other prefixes cover them.
 
 use super::cycles::find_cycle;
 use super::projection::Projections;
@@ -11,8 +12,8 @@ use crate::hash::Map;
 use crate::network::{LeafIx, Local, Network};
 
 impl Guide {
-    /// The guide in which `leaf`, which is not in the subsystem yet, joins it while that follows `path`. Cyclic if the
-    /// leaf can move in circles while the others stay where they are.
+    /// The guide in which `leaf`, which is not in the subsystem yet, joins it while that follows `path` and then moves
+    /// freely within this guide. Cyclic if the leaf can move in circles while the others stay where they are.
     pub fn refine(
         &self,
         net: &Network,
@@ -26,17 +27,17 @@ impl Guide {
         let width = leaves.len();
         let projections = Projections::new(net, leaves);
         let mut finer = Finer { guide: self, path, at, known: Map::default(), order: Vec::new() };
-        finer.state(0, Local(0));
+        finer.state(0, StateIx(0), Local(0));
         // Of a cut edge the target is its place in `beyond` until all states are numbered.
         let (mut edges, mut locals, mut beyond) = (Vec::<Vec<Edge>>::new(), Vec::new(), Vec::new());
         while edges.len() < finer.order.len() {
-            let (position, local) = finer.order[edges.len()];
-            let mut from = self.locals(finer.place(position)).to_vec();
+            let (position, place, local) = finer.order[edges.len()];
+            let mut from = self.locals(place).to_vec();
             from.insert(at, local);
             let mut of_state = Vec::new();
             projections.moves(net, &from, &mut |projection, target| {
                 let before = self.projection(projections.example[projection as usize]);
-                match finer.follow(position, before, target) {
+                match finer.follow(position, place, before, target) {
                     Some(Move::To(target)) => of_state.push(Edge { projection, target, cut: false }),
                     Some(Move::Cut) => {
                         of_state.push(Edge { projection, target: state_ix(beyond.len() / width), cut: true });
@@ -78,41 +79,48 @@ struct Finer<'a> {
     path: &'a [EdgeIx],
     /// Where the new leaf stands among the leaves.
     at: usize,
-    known: Map<(usize, Local), StateIx>,
-    order: Vec<(usize, Local)>,
+    known: Map<(usize, StateIx, Local), StateIx>,
+    order: Vec<(usize, StateIx, Local)>,
 }
 
 impl Finer<'_> {
-    fn state(&mut self, position: usize, local: Local) -> StateIx {
+    /// The state with so many edges of the path taken, the old subsystem in `place` and the new leaf in `local`.
+    fn state(&mut self, position: usize, place: StateIx, local: Local) -> StateIx {
         let next = state_ix(self.order.len());
-        *self.known.entry((position, local)).or_insert_with(|| {
-            self.order.push((position, local));
+        *self.known.entry((position, place, local)).or_insert_with(|| {
+            self.order.push((position, place, local));
             next
         })
     }
 
-    /// The state of the old guide at a position of the path.
-    fn place(&self, position: usize) -> StateIx {
-        self.guide.end(&self.path[..position])
-    }
-
     /// Where a move leads, given its projection onto the old subsystem. `None`: the path does not take it.
-    fn follow(&mut self, position: usize, old: Option<u32>, target: &[Local]) -> Option<Move> {
+    fn follow(
+        &mut self,
+        position: usize,
+        place: StateIx,
+        old: Option<u32>,
+        target: &[Local],
+    ) -> Option<Move> {
         let local = target[self.at];
         let others: Vec<Local> =
             target.iter().enumerate().filter(|(k, _)| *k != self.at).map(|(_, l)| *l).collect();
-        let place = self.place(position);
         if self.guide.locals(place) == others {
-            return Some(Move::To(self.state(position, local)));
+            return Some(Move::To(self.state(position, place, local)));
         }
+        let guide = self.guide;
         let is = |e: EdgeIx| {
-            let edge = self.guide.edge(e);
-            Some(edge.projection) == old && self.guide.locals(edge.target) == others
+            let edge = guide.edge(e);
+            Some(edge.projection) == old && guide.locals(edge.target) == others
         };
-        if self.path.get(position).is_some_and(|&next| is(next)) {
-            return Some(Move::To(self.state(position + 1, local)));
+        // Cut edges are recognised all along the path: they say that cycles were bounded.
+        let next = self.path.get(position).copied();
+        let edge = next.filter(|&e| is(e)).or_else(|| guide.edges_of(place).map(EdgeIx).find(|&e| is(e)))?;
+        let target = guide.edge(edge).target;
+        match next {
+            _ if guide.edge(edge).cut => Some(Move::Cut),
+            Some(next) if next == edge => Some(Move::To(self.state(position + 1, target, local))),
+            Some(_) => None,
+            None => Some(Move::To(self.state(position, target, local))),
         }
-        let cut = self.guide.edges_of(place).map(EdgeIx).any(|e| self.guide.edge(e).cut && is(e));
-        cut.then_some(Move::Cut)
     }
 }

@@ -7,6 +7,9 @@
 //! the jobs made are a beginning of that sequence, and the outcome is the violation with the lowest number in it.
 
 mod config;
+mod nested;
+mod processing;
+mod seen;
 mod sizing;
 mod space;
 mod status;
@@ -17,8 +20,9 @@ pub use config::{Config, Granularity, Pace};
 pub use status::{Class, Event, Extreme, Outcome, Pruned, Status, Stuck};
 
 use gridlock_lts::guide::{EdgeIx, Guide, StateIx};
+use gridlock_lts::hash::Set;
 use gridlock_lts::network::Network;
-use gridlock_worker::job::{Effort, End, Feedback, Job, Then};
+use gridlock_worker::job::{End, Feedback, Job, Then};
 use num_bigint::BigUint;
 use sizing::Sizing;
 use space::Space;
@@ -67,7 +71,8 @@ fn ends(end: &End) -> bool {
 pub struct Swarm<'n> {
     net: &'n Network,
     config: Config,
-    spaces: Vec<Space>,
+    /// Those of finer guides are dropped when nothing is left to do in them.
+    spaces: Vec<Option<Space>>,
     /// The spaces in which IDs remain.
     open: BTreeSet<usize>,
     /// The jobs from number `processed` on.
@@ -79,6 +84,8 @@ pub struct Swarm<'n> {
     lost: BTreeSet<u64>,
     /// The lowest number of a job that has found a violation or failed.
     stop: Option<u64>,
+    /// Nodes for which no finer guide helps.
+    hopeless: Set<nested::Node>,
     stuck: Vec<Stuck>,
     status: Status,
     events: Vec<Event>,
@@ -92,13 +99,14 @@ impl<'n> Swarm<'n> {
         let mut swarm = Swarm {
             net,
             config,
-            spaces: vec![space],
+            spaces: vec![Some(space)],
             open: BTreeSet::new(),
             jobs: VecDeque::new(),
             processed: 0,
             due: 0,
             lost: BTreeSet::new(),
             stop: None,
+            hopeless: Set::default(),
             stuck: Vec::new(),
             status: Status::default(),
             events: Vec::new(),
@@ -108,9 +116,14 @@ impl<'n> Swarm<'n> {
         swarm
     }
 
+    /// The space of the swarm's own guide.
+    fn own(&self) -> &Space {
+        self.spaces[0].as_ref().expect("the first space is never dropped")
+    }
+
     /// The guide of the swarm.
     pub fn guide(&self) -> &Guide {
-        &self.spaces[0].guide
+        &self.own().guide
     }
 
     /// How it is run.
@@ -190,7 +203,7 @@ impl<'n> Swarm<'n> {
 
     /// Where the swarm is.
     pub fn status(&self) -> Status {
-        let space = &self.spaces[0];
+        let space = self.own();
         Status {
             all: space.all(),
             remaining: space.remaining.count(),
@@ -229,13 +242,13 @@ impl<'n> Swarm<'n> {
     /// Makes a job, if IDs remain. Finer guides first: then they are not needed any longer than necessary.
     fn make(&mut self) -> Option<Job> {
         let &at = self.open.last()?;
-        let space = &mut self.spaces[at];
+        let space = self.spaces.get_mut(at)?.as_mut()?;
         let pick = space.pick()?;
-        let end = pick.path.last().map_or(StateIx(0), |&edge| space.guide.edge(EdgeIx(edge)).target);
         let job = Job {
             number: self.status.made,
             refinements: space.refinements.clone(),
-            then: if is_end(&space.guide, end) { Then::Stop } else { Then::Free },
+            // Behind a prefix also edges that were cut are followed, whole trace or not: then nothing is bounded.
+            then: if self.config.granularity == Granularity::Trace { Then::Stop } else { Then::Free },
             path: pick.path,
             order: self.config.order,
             limits: self.config.limits,
@@ -253,108 +266,8 @@ impl<'n> Swarm<'n> {
         Some(job)
     }
 
-    /// Processes the feedback to the next job, if it is there.
-    fn process(&mut self) -> bool {
-        if self.jobs.front().is_none_or(|job| job.feedback.is_none()) {
-            return false;
-        }
-        let Some(Made { job, space: at, ids, count, feedback: Some((feedback, worker)) }) =
-            self.jobs.pop_front()
-        else {
-            return false;
-        };
-        self.processed += 1;
-        self.status.add(job.number, &feedback.effort);
-        self.status.bounded |= feedback.bounded;
-        let mut pruned = Vec::new();
-        let class = match (self.spaces[at].fits(&job.path, &feedback), &feedback.end) {
-            (_, End::Failed(reason)) => self.fail(job.number, reason.clone()),
-            (_, End::Found(finding)) => {
-                self.outcome = Some(Outcome::Found { finding: finding.clone(), number: job.number });
-                Class::Found
-            }
-            (Err(reason), _) => self.fail(job.number, format!("the feedback does not fit the job: {reason}")),
-            (Ok(()), End::Complete) => self.complete(at, &job, &ids, &count, &feedback, &mut pruned),
-            (Ok(()), _) => self.over_budget(at, &job, &ids, &count, &feedback, &mut pruned),
-        };
-        self.spaces[at].check();
-        self.settle(at);
-        if self.config.record {
-            let (number, effort) = (job.number, feedback.effort);
-            self.events.push(Event { number, space: at, worker, ids, class, pruned, effort });
-        }
-        true
-    }
-
-    fn fail(&mut self, number: u64, reason: String) -> Class {
-        self.outcome = Some(Outcome::Failed { number, reason });
-        Class::Failed
-    }
-
-    fn complete(
-        &mut self,
-        at: usize,
-        job: &Job,
-        ids: &Range<BigUint>,
-        count: &BigUint,
-        feedback: &Feedback,
-        pruned: &mut Vec<Pruned>,
-    ) -> Class {
-        let space = &mut self.spaces[at];
-        space.prune(&job.path, &feedback.possible, pruned);
-        // Of a path that could not be followed the whole range has been pruned now, and says nothing about sizes.
-        if space.explore(ids) > BigUint::ZERO {
-            space.sizing.complete(count, &feedback.effort, &job.limits);
-        }
-        Class::Explored
-    }
-
-    fn over_budget(
-        &mut self,
-        at: usize,
-        job: &Job,
-        ids: &Range<BigUint>,
-        count: &BigUint,
-        feedback: &Feedback,
-        pruned: &mut Vec<Pruned>,
-    ) -> Class {
-        let space = &mut self.spaces[at];
-        space.prune(&job.path, &feedback.possible, pruned);
-        match feedback.possible.get(job.path.len()) {
-            Some(edges) if job.then == Then::Free => {
-                space.split(&job.path, ids, edges, pruned);
-                space.sizing.over_budget(count);
-                Class::Split
-            }
-            _ => self.give_up(at, job, ids, &feedback.effort, feedback.possible.len()),
-        }
-    }
-
-    fn give_up(
-        &mut self,
-        at: usize,
-        job: &Job,
-        ids: &Range<BigUint>,
-        effort: &Effort,
-        position: usize,
-    ) -> Class {
-        let ids = self.spaces[at].give_up(ids);
-        let (number, length) = (job.number, job.path.len());
-        self.stuck.push(Stuck { number, effort: *effort, position, length, ids });
-        Class::GivenUp
-    }
-
-    /// Remembers whether IDs remain in a space that has changed.
-    fn settle(&mut self, at: usize) {
-        if self.spaces[at].remaining.is_empty() {
-            self.open.remove(&at);
-        } else {
-            self.open.insert(at);
-        }
-    }
-
     fn finish(&mut self) {
-        let space = &self.spaces[0];
+        let space = self.own();
         assert!(space.is_settled(), "every trace ID has been done when no job is left");
         let stuck = std::mem::take(&mut self.stuck);
         self.outcome = Some(if stuck.is_empty() {

@@ -5,6 +5,8 @@
 //! difference, so a range that was counted twice or forgotten is noticed.
 
 use super::config::{Config, Granularity};
+use super::nested::Nested;
+use super::seen::{PrefixHash, Seen};
 use super::sizing::Sizing;
 use super::status::Pruned;
 use crate::ids::IdSet;
@@ -43,6 +45,14 @@ pub(super) struct Space {
     done: IdSet,
     /// For each depth the first IDs of the nodes that are too large for a job.
     too_large: Vec<Set<BigUint>>,
+    /// Prefixes that can never be jobs any more.
+    unfit: Seen,
+    /// Prefixes after which what is impossible has been taken out.
+    known: Seen,
+    /// Finer guides that were made for nodes of this one.
+    pub(super) nested: Vec<Nested>,
+    /// The space this one was made for, and the place in its `nested`.
+    pub(super) parent: Option<(usize, usize)>,
 }
 
 impl Space {
@@ -53,8 +63,11 @@ impl Space {
             Some(shard) => shard.start.clone()..shard.end.clone().min(all.end),
             None => all,
         };
+        let bits = guide.traces().bits() + 1;
         Space {
             guide,
+            unfit: Seen::new(bits),
+            known: Seen::new(bits),
             refinements,
             remaining: IdSet::from_iter([shard.clone()]),
             shard,
@@ -67,6 +80,8 @@ impl Space {
             pruned: BigUint::ZERO,
             done: IdSet::new(),
             too_large: Vec::new(),
+            nested: Vec::new(),
+            parent: None,
         }
     }
 
@@ -96,29 +111,37 @@ impl Space {
         let (path, ids) = self.prefix(&id);
         self.strategy.made(&path);
         let count = self.remaining.move_to(&ids, &mut self.in_work);
-        self.check();
         Some(Pick { path: path.into_iter().map(|edge| edge.0).collect(), ids, count })
     }
 
     /// The shortest prefix of a trace that may be a job.
-    fn prefix(&self, id: &BigUint) -> (Vec<EdgeIx>, Range<BigUint>) {
+    fn prefix(&mut self, id: &BigUint) -> (Vec<EdgeIx>, Range<BigUint>) {
         let (mut state, mut path) = (StateIx(0), Vec::new());
         let mut ids = BigUint::ZERO..self.guide.traces().clone();
-        while self.granularity == Granularity::Trace || !self.may_be_job(&ids, path.len()) {
-            let Some((edge, before)) = self.guide.choose(state, &(id - &ids.start)) else { break };
+        let (mut rest, mut hash) = (id.clone(), PrefixHash::EMPTY);
+        while self.granularity == Granularity::Trace || !self.may_be_job(&ids, path.len(), hash) {
+            let Some((edge, before)) = self.guide.choose(state, &rest) else { break };
             state = self.guide.edge(edge).target;
+            rest -= &before;
             ids.start += before;
-            ids.end = &ids.start + self.guide.weight(state);
+            ids.end.clone_from(&ids.start);
+            ids.end += self.guide.weight(state);
+            hash = hash.with(edge.0);
             path.push(edge);
         }
         (path, ids)
     }
 
-    fn may_be_job(&self, ids: &Range<BigUint>, depth: usize) -> bool {
-        !self.too_large.get(depth).is_some_and(|nodes| nodes.contains(&ids.start))
-            && self.is_within_shard(ids)
-            && !self.in_work.intersects(ids)
-            && !self.done.intersects(ids)
+    fn may_be_job(&mut self, ids: &Range<BigUint>, depth: usize, hash: PrefixHash) -> bool {
+        if self.unfit.contains(hash) {
+            return false;
+        }
+        let too_large = self.too_large.get(depth).is_some_and(|nodes| nodes.contains(&ids.start));
+        if too_large || !self.is_within_shard(ids) || self.done.intersects(ids) {
+            self.unfit.insert(hash);
+            return false;
+        }
+        !self.in_work.intersects(ids)
             && !self.given_up.intersects(ids)
             && self
                 .sizing
@@ -155,16 +178,28 @@ impl Space {
 
     /// Takes out what the positions before the end of a path show to be impossible.
     pub(super) fn prune(&mut self, path: &[u32], possible: &[Vec<u32>], pruned: &mut Vec<Pruned>) {
-        let (mut state, mut start) = (StateIx(0), BigUint::ZERO);
+        let (mut state, mut start, mut hash) = (StateIx(0), BigUint::ZERO, PrefixHash::EMPTY);
         for (position, (&next, edges)) in path.iter().zip(possible).enumerate() {
-            let mut on = None;
-            self.prune_at(state, &start, position, edges, pruned, &mut |_, edge, ids| {
-                if edge.0 == next {
-                    on = Some(ids.start.clone());
+            // Every search that gets past a position reports the same for it.
+            let last = position + 1 == possible.len();
+            if !last && self.known.contains(hash) {
+                for edge in (self.guide.edges_of(state).start..next).map(|e| self.guide.edge(EdgeIx(e))) {
+                    if !edge.cut {
+                        start += self.guide.weight(edge.target);
+                    }
                 }
-            });
+            } else {
+                self.known.insert(hash);
+                let mut on = None;
+                self.prune_at(state, &start, position, edges, pruned, &mut |_, edge, ids| {
+                    if edge.0 == next {
+                        on = Some(ids.start.clone());
+                    }
+                });
+                start = on.expect("the path of a job is one of the guide");
+            }
+            hash = hash.with(next);
             state = self.guide.edge(EdgeIx(next)).target;
-            start = on.expect("the path of a job is one of the guide");
         }
     }
 
@@ -245,6 +280,16 @@ impl Space {
     /// What is in work of a range will never be explored; returns how many that are.
     pub(super) fn give_up(&mut self, ids: &Range<BigUint>) -> BigUint {
         self.in_work.move_to(ids, &mut self.given_up)
+    }
+
+    /// Puts what remains of a range in work, and names it.
+    pub(super) fn take_remaining(&mut self, ids: &Range<BigUint>) -> IdSet {
+        let mut taken = IdSet::new();
+        self.remaining.move_to(ids, &mut taken);
+        for range in taken.ranges() {
+            self.in_work.insert(&range);
+        }
+        taken
     }
 
     /// Whether nothing is left to do.

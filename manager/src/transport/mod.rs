@@ -3,6 +3,9 @@
 //! A [`Transport`] moves jobs and answers and knows nothing of either. Invariant: every job that was sent is answered
 //! exactly once, by its answer or by the news that it was lost, unless the transport itself fails, which is an error.
 
+pub mod launch;
+#[cfg(feature = "mpi")]
+pub mod mpi;
 pub mod threads;
 
 use std::time::Duration;

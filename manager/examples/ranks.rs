@@ -1,0 +1,72 @@
+//! Swarms over the ranks of an MPI job against swarms over threads, on random networks: the same jobs, the same figures.
+//!
+//!     cargo build -p gridlock-manager --features mpi --example ranks
+//!     mpirun -n 3 target/debug/examples/ranks
+//!
+//! Messages are cut into tiny pieces in half of the runs. Ends with 0 if all agree.
+
+use gridlock_lts::guide::Subsystem;
+use gridlock_lts::network::LeafIx;
+use gridlock_lts::prepared::Prepared;
+use gridlock_lts::property::Property;
+use gridlock_lts::random::{Rng, Shape};
+use gridlock_manager::driver::Control;
+use gridlock_manager::isv::{Conclusion, Report, on_ranks, on_threads, serve};
+use gridlock_manager::swarm::{Config, Granularity};
+use gridlock_manager::transport::mpi::World;
+use gridlock_worker::job::JobLimits;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+fn figures(report: Report) -> String {
+    let (mut status, mut conclusion) = (report.status, report.conclusion);
+    if let Conclusion::TooLarge(stuck) = &mut conclusion {
+        stuck.iter_mut().for_each(|s| s.effort.nanoseconds = 0);
+    }
+    (status.longest, status.total.nanoseconds) = (Default::default(), 0);
+    let jobs: Vec<_> =
+        report.events.iter().map(|e| (e.number, e.space, &e.ids, e.class, &e.pruned)).collect();
+    format!("{conclusion:?} {status:?} {jobs:?}")
+}
+
+fn main() -> ExitCode {
+    let mut world = World::start().expect("MPI starts");
+    for seed in 0..200 {
+        world.cut(if seed % 2 == 0 { 1 << 28 } else { 7 });
+        let net = Shape { acyclic: true, ..Shape::default() }.network(seed);
+        let rng = &mut Rng::new(seed);
+        let properties = if rng.percent(50) { vec![Property::DeadlockFree] } else { Vec::new() };
+        let prepared = Prepared::new(&net, &properties);
+        let leaf = LeafIx(rng.below(net.leaves.len()) as u32);
+        let guide =
+            Subsystem::new(&net, &[leaf], 100_000).and_then(|s| s.guide(&net)).expect("it is acyclic");
+        let guide = Arc::new(guide);
+        let identity = vec![("seed".to_owned(), seed.to_string())];
+        if world.rank() > 0 {
+            world.hello(2, Ok(identity)).expect("rank 0 listens");
+            let code = serve(&world, 2, &prepared, &guide).expect("rank 0 has work");
+            assert_eq!(code, 7, "the code of rank 0");
+            continue;
+        }
+        let states = if rng.percent(50) { u64::MAX } else { rng.between(5, 60) as u64 };
+        let mut config = Config::new(JobLimits { states, memory: 1 << 26 });
+        config.record = true;
+        config.granularity = if rng.percent(50) { Granularity::Trace } else { Granularity::Prefix };
+        let control = Control { stop: &|| false, progress: &|_| {}, page: &|_| Vec::new() };
+        let hellos = world.gather(&identity, &|| false).expect("all agree");
+        let report = on_ranks(&world, &hellos, &prepared, &guide, config.clone(), None, &control, &|w| {
+            eprintln!("{w}")
+        });
+        world.end(7).expect("all have heard it");
+        let ranks = figures(report.expect("a report"));
+        let threads = figures(on_threads(&prepared, &guide, config, 2, None, &control).expect("a report"));
+        if ranks != threads {
+            eprintln!("seed {seed}: ranks\n{ranks}\nthreads\n{threads}");
+            world.abort(1);
+        }
+    }
+    if world.rank() == 0 {
+        println!("200 swarms agree on {} ranks; {:?}", world.size(), world.traffic());
+    }
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Verifies a specification on the machines of a host file, without a queueing system.
+#
+#   scripts/cluster/mpirun.sh HOSTFILE SPEC [options of `gridlock check`]
+#
+# HOSTFILE has a line for each machine: a name and, with Open MPI, `slots=N`. The program and the specification must be
+# at the same place on all of them. Ctrl-C ends the run with what it has seen; the same command goes on with it.
+#
+# GRIDLOCK  the program (default: gridlock)
+set -eu
+hosts=$1
+spec=$2
+shift 2
+exec mpirun --hostfile "$hosts" "${GRIDLOCK:-gridlock}" check "$spec" "$@" --search isv \
+    --checkpoint "$(basename "$spec").checkpoint" --resume

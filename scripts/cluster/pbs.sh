@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+#PBS -N gridlock
+#PBS -l select=2:ncpus=4:mpiprocs=4:mem=16gb
+#PBS -l walltime=04:00:00
+#PBS -r y
+#PBS -j oe
+#
+# Verifies a specification as one PBS job; submit it again (or let PBS rerun it) and it goes on from its checkpoint.
+#
+#   qsub -v ARGS="SPEC --subsystem LEAF" scripts/cluster/pbs.sh
+#
+# PBS ends a job at its walltime with SIGTERM; Gridlock then writes its last records. --time-limit ends it a little
+# before, so that the end is its own.
+#
+# ARGS      the specification and options of `gridlock check`
+# GRIDLOCK  the program (default: gridlock)
+# LIMIT     when to stop (default: 3h55m of the four hours above)
+set -u
+cd "$PBS_O_WORKDIR"
+# ARGS is a list of words.
+# shellcheck disable=SC2086
+mpirun "${GRIDLOCK:-gridlock}" check $ARGS --search isv --checkpoint gridlock-checkpoint --resume \
+    --time-limit "${LIMIT:-235m}"

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+#SBATCH --job-name=gridlock
+#SBATCH --ntasks=8
+#SBATCH --cpus-per-task=1
+#SBATCH --mem-per-cpu=4G
+#SBATCH --time=04:00:00
+#SBATCH --signal=B:USR1@120
+#SBATCH --requeue
+#SBATCH --open-mode=append
+#SBATCH --output=gridlock-%j.log
+#
+# Verifies a specification as one Slurm job that survives its time limit.
+#
+#   sbatch scripts/cluster/slurm.sh SPEC [options of `gridlock check`]
+#
+# Two minutes before the limit Slurm warns this script (--signal); Gridlock writes its last records and ends; the job puts
+# itself back into the queue and goes on from its checkpoint. A node that fails is the same thing without the warning.
+# The checkpoint is gridlock-JOBID in the directory from which the job was submitted; `gridlock status` reads it.
+#
+# GRIDLOCK   the program (default: gridlock)
+# LAUNCH     what starts its processes (default: mpirun; with a Slurm that knows your MPI: srun, or srun --mpi=pmix)
+set -u
+gridlock=${GRIDLOCK:-gridlock}
+launch=${LAUNCH:-mpirun}
+checkpoint=gridlock-$SLURM_JOB_ID
+warned=no
+
+# The first process manages, the others search.
+$launch "$gridlock" check "$@" --search isv --checkpoint "$checkpoint" --resume &
+job=$!
+# Both mpirun and srun pass the signal on to all processes.
+trap 'warned=yes; kill -USR1 $job 2>/dev/null' USR1
+
+code=255
+# The signal ends the first wait, not the job.
+while kill -0 $job 2>/dev/null; do
+    wait $job
+    code=$?
+done
+if [ $warned = yes ] && [ $code = 3 ]; then
+    echo "the time limit is near: job $SLURM_JOB_ID goes back into the queue"
+    scontrol requeue "$SLURM_JOB_ID"
+fi
+exit $code
