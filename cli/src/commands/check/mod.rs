@@ -150,6 +150,11 @@ impl Arguments {
             check_place(path)?;
         }
         if let Some(path) = &self.swarm.report {
+            if path.as_os_str() == "-" {
+                return Err(Failure::input(
+                    "--report needs the name of a file; standard output has the result",
+                ));
+            }
             check_place(path)?;
         }
         match &self.json {
