@@ -51,6 +51,9 @@ fn wrong_use_is_told_with_a_remedy() {
         (vec!["traces", user], "--subsystem"),
         (vec!["status", "/none"], "there is no directory"),
         (vec!["merge", user], "cannot use"),
+        (vec!["merge", "/"], "there is no checkpoint in /"),
+        (vec!["status", "/"], "there is no checkpoint in /"),
+        ([isv(user), vec!["--subsystem", "User", "--checkpoint", user]].concat(), "needs a directory"),
     ];
     for flag in [
         &["--subsystem", "User"][..],

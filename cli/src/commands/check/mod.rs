@@ -10,6 +10,7 @@ use crate::arguments::{Limits, TableArguments, TableMode};
 use crate::input::Specification;
 use crate::outcome::{Answer, Failure};
 use crate::output::{check_place, print};
+use crate::swarm::checkpoint::RESULT;
 use crate::terminal::tell;
 use crate::watch::{Phase, Watch};
 use clap::{Args, ValueEnum};
@@ -40,9 +41,6 @@ meaning in some reachable state is an error (2). A search that is breadth-first 
 shortest counterexample, whatever the number of workers. Before a counterexample is shown it \
 has been replayed, by code that did not find it; `gridlock replay` does that again. \
 An informed swarm (--search isv) is explained in docs/swarm.md.";
-
-/// The result of a run in its checkpoint.
-pub const RESULT: &str = "result.json";
 
 /// Check whether a specification has its properties
 ///
