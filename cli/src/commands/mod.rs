@@ -19,7 +19,7 @@ use clap::Subcommand;
 /// The commands.
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    Check(check::Arguments),
+    Check(Box<check::Arguments>),
     Replay(replay::Arguments),
     Lts(lts::Arguments),
     Info(info::Arguments),

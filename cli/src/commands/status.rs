@@ -2,17 +2,16 @@
 //!
 //! Invariant: nothing is written and nothing is locked, so that looking disturbs nobody.
 
-use super::check::RESULT;
 use crate::outcome::{Answer, Failure};
 use crate::output::print;
 use crate::quantities::{bytes, count, duration, percent};
 use crate::shown_trace::JSON_VERSION;
+use crate::swarm::checkpoint::{self, RESULT};
 use crate::swarm::numbers::{Identity, Page, shown};
 use crate::terminal::Style;
 use crate::watch::Watch;
 use clap::Args;
-use gridlock_manager::journal::{self, STATUS};
-use gridlock_worker::job::Feedback;
+use gridlock_manager::journal::STATUS;
 use num_bigint::BigUint;
 use serde::Serialize;
 use serde_json::Value;
@@ -27,7 +26,7 @@ const ALIVE: u64 = 15;
 const HELP: &str = "\
 Examples:
   gridlock status run
-  gridlock status run --json | jq -r .numbers.ids_remaining
+  gridlock status run --json | jq -r .page.numbers.ids_remaining
   watch gridlock status run
 
 The first word says how it is:
@@ -92,8 +91,7 @@ fn look(dir: &Path) -> Result<Status, Failure> {
     // The result first: what comes after it can only be newer.
     let result: Option<Value> = parsed(&dir.join(RESULT))?;
     let page: Option<Page> = parsed(&dir.join(STATUS))?;
-    let (identity, answers) = journal::read::<Feedback>(dir)
-        .map_err(|why| Failure::input(format_args!("there is no checkpoint to be read: {why}")))?;
+    let (identity, answers) = checkpoint::read(dir)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs());
     let age = page.as_ref().map(|page| now.saturating_sub(page.written));
     let text = |field: &str| result.as_ref().and_then(|r| Some(r.get(field)?.as_str()?.to_owned()));
@@ -114,7 +112,7 @@ fn look(dir: &Path) -> Result<Status, Failure> {
         answered_states: answers.iter().map(|answer| answer.effort.states).sum(),
         answered_seconds: answers.iter().map(|answer| answer.effort.nanoseconds as f64 / 1e9).sum(),
         age_seconds: age,
-        identity: identity.into_iter().collect(),
+        identity,
         page,
     })
 }

@@ -119,3 +119,20 @@ fn signals_and_limits_leave_something_to_resume() {
         "{out}"
     );
 }
+
+/// A disk that is full looks to a program like a file that may not grow any more.
+#[test]
+fn a_full_disk_leaves_something_to_resume() {
+    let (_dir, path) = directory();
+    let place = path("run");
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "trap '' XFSZ; ulimit -f 40; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_gridlock")]);
+    let output = shell.args(long(&place, "0")).output().expect("a shell");
+    let out = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(3), "{out}{}", text(&output.stderr));
+    assert!(out.starts_with("unknown: freedom from deadlock: the checkpoint cannot be written: "), "{out}");
+    assert!(ends(&["status", &place], 0).starts_with("stopped: "));
+    let output = spawn(&long(&place, "0")).wait_with_output().expect("an end");
+    let out = text(&output.stdout);
+    assert!(out.starts_with("unknown (bounded): ") && !out.contains(" 0 answers resumed"), "{out}");
+}

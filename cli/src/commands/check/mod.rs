@@ -11,6 +11,7 @@ use crate::company::Company;
 use crate::input::Specification;
 use crate::outcome::{Answer, Failure};
 use crate::output::{check_place, print};
+use crate::swarm::checkpoint::RESULT;
 use crate::terminal::tell;
 use crate::watch::{Phase, Watch};
 use clap::{Args, ValueEnum};
@@ -42,9 +43,6 @@ meaning in some reachable state is an error (2). A search that is breadth-first 
 shortest counterexample, whatever the number of workers. Before a counterexample is shown it \
 has been replayed, by code that did not find it; `gridlock replay` does that again. \
 An informed swarm (--search isv) is explained in docs/swarm.md.";
-
-/// The result of a run in its checkpoint.
-pub const RESULT: &str = "result.json";
 
 /// Check whether a specification has its properties
 ///
@@ -159,6 +157,11 @@ impl Arguments {
             check_place(path)?;
         }
         if let Some(path) = &self.swarm.report {
+            if path.as_os_str() == "-" {
+                return Err(Failure::input(
+                    "--report needs the name of a file; standard output has the result",
+                ));
+            }
             check_place(path)?;
         }
         match &self.json {
@@ -252,7 +255,8 @@ fn tell_all(report: &Report, watch: &Watch, quiet: bool) -> Result<(), Failure> 
         write_whole(path, |out| page::write(report, &mut std::io::BufWriter::new(out)))
             .map_err(Failure::input)?;
     }
-    if let Some(dir) = &report.arguments.swarm.checkpoint {
+    // A run that ended before the swarm began says nothing about what is in the checkpoint.
+    if let (Some(dir), Some(_)) = (&report.arguments.swarm.checkpoint, &report.outcome.swarm) {
         // A checkpoint that could not be written once cannot be written now; the run has told so.
         let told = write_json(&dir.join(RESULT));
         if !matches!(report.outcome.conclusion, Conclusion::Unknown(search::Bound::Checkpoint(_))) {

@@ -22,7 +22,7 @@ body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper)
 padding:0 1em}\
 h1{font-size:1.4em}h1 .bad{color:var(--bad)}h1 .good{color:var(--good)}h2{font-size:1.1em;margin-top:2em}\
 table{border-collapse:collapse}td,th{padding:.15em .8em .15em 0;text-align:left;border-bottom:1px solid var(--line)}\
-td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}p.note{color:var(--faint)}\
+td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}p.note{color:var(--faint)}p.who{margin:.6em 0 .1em}\
 svg.swarm{width:100%;display:block;background:color-mix(in srgb,var(--line) 35%,transparent)}\
 .pruned{fill:var(--pruned)}.split{fill:var(--split)}.givenup,.found{fill:var(--bad)}.resumed{fill:#7a5ea8}\
 .cut{stroke:var(--paper);stroke-width:1}\
@@ -92,19 +92,14 @@ fn write_swarm(report: &Report, swarm: &SwarmRun, out: &mut dyn Write) -> io::Re
             String::new()
         }
     )?;
-    writeln!(out, "<h2>Workers</h2>\n<table>")?;
+    writeln!(out, "<h2>Workers</h2>")?;
     for (who, jobs, seconds, svg) in picture::timelines(&swarm.events) {
-        writeln!(
-            out,
-            "<tr><th>{who}</th><td class=\"n\">{} jobs</td><td class=\"n\">{seconds:.3} s</td></tr>",
-            count(jobs)
-        )?;
-        writeln!(out, "<tr><td colspan=\"3\">{svg}</td></tr>")?;
+        writeln!(out, "<p class=\"who\">{who}: {} jobs, {seconds:.3} s</p>\n{svg}", count(jobs))?;
     }
     writeln!(
         out,
-        "</table>\n<p class=\"note\">Jobs of a worker one after the other, as wide as the time that each took. When each \
-         began is not recorded: the time between jobs is left out.</p>"
+        "<p class=\"note\">Jobs of a worker one after the other, as wide as the time that each took. When each began is \
+         not recorded: the time between jobs is left out.</p>"
     )?;
     write_largest(&swarm.events, out)
 }

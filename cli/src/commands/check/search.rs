@@ -120,11 +120,11 @@ impl Bound {
                  subsystem could have gone on"
             ),
             Bound::JobTooLarge(TooLarge { traces, states, memory }) => format!(
-                "nothing was found, but {} {} did not fit into the budget of a job, which gave up after {} states \
+                "nothing was found, but {} {} did not fit into the budget of a job, which gave up after {} \
                  and {}: --job-memory and --job-states allow more",
                 big(traces),
                 if *traces == BigUint::from(1u32) { "trace" } else { "traces" },
-                count(*states),
+                counted(*states as usize, "state"),
                 bytes(*memory)
             ),
             Bound::Shard { bounded } => format!(

@@ -1,11 +1,9 @@
 //! A shard of a swarm as it is found on disk: the JSON of a finished run, or a checkpoint.
 
-use super::super::check::RESULT;
 use crate::outcome::Failure;
+use crate::swarm::checkpoint::{self, RESULT};
 use crate::swarm::ids::parse_id;
 use crate::swarm::numbers::{ALL_IDS, IDS, Identity, OF_THE_SPACE};
-use gridlock_manager::journal;
-use gridlock_worker::job::Feedback;
 use num_bigint::BigUint;
 use serde_json::Value;
 use std::fs;
@@ -48,8 +46,7 @@ impl Shard {
         let cannot = |why: &dyn std::fmt::Display| Failure::input(format_args!("cannot use {name}: {why}"));
         let file = if path.is_dir() { path.join(RESULT) } else { path.to_owned() };
         if path.is_dir() && !file.exists() {
-            let (identity, _) = journal::read::<Feedback>(path).map_err(|e| cannot(&e))?;
-            let identity = identity.into_iter().collect();
+            let (identity, _) = checkpoint::read(path)?;
             let ids = ids(&identity).ok_or_else(|| cannot(&"its trace IDs are not clear"))?;
             return Ok(Shard { ids, identity, says: Says::Unknown, result: Value::Null, name });
         }

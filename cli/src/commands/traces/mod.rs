@@ -86,6 +86,9 @@ pub struct Arguments {
 /// Runs the command.
 pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool) -> Result<Answer, Failure> {
     if let Some(path) = &arguments.dot {
+        if path.as_os_str() == "-" {
+            return Err(Failure::input("--dot needs the name of a file; standard output has the result"));
+        }
         check_place(path)?;
     }
     let specification = Specification::read(&arguments.specification)?;

@@ -110,6 +110,9 @@ impl SwarmArguments {
                 "--search isv needs --subsystem: a process that `gridlock info` shows, or auto",
             ));
         }
+        if self.is_auto() && self.subsystem.len() > 1 {
+            return Err(Failure::input("--subsystem auto chooses by itself: leave the other ones out"));
+        }
         if self.seed.is_some() && self.strategy() != StrategyKind::Random {
             return Err(Failure::input("--seed belongs to --strategy random"));
         }

@@ -62,11 +62,11 @@ impl Compared {
     /// Whether the conclusion of a swarm does not contradict this. Which of several violations is found first is a
     /// matter of luck, and a swarm that has no answer contradicts nobody.
     pub fn agrees(&self, conclusion: &Conclusion) -> bool {
-        match (self.verdict, conclusion) {
-            ("holds", Conclusion::Violated(_) | Conclusion::Faulty(_)) => false,
-            ("violated" | "faulty", Conclusion::Holds) => false,
-            _ => true,
-        }
+        !matches!(
+            (self.verdict, conclusion),
+            ("holds", Conclusion::Violated(_) | Conclusion::Faulty(_))
+                | ("violated" | "faulty", Conclusion::Holds)
+        )
     }
 }
 

@@ -147,7 +147,10 @@ fn run(
     };
     let control = Control { stop: &|| watch.stopped().is_some(), progress: &tell_progress, page: &page };
     let report = company.conduct(work, plan.config.clone(), opened, &control);
-    Ok((report.map_err(Failure::Input)?, resumed))
+    let failure = |message: String| {
+        if message.contains("internal: ") { Failure::Internal(message) } else { Failure::Input(message) }
+    };
+    Ok((report.map_err(failure)?, resumed))
 }
 
 /// A verdict of the library in the words of `check`.

@@ -1,11 +1,12 @@
 //! What a swarm does, settled before it begins: subsystem, guide, budgets, and the identity of the run.
 
+use super::super::Arguments;
 use super::super::properties::Properties;
-use super::super::{Arguments, RESULT};
 use super::auto::{self, Auto};
 use crate::arguments::TableMode;
 use crate::input::Specification;
 use crate::outcome::Failure;
+use crate::swarm::checkpoint::{self, RESULT};
 use crate::swarm::numbers::{ALL_IDS, IDS};
 use crate::swarm::subsystem::{self, split_names};
 use crate::watch::Watch;
@@ -13,7 +14,7 @@ use gridlock_lts::guide::Guide;
 use gridlock_lts::memory::{default_limit, resident};
 use gridlock_lts::prepared::Prepared;
 use gridlock_manager::isv::Opened;
-use gridlock_manager::journal::{self, Identity, Journal};
+use gridlock_manager::journal::{Identity, Journal};
 use gridlock_manager::swarm::{Config, Pace};
 use gridlock_worker::job::{Feedback, JobLimits};
 use num_bigint::BigUint;
@@ -124,8 +125,8 @@ impl Plan {
     /// Opens the checkpoint, if one is wanted.
     pub fn open(&self, arguments: &Arguments) -> Result<Option<Opened>, Failure> {
         let Some(dir) = &arguments.swarm.checkpoint else { return Ok(None) };
-        let opened =
-            Journal::<Feedback>::open(dir, &self.identity, arguments.swarm.resume).map_err(Failure::input)?;
+        let opened = Journal::<Feedback>::open(dir, &self.identity, arguments.swarm.resume)
+            .map_err(checkpoint::cannot_use)?;
         // The result of an earlier run is not that of this one.
         match std::fs::remove_file(dir.join(RESULT)) {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
@@ -152,6 +153,6 @@ fn job_memory(arguments: &Arguments) -> u64 {
 }
 
 fn recorded_memory(dir: &Path) -> Option<u64> {
-    let (identity, _) = journal::read::<Feedback>(dir).ok()?;
-    identity.iter().find(|(name, _)| name == JOB_MEMORY)?.1.parse().ok()
+    let (identity, _) = checkpoint::read(dir).ok()?;
+    identity.get(JOB_MEMORY)?.parse().ok()
 }
