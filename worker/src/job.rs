@@ -20,7 +20,7 @@ pub struct Refinement {
 pub enum Then {
     /// The subsystem stays where it is.
     Stop,
-    /// The subsystem moves freely.
+    /// The subsystem moves freely: within the guide if its cycles were cut or it was made for a prefix of another.
     Free,
 }
 

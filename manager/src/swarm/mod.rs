@@ -247,7 +247,6 @@ impl<'n> Swarm<'n> {
         let job = Job {
             number: self.status.made,
             refinements: space.refinements.clone(),
-            // Behind a prefix also edges that were cut are followed, whole trace or not: then nothing is bounded.
             then: if self.config.granularity == Granularity::Trace { Then::Stop } else { Then::Free },
             path: pick.path,
             order: self.config.order,

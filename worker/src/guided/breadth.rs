@@ -102,8 +102,8 @@ impl<'s, 'b, S: Successors> Layers<'s, 'b, S> {
 
     fn states(&self, position: u32) -> States<'b> {
         let words = self.search.system.width().words();
-        // Within a guide made for a single trace, states come with the place of the subsystem.
-        let place = usize::from(self.is_behind(position) && !self.search.moves_anywhere());
+        // Where the subsystem moves within the guide, states come with its place there.
+        let place = usize::from(self.is_behind(position) && !self.search.anywhere);
         States::new(words + place, self.keep.keeps(position), self.budget)
     }
 

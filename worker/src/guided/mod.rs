@@ -22,7 +22,7 @@ use gridlock_lts::guide::{EdgeIx, Guide, NoGuide};
 use gridlock_lts::memory::Budget;
 use gridlock_lts::network::{LeafIx, Network};
 use gridlock_lts::successors::Successors;
-use search::Search;
+use search::{Search, moves_anywhere};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -101,8 +101,8 @@ impl<'a, S: Successors> Worker<'a, S> {
             system,
             deadlock,
             guide: &guide,
-            nested: !job.refinements.is_empty(),
             path: &path,
+            anywhere: moves_anywhere(&guide, !job.refinements.is_empty(), job),
             job,
             cancel,
         };

@@ -14,11 +14,19 @@ pub(super) struct Search<'s, S> {
     pub(super) system: &'s S,
     pub(super) deadlock: Option<usize>,
     pub(super) guide: &'s Guide,
-    /// Whether the guide was made for a single trace of a coarser one, so that the subsystem must not leave it.
-    pub(super) nested: bool,
     pub(super) path: &'s [EdgeIx],
+    /// Whether the subsystem moves without regard to the guide once it has followed the path.
+    pub(super) anywhere: bool,
     pub(super) job: &'s Job,
     pub(super) cancel: &'s AtomicBool,
+}
+
+/// Whether the subsystem moves without regard to the guide once it has followed the path of a job. The other way to move
+/// freely is within the guide. One that was made for a prefix of another (`nested`) must not be left: beyond it other
+/// jobs are at work. One whose cycles were cut must not be left either, or a job would be as large as the whole system
+/// wherever that goes round; only the job without a path tries everything.
+pub(super) fn moves_anywhere(guide: &Guide, nested: bool, job: &Job) -> bool {
+    job.then == Then::Free && !nested && (job.path.is_empty() || !guide.is_bounded())
 }
 
 /// Why a search ends before it is through.
@@ -72,12 +80,6 @@ pub(super) struct Followed {
 pub(super) type Wrong = (What, Option<(Via, Vec<u64>)>);
 
 impl<S: Successors> Search<'_, S> {
-    /// Whether the subsystem moves without regard to the guide once it has followed the path. The other way to move
-    /// freely is within a guide made for a single trace: beyond it other jobs are at work.
-    pub(super) fn moves_anywhere(&self) -> bool {
-        self.job.then == Then::Free && !self.nested
-    }
-
     /// The edges of the guide where the subsystem is; `None` if the guide does not matter there.
     pub(super) fn place(&self, at: Where) -> Option<Place> {
         let state = match at {
@@ -112,8 +114,7 @@ impl<S: Successors> Search<'_, S> {
         };
         let to = match at {
             Where::On(position) if wanted == Some(e) => Some(Where::On(position + 1)),
-            // No trace takes an edge that was cut, so whoever meets it follows it.
-            _ if self.moves_anywhere() && (wanted.is_none() || edge.cut) => Some(Where::Anywhere),
+            _ if self.anywhere && wanted.is_none() => Some(Where::Anywhere),
             _ if wanted.is_none() && !edge.cut && self.job.then == Then::Free => {
                 Some(Where::Within(edge.target))
             }

@@ -143,7 +143,7 @@ fn a_guided_search_sees_what_a_naive_one_sees() {
 }
 
 /// All traces together visit all states, unless bounded; and so do, for any depth, all prefixes of that depth with free
-/// moves behind, bounded or not.
+/// moves behind.
 #[test]
 fn together_searches_are_exhaustive() {
     let mut bounded_swarms = 0;
@@ -167,13 +167,15 @@ fn together_searches_are_exhaustive() {
                 for order in [Order::BreadthFirst, Order::DepthFirst] {
                     let prefixes: BTreeSet<&[EdgeIx]> =
                         traces.iter().map(|p| &p[..p.len().min(depth)]).collect();
-                    let mut union = BTreeSet::new();
+                    let (mut union, mut bounded) = (BTreeSet::new(), false);
                     for prefix in prefixes {
                         let (feedback, seen) = run(&job(prefix, Then::Free, order));
-                        assert!(!feedback.bounded);
+                        bounded |= feedback.bounded;
                         union.extend(seen);
                     }
-                    assert_eq!(union, all, "seed {seed}, depth {depth}, {order:?}");
+                    assert!(union.is_subset(&all));
+                    assert!(!bounded || (guide.is_bounded() && depth > 0), "seed {seed}, depth {depth}");
+                    assert!(bounded || union == all, "seed {seed}, depth {depth}, {order:?}");
                 }
             }
         });
@@ -264,6 +266,7 @@ fn violations_are_found_and_replay() {
             }
             match (&expected, found) {
                 (Verdict::Holds, None) => held += 1,
+                (_, None) if guide.is_bounded() => {}
                 (Verdict::Violated { .. } | Verdict::Faulty { .. }, Some(finding)) => {
                     violated += 1;
                     let path: Vec<_> = finding
@@ -298,8 +301,8 @@ fn both_ways_to_rebuild_agree() {
                 system,
                 deadlock: prepared.deadlock(),
                 guide,
-                nested: false,
                 path,
+                anywhere: true,
                 job: &job,
                 cancel: &cancel,
             };
