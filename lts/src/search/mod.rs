@@ -90,7 +90,7 @@ pub struct Stats {
     pub memory: u64,
     /// The most that was in use at a time.
     pub peak_memory: u64,
-    /// Time since the search began.
+    /// Time since the search began; properties were built in and tables compiled before.
     pub time: Duration,
 }
 
@@ -143,10 +143,10 @@ pub struct Report {
 
 /// Checks properties of a network whose tables are complete.
 pub fn check(net: &Network, properties: &[Property], options: &Options) -> Result<Report, String> {
-    let task = Task { properties, options, started: Instant::now() };
     let Instrumented { network, alarms } = property::instrument(net, properties);
     let packing = Packing::for_network(&network);
     let complete = Complete { net, network: &network, packing: &packing };
+    let task = Task { properties, options };
     match packing.words() {
         1 => examine(&Compiled::new(&network, packing.clone(), One, alarms)?, &complete, &task),
         2 => examine(&Compiled::new(&network, packing.clone(), Two, alarms)?, &complete, &task),
@@ -157,14 +157,13 @@ pub fn check(net: &Network, properties: &[Property], options: &Options) -> Resul
 /// Checks the properties of a network whose tables are filled as the search goes. An error of the table source ends the
 /// search with that error.
 pub fn check_on_demand(lazy: &Lazy, options: &Options) -> Result<Report, String> {
-    examine(lazy, lazy, &Task { properties: lazy.properties(), options, started: Instant::now() })
+    examine(lazy, lazy, &Task { properties: lazy.properties(), options })
 }
 
 /// What is asked of a search.
 struct Task<'a> {
     properties: &'a [Property],
     options: &'a Options<'a>,
-    started: Instant,
 }
 
 /// The networks behind a successor function: the one that is checked, the one with monitors that is searched, and how
@@ -196,19 +195,20 @@ impl Networks for Lazy<'_> {
 
 /// Searches, and makes a report of what comes out.
 fn examine<S: Successors>(system: &S, networks: &impl Networks, task: &Task) -> Result<Report, String> {
+    let started = Instant::now();
     if let Some(property) = property::violated_initially(task.properties) {
-        let stats = Stats { states: 1, time: task.started.elapsed(), ..Stats::default() };
+        let stats = Stats { states: 1, time: started.elapsed(), ..Stats::default() };
         return Ok(Report { verdict: Verdict::Violated { property, trace: Trace::default() }, stats });
     }
     let budget = Budget::new(task.options.max_memory.unwrap_or_else(memory::default_limit));
     let deadlock = property::asks_for_deadlocks(task.properties);
     let run = budget
         .take(system.table_bytes())
-        .and_then(|()| Run::new(system, deadlock, task.options, &budget, task.started));
+        .and_then(|()| Run::new(system, deadlock, task.options, &budget, started));
     let run = match run {
         Ok(run) => run,
         Err(Exhausted { limit }) => {
-            let stats = Stats { time: task.started.elapsed(), ..Stats::default() };
+            let stats = Stats { time: started.elapsed(), ..Stats::default() };
             return Ok(Report { verdict: Verdict::Unknown(Reason::Memory(limit)), stats });
         }
     };
@@ -231,7 +231,8 @@ fn examine<S: Successors>(system: &S, networks: &impl Networks, task: &Task) -> 
         Err(Stop::Unknown(reason)) => Verdict::Unknown(reason),
         Err(Stop::Failed(error)) => return Err(error),
     };
-    Ok(Report { verdict, stats: Stats { time: task.started.elapsed(), peak_memory: budget.peak(), ..stats } })
+    let stats = Stats { time: started.elapsed(), peak_memory: budget.peak(), ..stats };
+    Ok(Report { verdict, stats })
 }
 
 /// What is known of the way to a finding.
