@@ -1,1 +1,3 @@
 //! The manager decides which job comes next; it does not know how a worker searches.
+
+pub mod slices;

@@ -1,0 +1,161 @@
+//! Which slice a state belongs to.
+//!
+//! At first a slice is all states with the same key. A slice that has become too large is divided by one more bit of the
+//! state, as often as needed, so below a key there is a binary tree. Invariant: the slices at the leaves of the trees are
+//! disjoint, and a state is in the slice whose mask and key it matches. The partition does not change during a round.
+
+use super::layout::Layout;
+use gridlock_lts::hash::Map;
+
+/// The number of a slice, from 0 on in the order in which they were found.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct SliceIx(pub u32);
+
+/// A bit of a packed state.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Bit {
+    /// The word.
+    pub word: u32,
+    /// The bit in that word.
+    pub bit: u32,
+}
+
+impl Bit {
+    /// Whether the bit is set in a state.
+    #[inline]
+    pub fn is_set(self, state: &[u64]) -> bool {
+        state[self.word as usize] >> self.bit & 1 != 0
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Node {
+    Slice(SliceIx),
+    Divided { by: Bit, children: [u32; 2] },
+}
+
+/// Where states are sent.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Target {
+    /// To a slice.
+    Slice(SliceIx),
+    /// To the slice of a key that no state had before.
+    Key(Box<[u64]>),
+}
+
+/// Slices by their keys.
+#[derive(Debug)]
+pub struct Partition {
+    layout: Layout,
+    roots: Map<Box<[u64]>, u32>,
+    nodes: Vec<Node>,
+}
+
+impl Partition {
+    /// A partition without slices.
+    pub fn new(layout: Layout) -> Self {
+        Partition { layout, roots: Map::default(), nodes: Vec::new() }
+    }
+
+    /// Which bits are the key.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Makes a slice for a key that has none.
+    pub fn add(&mut self, key: Box<[u64]>, slice: SliceIx) {
+        let node = self.nodes.len() as u32;
+        self.nodes.push(Node::Slice(slice));
+        let before = self.roots.insert(key, node);
+        assert!(before.is_none(), "a key has one slice");
+    }
+
+    /// Divides a slice by a bit. The part without the bit keeps the number, the other gets a new one. `member` is any
+    /// state of the slice.
+    pub fn divide(&mut self, member: &[u64], by: Bit, other: SliceIx) {
+        let Some(node) = self.node(member) else { return };
+        let Node::Slice(slice) = self.nodes[node as usize] else { return };
+        let first = self.nodes.len() as u32;
+        self.nodes.push(Node::Slice(slice));
+        self.nodes.push(Node::Slice(other));
+        self.nodes[node as usize] = Node::Divided { by, children: [first, first + 1] };
+    }
+
+    fn node(&self, state: &[u64]) -> Option<u32> {
+        let mut node = *self.roots.get(&self.layout.key(state))?;
+        while let Node::Divided { by, children } = self.nodes[node as usize] {
+            node = children[usize::from(by.is_set(state))];
+        }
+        Some(node)
+    }
+
+    /// The slice of a state, if it has one already.
+    pub fn slice_of(&self, state: &[u64]) -> Option<SliceIx> {
+        match self.nodes[self.node(state)? as usize] {
+            Node::Slice(slice) => Some(slice),
+            Node::Divided { .. } => None,
+        }
+    }
+
+    /// Divides states with the same key, sorted, among the slices of that key, in a fixed order. Each part is sorted.
+    pub fn route(&self, states: &[u64], words: usize, mut send: impl FnMut(Target, &[u64])) {
+        let Some(member) = states.get(..words) else { return };
+        let key = self.layout.key(member);
+        match self.roots.get(&key) {
+            None => send(Target::Key(key), states),
+            Some(&root) => self.route_below(root, states, words, &mut send),
+        }
+    }
+
+    /// Trees are as deep as a slice has bits at most.
+    fn route_below(&self, node: u32, states: &[u64], words: usize, send: &mut impl FnMut(Target, &[u64])) {
+        match self.nodes[node as usize] {
+            Node::Slice(slice) => send(Target::Slice(slice), states),
+            Node::Divided { by, children } => {
+                for (side, child) in children.into_iter().enumerate() {
+                    let mine = states.chunks_exact(words).filter(|s| by.is_set(s) == (side == 1));
+                    let part: Vec<u64> = mine.flatten().copied().collect();
+                    if !part.is_empty() {
+                        self.route_below(child, &part, words, send);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_state_goes_to_its_slice() {
+        let mut partition = Partition::new(Layout::new(&[3]));
+        for key in 0..3 {
+            partition.add([key].into(), SliceIx(key as u32));
+        }
+        partition.divide(&[2], Bit { word: 0, bit: 4 }, SliceIx(3));
+        partition.divide(&[18], Bit { word: 0, bit: 2 }, SliceIx(4));
+        let expected = |state: u64| match state {
+            s if s & 3 == 3 => None,
+            s if s & 3 == 2 && s & 16 != 0 => Some(SliceIx(if s & 4 != 0 { 4 } else { 3 })),
+            s => Some(SliceIx((s & 3) as u32)),
+        };
+        for key in 0..4u64 {
+            let states: Vec<u64> = (0..32).filter(|s| s & 3 == key).collect();
+            let mut routed = 0;
+            partition.route(&states, 1, |target, part| {
+                assert!(part.is_sorted());
+                routed += part.len();
+                for &state in part {
+                    assert_eq!(partition.slice_of(&[state]), expected(state));
+                    match &target {
+                        Target::Slice(slice) => assert_eq!(expected(state), Some(*slice)),
+                        Target::Key(key) => assert_eq!((expected(state), key[0]), (None, state & 3)),
+                    }
+                }
+            });
+            assert_eq!(routed, states.len());
+        }
+    }
+}
