@@ -123,7 +123,7 @@ impl Coordinator {
 
     /// Takes the result of an activation. The results of a round must come in the order of their slices.
     pub(super) fn absorb(&mut self, slice: SliceIx, done: Done, store: &Store) -> Result<(), Trouble> {
-        let (index, round) = (slice.0 as usize, self.round);
+        let index = slice.0 as usize;
         let of = &mut self.slices[index];
         self.totals.loaded += of.visited;
         let consumed: Vec<Segment> = of.inbox.drain(..done.consumed).collect();
@@ -133,7 +133,7 @@ impl Coordinator {
         of.inbox.extend(done.left);
         of.visited += done.states;
         if !done.run.is_empty() {
-            of.runs.push(Run { round, segments: done.run });
+            of.runs.push(Run { activation: self.totals.activations, segments: done.run });
         }
         if done.overflow {
             self.too_large.push(slice);

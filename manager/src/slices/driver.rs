@@ -139,9 +139,9 @@ pub(super) fn run<S: Successors>(
         known: Mutex::new(Progress::default()),
         store: &store,
     };
-    let driver =
-        Driver { system, prepared, options, store: &store, limits, workers: workers as usize };
-    coordinator = Coordinator::new(layout.clone(), Some(Reach::new(prepared.net(), prepared.packing(), subsystem)));
+    let driver = Driver { system, prepared, options, store: &store, limits, workers: workers as usize };
+    coordinator =
+        Coordinator::new(layout.clone(), Some(Reach::new(prepared.net(), prepared.packing(), subsystem)));
     let searched = driver.search(&mut coordinator).and_then(|()| driver.conclude(&mut coordinator));
     let answer = match searched {
         Ok(verdict) => Answer::Verdict(verdict),

@@ -45,10 +45,14 @@ fn compare(net: &gridlock_lts::network::Network, properties: &[Property], seed: 
     let words = prepared.packing().words() as u64;
     let job_memory = words * [1200, 1500, 2500, 5000, 100_000][rng.below(5)];
     // So much that eight workers fit, and sometimes hardly anything besides.
-    let room = [60_000, 200_000, 10_000_000][rng.below(3)];
+    let room = [25_000, 50_000, 10_000_000][rng.below(3)];
     let reports = [1, 2, 3, 8].map(|workers| {
-        let options =
-            Options { workers, job_memory, max_memory: Some((workers as u64 * job_memory + room) * 10 / 9), ..Options::default() };
+        let options = Options {
+            workers,
+            job_memory,
+            max_memory: Some((workers as u64 * job_memory + room) * 10 / 9),
+            ..Options::default()
+        };
         check(&prepared, &subsystem, &options).unwrap_or_else(|error| panic!("seed {seed}: {error}"))
     });
     for report in &reports {
@@ -62,7 +66,11 @@ fn compare(net: &gridlock_lts::network::Network, properties: &[Property], seed: 
             (Answer::Unknown(why), _) => panic!("seed {seed}: {why:?}"),
             (Answer::Verdict(Verdict::Holds), Verdict::Holds) => {
                 let stats = &expected.stats;
-                assert_eq!(counts(report)[..3], [stats.states, stats.transitions, stats.deadlocks], "seed {seed}");
+                assert_eq!(
+                    counts(report)[..3],
+                    [stats.states, stats.transitions, stats.deadlocks],
+                    "seed {seed}"
+                );
                 assert_eq!(report.slices.iter().map(|s| s.states).sum::<u64>(), report.states, "seed {seed}");
                 seen.holds += 1;
             }
@@ -89,7 +97,7 @@ fn same_as_breadth_first_with_any_number_of_workers() {
         compare(&net, &[], seed, &mut seen);
     }
     let Seen { holds, found, spilled, split, unknown } = seen;
-    assert!(holds > 4000 && found > 1000 && spilled > 200 && split > 500, "{seen:?}");
+    assert!(holds > 4000 && found > 1000 && spilled > 200 && split > 300, "{seen:?}");
     assert!(unknown < 600, "{seen:?}");
 }
 
@@ -118,7 +126,8 @@ fn known_numbers() {
             assert_eq!((report.answer, report.states), (Answer::Verdict(Verdict::Holds), states));
         }
         let deadlock = [Property::DeadlockFree];
-        let report = check(&Prepared::new(&net, &deadlock), &[LeafIx(1)], &Options::default()).expect("a report");
+        let report =
+            check(&Prepared::new(&net, &deadlock), &[LeafIx(1)], &Options::default()).expect("a report");
         let violated = matches!(report.answer, Answer::Verdict(Verdict::Violated { property: 0, .. }));
         assert_eq!(violated, net.leaves[0].name.starts_with("Phil"));
     }
@@ -144,7 +153,8 @@ fn slices_of_an_acyclic_subsystem_are_forgotten() {
 fn bounds_end_a_search_as_unknown() {
     let net = synthetic::counters(4, 9);
     let prepared = Prepared::new(&net, &[]);
-    let unknown = |options: &Options| match check(&prepared, &[LeafIx(1)], options).expect("a report").answer {
+    let unknown = |options: &Options| match check(&prepared, &[LeafIx(1)], options).expect("a report").answer
+    {
         Answer::Unknown(why) => why,
         answer => panic!("{answer:?}"),
     };

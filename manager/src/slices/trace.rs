@@ -1,10 +1,11 @@
 //! The way from the initial state to a finding, from what the slices remember.
 //!
-//! A run knows the round in which its states were expanded. Such a state was found by steps inside its slice from one
-//! that came out of the inbox, and that one was sent by a state that was expanded in an earlier round. So the search goes
-//! backwards inside the run until a predecessor lies in an earlier one, and goes on from there. Invariant: the round
-//! decreases with every slice that is left, so it ends, at the initial state in the first round. Only steps are taken
-//! that are no findings themselves. The way need not be the shortest.
+//! A run knows the activation in which its states were expanded. Such a state was found by steps inside its slice from one
+//! that came out of the inbox, and that one was sent by a state that was expanded in an earlier activation. So the search
+//! goes backwards inside the activation until a predecessor lies in an earlier one, and goes on from there. If the slice
+//! was divided since, the run of an activation is in several parts. Invariant: the number of the activation decreases
+//! with every one that is left, so it ends, at the initial state in the first. Only steps are taken that are no findings
+//! themselves. The way need not be the shortest.
 
 use super::coordinator::Coordinator;
 use super::driver::Driver;
@@ -53,11 +54,10 @@ pub(super) fn path_to<S: Successors>(
         path: Vec::new(),
     };
     let mut state = found.state.clone();
-    let mut round = u32::MAX;
+    let mut activation = u64::MAX;
     while state != back.initial {
-        let (slice, at) = back.find(&state, round)?;
-        round = at;
-        state = back.leave_run(slice, round, &state)?;
+        activation = back.find(&state, activation)?;
+        state = back.leave(activation, &state)?;
     }
     back.path.reverse();
     back.path.extend(found.step.clone());
@@ -111,6 +111,15 @@ impl<S: Successors> Back<'_, S> {
         &self.coordinator.slices[slice.0 as usize]
     }
 
+    /// The runs of activations whose numbers are wanted, as slices and indices.
+    fn runs(&self, wanted: impl Fn(u64) -> bool) -> Vec<(SliceIx, usize)> {
+        let slices = self.coordinator.slices.iter().enumerate();
+        let runs = slices.flat_map(|(k, slice)| {
+            slice.runs.iter().enumerate().map(move |(run, of)| (SliceIx(k as u32), run, of.activation))
+        });
+        runs.filter(|run| wanted(run.2)).map(|(slice, run, _)| (slice, run)).collect()
+    }
+
     /// Calls `visit` with the states of a run until it says that this is enough.
     fn scan(
         &mut self,
@@ -141,28 +150,26 @@ impl<S: Successors> Back<'_, S> {
         Ok(false)
     }
 
-    /// The slice of a state and the round in which it was expanded, which is before a round.
-    fn find(&mut self, state: &[u64], before: u32) -> Result<(SliceIx, u32), Trouble> {
+    /// The activation in which a state was expanded, one before another.
+    fn find(&mut self, state: &[u64], before: u64) -> Result<u64, Trouble> {
         let slice =
             self.coordinator.partition.slice_of(state).ok_or_else(|| internal("a state has no slice"))?;
         for run in 0..self.slice(slice).runs.len() {
-            let round = self.slice(slice).runs[run].round;
-            if round < before && self.scan(slice, run, |_, other| Ok(other == state))? {
-                return Ok((slice, round));
+            let activation = self.slice(slice).runs[run].activation;
+            if activation < before && self.scan(slice, run, |_, other| Ok(other == state))? {
+                return Ok(activation);
             }
         }
         Err(internal("a state of a trace was never expanded"))
     }
 
-    /// Goes back inside a run until a predecessor is in an earlier one, or until the initial state. Returns that state,
+    /// Goes back inside an activation until a predecessor is in an earlier one, or until the initial state. Returns that state,
     /// after the steps from there to `state` have been added to the path.
-    fn leave_run(&mut self, slice: SliceIx, round: u32, state: &[u64]) -> Result<Vec<u64>, Trouble> {
+    fn leave(&mut self, activation: u64, state: &[u64]) -> Result<Vec<u64>, Trouble> {
         let words = self.driver.system.width().words();
-        let runs = self.slice(slice).runs.iter().enumerate().filter(|(_, run)| run.round == round);
-        let runs: Vec<usize> = runs.map(|(k, _)| k).collect();
         // The workers are idle, so their memory is free.
         let budget = Budget::new(self.driver.idle_memory());
-        let mut loaded = self.load(slice, &runs, &budget)?;
+        let mut loaded = self.load(activation, &budget)?;
         let start = loaded.index(state).ok_or_else(|| internal("a state is not in its run"))?;
         loaded.next.words()[start] = start as u64;
         let mut queue = Buffer::new(&budget);
@@ -180,7 +187,7 @@ impl<S: Successors> Back<'_, S> {
             }
             before.clear();
             if !self.predecessors.of(&target, COMBINATIONS, &mut before) {
-                before = self.all_predecessors(&target, round)?;
+                before = self.all_predecessors(&target, activation)?;
             }
             for state in before.chunks_exact(words) {
                 match loaded.index(state) {
@@ -199,7 +206,7 @@ impl<S: Successors> Back<'_, S> {
                 }
             }
             if candidates.len() >= CANDIDATES || head == queue.len() {
-                if let Some((_, state, here)) = self.earlier(&mut candidates, round, &loaded)? {
+                if let Some((_, state, here)) = self.earlier(&mut candidates, activation, &loaded)? {
                     self.add_path(&loaded, here)?;
                     let target = loaded.state(here).to_vec();
                     let vector = self.step(&state, &target)?.ok_or_else(|| internal("a step is missing"))?;
@@ -212,11 +219,12 @@ impl<S: Successors> Back<'_, S> {
         Err(internal("a state of a trace has no predecessor"))
     }
 
-    fn load<'b>(&mut self, slice: SliceIx, runs: &[usize], budget: &'b Budget) -> Result<Loaded<'b>, Trouble> {
+    /// The states that an activation expanded, wherever they are now.
+    fn load<'b>(&mut self, activation: u64, budget: &'b Budget) -> Result<Loaded<'b>, Trouble> {
         let width = self.driver.system.width();
         let words = width.words();
         let mut states = Buffer::new(budget);
-        for &run in runs {
+        for (slice, run) in self.runs(|number| number == activation) {
             self.scan(slice, run, |_, state| {
                 states.reserve(words)?;
                 states.words().extend_from_slice(state);
@@ -260,11 +268,11 @@ impl<S: Successors> Back<'_, S> {
         Ok(())
     }
 
-    /// The first candidate that was expanded in an earlier round.
+    /// The first candidate that was expanded in an earlier activation.
     fn earlier(
         &mut self,
         candidates: &mut Vec<Candidate>,
-        round: u32,
+        activation: u64,
         loaded: &Loaded,
     ) -> Result<Option<Candidate>, Trouble> {
         candidates.sort();
@@ -275,7 +283,7 @@ impl<S: Successors> Back<'_, S> {
             let (group, others) = rest.split_at(rest.partition_point(|c| c.0 == slice));
             rest = others;
             for run in 0..self.slice(slice).runs.len() {
-                if self.slice(slice).runs[run].round >= round {
+                if self.slice(slice).runs[run].activation >= activation {
                     continue;
                 }
                 let mut hit = None;
@@ -297,22 +305,17 @@ impl<S: Successors> Back<'_, S> {
         Ok(None)
     }
 
-    /// All predecessors of a state that were expanded up to a round, by expanding everything again: slow, but the
+    /// All predecessors of a state that were expanded up to an activation, by expanding everything again: slow, but the
     /// number of combinations of local predecessors does not matter.
-    fn all_predecessors(&mut self, target: &[u64], round: u32) -> Result<Vec<u64>, Trouble> {
+    fn all_predecessors(&mut self, target: &[u64], activation: u64) -> Result<Vec<u64>, Trouble> {
         let mut before = Vec::new();
-        for slice in 0..self.coordinator.slices.len() {
-            let slice = SliceIx(slice as u32);
-            for run in 0..self.slice(slice).runs.len() {
-                if self.slice(slice).runs[run].round <= round {
-                    self.scan(slice, run, |back, state| {
-                        if back.step(state, target)?.is_some() {
-                            before.extend_from_slice(state);
-                        }
-                        Ok(false)
-                    })?;
+        for (slice, run) in self.runs(|number| number <= activation) {
+            self.scan(slice, run, |back, state| {
+                if back.step(state, target)?.is_some() {
+                    before.extend_from_slice(state);
                 }
-            }
+                Ok(false)
+            })?;
         }
         Ok(before)
     }

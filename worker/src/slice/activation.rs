@@ -29,8 +29,9 @@ pub const SEGMENT_BYTES: u64 = 64;
 /// The states that one activation expanded.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// The round of the activation.
-    pub round: u32,
+    /// The number of the activation. What it received was sent by activations with lower numbers; a run that was divided
+    /// with its slice keeps its number in both parts.
+    pub activation: u64,
     /// The states, in parts that are sorted each.
     pub segments: Vec<Segment>,
 }
@@ -247,7 +248,8 @@ impl<'b, S: Successors> Activation<'_, 'b, S> {
         let width = self.round.system.width();
         let visited = self.slice.visited as usize;
         let more = (self.slice.waiting as usize).min(visited / 2 + BATCH);
-        let set = StateSet::new(width, visited + more, budget).or_else(|_| StateSet::new(width, visited, budget));
+        let set =
+            StateSet::new(width, visited + more, budget).or_else(|_| StateSet::new(width, visited, budget));
         let Ok(mut set) = set else { return Ok(None) };
         let layout = self.round.partition.layout();
         for segment in self.slice.runs.iter().flat_map(|run| &run.segments) {
@@ -456,12 +458,13 @@ impl<'b, S: Successors> Activation<'_, 'b, S> {
     /// Puts the new states away: a run of what was expanded, and the rest for the slice's own inbox.
     fn put_away(&mut self) -> Result<(), Trouble> {
         let words = self.words();
-        let (width, layout, sizes) =
-            (self.round.system.width(), self.round.partition.layout(), self.sizes);
+        let (width, layout, sizes) = (self.round.system.width(), self.round.partition.layout(), self.sizes);
         let (expanded, left) = self.list.words().split_at_mut(self.expanded * words);
         let draft = &mut self.worker.draft;
-        self.done.run = put_states(self.round.store, Kind::Run, (width, layout), sizes.segment, expanded, draft)?;
-        self.done.left = put_states(self.round.store, Kind::Inbox, (width, layout), sizes.segment, left, draft)?;
+        self.done.run =
+            put_states(self.round.store, Kind::Run, (width, layout), sizes.segment, expanded, draft)?;
+        self.done.left =
+            put_states(self.round.store, Kind::Inbox, (width, layout), sizes.segment, left, draft)?;
         Ok(())
     }
 }

@@ -45,7 +45,11 @@ pub struct Predecessors<'n> {
 impl<'n> Predecessors<'n> {
     /// Reverses tables. `net` is the network that is searched, monitors included.
     pub fn new(net: &'n Network, packing: &'n Packing) -> Self {
-        Predecessors { net, packing, leaves: net.leaves.iter().map(|leaf| Reversed::new(&leaf.states)).collect() }
+        Predecessors {
+            net,
+            packing,
+            leaves: net.leaves.iter().map(|leaf| Reversed::new(&leaf.states)).collect(),
+        }
     }
 
     /// Appends the predecessors of a state to `out`, some of them perhaps more than once. False, and nothing is
@@ -64,7 +68,9 @@ impl<'n> Predecessors<'n> {
                     if vector.parts[0].0.0 as usize != i || matches!(vector.outcome, Outcome::Fault(_)) {
                         continue;
                     }
-                    let Some(less) = left.checked_sub(self.of_parts(&vector.parts, &locals, state, left, out)) else {
+                    let Some(less) =
+                        left.checked_sub(self.of_parts(&vector.parts, &locals, state, left, out))
+                    else {
                         out.truncate(begin);
                         return false;
                     };

@@ -131,7 +131,7 @@ impl<S: Successors> Splitter<'_, S> {
             let divided = self.divide_segments(Kind::Run, &run.segments, by)?;
             for (part, (segments, states)) in parts.iter_mut().zip(divided) {
                 if states > 0 {
-                    part.runs.push(Run { round: run.round, segments });
+                    part.runs.push(Run { activation: run.activation, segments });
                     part.visited += states;
                 }
             }
@@ -166,7 +166,8 @@ impl<S: Successors> Splitter<'_, S> {
                     let side = usize::from(by.is_set(state));
                     buffers[side].extend_from_slice(state);
                     if buffers[side].len() >= most * words {
-                        let put = put(self.store, kind, (width, self.layout), &mut buffers[side], &mut self.draft)?;
+                        let put =
+                            put(self.store, kind, (width, self.layout), &mut buffers[side], &mut self.draft)?;
                         divided[side].0.extend(put);
                     }
                     divided[side].1 += 1;

@@ -217,13 +217,8 @@ impl Store {
         };
         draft.bytes.clear();
         let block = Arc::new(Block(content));
-        let segment = |(start, len, count, checksum)| Segment {
-            block: block.clone(),
-            start,
-            len,
-            count,
-            checksum,
-        };
+        let segment =
+            |(start, len, count, checksum)| Segment { block: block.clone(), start, len, count, checksum };
         Ok(parts.into_iter().map(segment).collect())
     }
 
@@ -240,7 +235,8 @@ impl Store {
                 let file = tempfile::tempfile_in(&self.directory).map_err(trouble)?;
                 *current = Some(Arc::new(SpillFile { file, end: AtomicU64::new(0) }));
             }
-            let file = current.clone().ok_or_else(|| Trouble::Broken("internal: no spill file".to_owned()))?;
+            let file =
+                current.clone().ok_or_else(|| Trouble::Broken("internal: no spill file".to_owned()))?;
             let at = file.end.fetch_add(bytes.len() as u64, Relaxed);
             (file, at)
         };
@@ -296,7 +292,9 @@ mod tests {
         let Content::File(file, at) = &segments[1].block.0 else { panic!("not in a file") };
         assert!(states_of(&segments[1], &layout, &[1]).is_ok());
         file.write(&[0xaa], at + u64::from(segments[1].start) + 7).expect("writable");
-        assert!(matches!(states_of(&segments[1], &layout, &[1]), Err(Trouble::Broken(m)) if m.contains("checksum")));
+        assert!(
+            matches!(states_of(&segments[1], &layout, &[1]), Err(Trouble::Broken(m)) if m.contains("checksum"))
+        );
         assert!(states_of(&segments[0], &layout, &[0]).is_ok(), "the others are whole");
         file.file.set_len(3).expect("writable");
         assert!(matches!(states_of(&segments[2], &layout, &[2]), Err(Trouble::Broken(_))));
@@ -314,7 +312,8 @@ mod tests {
         {
             let full = Store::new(Arc::new(Budget::new(0)), std::env::temp_dir());
             let file = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("the device");
-            *full.files[0].lock().expect("unlocked") = Some(Arc::new(SpillFile { file, end: AtomicU64::new(0) }));
+            *full.files[0].lock().expect("unlocked") =
+                Some(Arc::new(SpillFile { file, end: AtomicU64::new(0) }));
             let mut draft = Draft::default();
             draft.add(One, &layout, &[16, 32]);
             let told = full.put(Kind::Run, &mut draft);
