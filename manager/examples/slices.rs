@@ -55,9 +55,20 @@ fn main() -> Result<(), String> {
         return Ok(());
     }
     let prepared = Prepared::new(&net, &properties);
-    let leaves: Vec<LeafIx> = subsystem.split(',').filter_map(|leaf| leaf.parse().ok()).map(LeafIx).collect();
     let job_memory = bytes(0).unwrap_or(64 << 20);
     let options = Options { workers, job_memory, max_memory: bytes(1), ..Options::default() };
+    let mut leaves: Vec<LeafIx> = subsystem.split(',').filter_map(|leaf| leaf.parse().ok()).map(LeafIx).collect();
+    if subsystem == "auto" {
+        let choice = slices::choose_subsystem(&prepared, &options)?;
+        println!("{choice} ({:.1} s of processors)", processor_time() - before);
+        for c in &choice.candidates {
+            println!(
+                "  {:?} {:?}: cost {:.2}, {} slices, {} activations, largest {:.3}, sent {:.2}, loaded {:.2}",
+                c.leaves, c.names, c.cost, c.slices, c.activations, c.largest, c.sent, c.loaded
+            );
+        }
+        leaves = choice.leaves().to_vec();
+    }
     let report = slices::check(&prepared, &leaves, &options)?;
     let activated = report.slices.iter().filter(|slice| slice.activations > 0).count();
     println!(

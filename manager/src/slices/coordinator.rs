@@ -15,8 +15,11 @@ use gridlock_worker::slice::store::{Segment, Store};
 
 /// Bytes kept in memory about a slice.
 const SLICE_BYTES: u64 = 320;
-/// A round has at least so many slices if so many have waiting states: enough for many workers.
+/// A round has at least so many slices if so many have waiting states: enough to keep several workers busy. With many
+/// more, slices are activated for little; with fewer, workers wait for each other. Between 16 and 64 it matters little.
 const ROUND: usize = 32;
+/// Where very many have waiting states, a round has one in so many.
+const SHARE: usize = 8;
 
 /// What is known about a slice besides its states.
 #[derive(Clone, Copy, Debug, Default)]
@@ -81,7 +84,7 @@ impl Coordinator {
             waiting.push((u64::MAX - worth, SliceIx(k as u32)));
         }
         waiting.sort_unstable();
-        waiting.truncate(ROUND.max(waiting.len() / 4));
+        waiting.truncate(ROUND.max(waiting.len() / SHARE));
         self.round += u32::from(!waiting.is_empty());
         let mut slices: Vec<SliceIx> = waiting.into_iter().map(|(_, slice)| slice).collect();
         slices.sort_unstable_by_key(|slice| {

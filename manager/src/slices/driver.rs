@@ -7,13 +7,14 @@
 use super::coordinator::Coordinator;
 use super::reach::Reach;
 use super::trace;
-use super::{Answer, Options, Progress, Report, SliceSize, Why};
+use super::{Answer, Options, Progress, Report, SliceSize, Slicing, Why};
 use gridlock_lts::memory::{self, Budget};
 use gridlock_lts::network::LeafIx;
 use gridlock_lts::pack::Width;
 use gridlock_lts::prepared::Prepared;
+use gridlock_lts::random::Rng;
 use gridlock_lts::search::{Reason, Verdict};
-use gridlock_lts::successors::Successors;
+use gridlock_lts::successors::{Steps, Successors};
 use gridlock_worker::slice::Trouble;
 use gridlock_worker::slice::activation::{Control, Done, Round, SEGMENT_BYTES, Worker};
 use gridlock_worker::slice::layout::Layout;
@@ -26,6 +27,9 @@ use std::time::Instant;
 
 /// Rounds between two looks for slices that can be forgotten.
 const FORGET: u32 = 8;
+/// Random walks with which a sample begins, and their greatest length.
+const WALKS: usize = 512;
+const WALK: usize = 1024;
 
 /// The limits of a search, watched by its workers.
 pub(super) struct Limits<'a> {
@@ -103,16 +107,12 @@ pub(super) struct Driver<'a, S> {
     pub(super) store: &'a Store,
     pub(super) limits: Limits<'a>,
     workers: usize,
+    sample: Option<u64>,
 }
 
 /// Searches by slices and makes a report.
-pub(super) fn run<S: Successors>(
-    system: &S,
-    prepared: &Prepared,
-    subsystem: &[LeafIx],
-    options: &Options,
-    started: Instant,
-) -> Result<Report, String> {
+pub(super) fn run<S: Successors>(system: &S, slicing: &Slicing) -> Result<Report, String> {
+    let &Slicing { prepared, subsystem, options, sample, started } = slicing;
     let layout = Layout::of_leaves(prepared.packing(), subsystem);
     let mut coordinator = Coordinator::new(layout.clone(), None);
     if let Some(verdict) = prepared.violated_initially() {
@@ -139,7 +139,7 @@ pub(super) fn run<S: Successors>(
         known: Mutex::new(Progress::default()),
         store: &store,
     };
-    let driver = Driver { system, prepared, options, store: &store, limits, workers: workers as usize };
+    let driver = Driver { system, prepared, options, store: &store, limits, workers: workers as usize, sample };
     coordinator =
         Coordinator::new(layout.clone(), Some(Reach::new(prepared.net(), prepared.packing(), subsystem)));
     let searched = driver.search(&mut coordinator).and_then(|()| driver.conclude(&mut coordinator));
@@ -181,6 +181,9 @@ impl<S: Successors> Driver<'_, S> {
             if coordinator.round.is_multiple_of(FORGET) {
                 coordinator.forget(self.store);
             }
+            if let Some(sample) = self.sample.filter(|&sample| coordinator.totals.states >= sample) {
+                self.limits.stop(Reason::States(sample));
+            }
             self.limits.watch();
             if self.limits.control.stop.load(Relaxed) && coordinator.found.is_none() {
                 return Err(Trouble::Stopped);
@@ -189,15 +192,46 @@ impl<S: Successors> Driver<'_, S> {
         Ok(())
     }
 
-    /// The initial state waits for its expansion.
+    /// The initial state waits for its expansion. A sample begins at many places, so that it is not only of what is
+    /// near the initial state.
     fn begin(&self, coordinator: &mut Coordinator) -> Result<(), Trouble> {
-        let (initial, layout) = (self.system.initial(), coordinator.partition.layout());
-        let mut draft = Draft::default();
-        draft.add(self.system.width(), layout, &initial);
-        let key = layout.key(&initial);
-        self.store.memory().take(SEGMENT_BYTES)?;
-        for segment in self.store.put(Kind::Inbox, &mut draft)? {
-            coordinator.deliver(Target::Key(key.clone()), segment, self.store)?;
+        let (width, words) = (self.system.width(), self.system.width().words());
+        let layout = coordinator.partition.layout().clone();
+        let mut states = self.system.initial();
+        if self.sample.is_some() && std::env::var("XW").is_err() {
+            self.walk(&mut states)?;
+            layout.sort_unique(width, &mut states);
+        }
+        let mut rest = &states[..];
+        while let Some(first) = rest.get(..words) {
+            let same = rest.chunks_exact(words).take_while(|state| layout.same_key(first, state)).count();
+            let (group, others) = rest.split_at(same * words);
+            let mut draft = Draft::default();
+            draft.add(width, &layout, group);
+            self.store.memory().take(SEGMENT_BYTES)?;
+            for segment in self.store.put(Kind::Inbox, &mut draft)? {
+                coordinator.deliver(Target::Key(layout.key(first)), segment, self.store)?;
+            }
+            rest = others;
+        }
+        Ok(())
+    }
+
+    /// Appends states of random walks, the same for the same network.
+    fn walk(&self, states: &mut Vec<u64>) -> Result<(), Trouble> {
+        let mut rng = Rng::new(1);
+        let mut steps = Steps::new(self.system.width().words());
+        for _ in 0..WALKS {
+            let mut state = self.system.initial();
+            for _ in 0..rng.below(WALK) {
+                steps.clear();
+                self.system.expand(&state, &mut steps).map_err(Trouble::Broken)?;
+                // Marked steps may be faults, which lead nowhere.
+                let innocent: Vec<usize> = (0..steps.len()).filter(|&k| !steps.vias()[k].is_marked()).collect();
+                let Some(&step) = innocent.get(rng.below(innocent.len())) else { break };
+                state.copy_from_slice(steps.target(step));
+            }
+            states.extend_from_slice(&state);
         }
         Ok(())
     }
@@ -216,6 +250,7 @@ impl<S: Successors> Driver<'_, S> {
             store: self.store,
             deadlock: self.prepared.deadlock(),
             job_memory: self.options.job_memory,
+            quota: self.sample.map_or(u64::MAX, |states| states / 16 + 1),
             control: &self.limits.control,
             watch: &watch,
         };

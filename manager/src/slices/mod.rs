@@ -8,6 +8,7 @@
 //! Invariant: states, transitions, deadlocks and verdict do not depend on the number of workers. `Holds` is said only
 //! when no inbox has a state left, so every reachable state was expanded, exactly once.
 
+mod choose;
 mod coordinator;
 mod driver;
 mod reach;
@@ -15,6 +16,7 @@ mod reach;
 mod tests;
 mod trace;
 
+pub use choose::{Candidate, Choice, choose_subsystem};
 use gridlock_lts::network::{LeafIx, Local};
 use gridlock_lts::prepared::{Prepared, Search};
 use gridlock_lts::search::{Reason, Verdict};
@@ -154,13 +156,15 @@ pub fn check(prepared: &Prepared, subsystem: &[LeafIx], options: &Options) -> Re
     if let Some(leaf) = subsystem.iter().find(|leaf| leaf.0 as usize >= leaves) {
         return Err(format!("internal: there is no leaf {}", leaf.0));
     }
-    prepared.search(Slicing { prepared, subsystem, options, started: Instant::now() })?
+    prepared.search(Slicing { prepared, subsystem, options, sample: None, started: Instant::now() })?
 }
 
 struct Slicing<'a> {
     prepared: &'a Prepared<'a>,
     subsystem: &'a [LeafIx],
     options: &'a Options<'a>,
+    /// End after the round in which so many states are reached.
+    sample: Option<u64>,
     started: Instant,
 }
 
@@ -168,6 +172,6 @@ impl Search for Slicing<'_> {
     type Out = Result<Report, String>;
 
     fn search<S: Successors>(self, system: &S) -> Self::Out {
-        driver::run(system, self.prepared, self.subsystem, self.options, self.started)
+        driver::run(system, &self)
     }
 }

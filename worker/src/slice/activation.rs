@@ -94,8 +94,6 @@ pub struct Control {
     pub stop: AtomicBool,
     /// States expanded by all workers.
     pub states: AtomicU64,
-    /// Their steps.
-    pub transitions: AtomicU64,
 }
 
 /// What all activations of a round share.
@@ -110,6 +108,8 @@ pub struct Round<'a, S> {
     pub deadlock: Option<usize>,
     /// Bytes that one activation may use.
     pub job_memory: u64,
+    /// States that one activation expands at most; the rest waits for the next one.
+    pub quota: u64,
     /// How to stop.
     pub control: &'a Control,
     /// Is called now and then, to look at the limits.
@@ -158,9 +158,9 @@ impl Sizes {
         let outbox = (job_memory as usize / 32 / (words * size_of::<u64>())).clamp(16, 1 << 20);
         let segment = outbox.min(SEGMENT);
         let raw = outbox * words * size_of::<u64>();
-        // The outbox, its compressed form, what was read from a file, and what sorting takes.
+        // The outbox, a copy while it is divided, its compressed form, what was read from a file, and what sorting takes.
         let bytes =
-            (raw + 2 * most_bytes(words, outbox)) as u64 + Layout::sorting_bytes(words, outbox.max(segment));
+            (2 * raw + 2 * most_bytes(words, outbox)) as u64 + Layout::sorting_bytes(words, outbox.max(segment));
         Sizes { outbox, segment, bytes }
     }
 }
@@ -296,7 +296,7 @@ impl<'b, S: Successors> Activation<'_, 'b, S> {
     fn expand(&mut self, set: &mut StateSet<'b, S::Width>) -> Result<(), Trouble> {
         let words = self.words();
         let (mut most, mut told) = (BATCH, 0);
-        while self.expanded * words < self.list.len() {
+        while self.expanded * words < self.list.len() && self.done.states < self.round.quota {
             let batch = self.collect(most)?;
             let inside = self.worker.inside.len();
             if set.reserve(inside / words).is_err() || self.list.reserve(inside).is_err() {

@@ -103,21 +103,39 @@ impl Partition {
         let key = self.layout.key(member);
         match self.roots.get(&key) {
             None => send(Target::Key(key), states),
-            Some(&root) => self.route_below(root, states, words, &mut send),
+            Some(&root) => {
+                let mut part = Vec::new();
+                self.route_below(root, &mut Vec::new(), states, words, &mut part, &mut send);
+            }
         }
     }
 
-    /// Trees are as deep as a slice has bits at most.
-    fn route_below(&self, node: u32, states: &[u64], words: usize, send: &mut impl FnMut(Target, &[u64])) {
+    /// Goes down to all slices below a node, with the bits on the way there, and sends each of them its part. There is
+    /// one buffer for all parts. Trees are as deep as a slice has bits at most.
+    fn route_below(
+        &self,
+        node: u32,
+        way: &mut Vec<(Bit, bool)>,
+        states: &[u64],
+        words: usize,
+        part: &mut Vec<u64>,
+        send: &mut impl FnMut(Target, &[u64]),
+    ) {
         match self.nodes[node as usize] {
-            Node::Slice(slice) => send(Target::Slice(slice), states),
+            Node::Slice(slice) if way.is_empty() => send(Target::Slice(slice), states),
+            Node::Slice(slice) => {
+                part.clear();
+                let mine = |state: &&[u64]| way.iter().all(|&(bit, set)| bit.is_set(state) == set);
+                states.chunks_exact(words).filter(mine).for_each(|state| part.extend_from_slice(state));
+                if !part.is_empty() {
+                    send(Target::Slice(slice), part);
+                }
+            }
             Node::Divided { by, children } => {
-                for (side, child) in children.into_iter().enumerate() {
-                    let mine = states.chunks_exact(words).filter(|s| by.is_set(s) == (side == 1));
-                    let part: Vec<u64> = mine.flatten().copied().collect();
-                    if !part.is_empty() {
-                        self.route_below(child, &part, words, send);
-                    }
+                for (child, set) in children.into_iter().zip([false, true]) {
+                    way.push((by, set));
+                    self.route_below(child, way, states, words, part, send);
+                    way.pop();
                 }
             }
         }
