@@ -57,7 +57,8 @@ fn main() -> Result<(), String> {
     let prepared = Prepared::new(&net, &properties);
     let job_memory = bytes(0).unwrap_or(64 << 20);
     let options = Options { workers, job_memory, max_memory: bytes(1), ..Options::default() };
-    let mut leaves: Vec<LeafIx> = subsystem.split(',').filter_map(|leaf| leaf.parse().ok()).map(LeafIx).collect();
+    let mut leaves: Vec<LeafIx> =
+        subsystem.split(',').filter_map(|leaf| leaf.parse().ok()).map(LeafIx).collect();
     if subsystem == "auto" {
         let choice = slices::choose_subsystem(&prepared, &options)?;
         println!("{choice} ({:.1} s of processors)", processor_time() - before);

@@ -1,6 +1,6 @@
 //! Which subsystem makes good slices: a short search with each candidate tells.
 //!
-//! Candidates are single leaves, and pairs of the best of them. What a search by slices costs besides expanding states is
+//! Candidates are single leaves, and pairs of the best of them if no leaf alone divides the states well. What a search by slices costs besides expanding states is
 //! known only from searching: how many states are sent, how often slices are loaded again, how large the largest is. So
 //! each candidate searches the same number of states with the real coordinator. Invariant: the figures, and so the choice,
 //! depend on the network and the job memory only.
@@ -12,16 +12,20 @@ use std::fmt;
 use std::time::Instant;
 
 /// States that a candidate searches.
-const SAMPLE: u64 = if cfg!(test) { 1 << 10 } else { 1 << 17 };
+const SAMPLE: u64 = if cfg!(test) { 1 << 10 } else { 1 << 19 };
 /// Leaves that are tried, those with the most local states; and the best of them that are tried in pairs.
 const LEAVES: usize = 16;
 const PAIRED: usize = 3;
 
-/// What a search with a subsystem costs, in units of the expansion of a state. Measured on networks of 10^6 to 10^8
-/// states: sending a state (sorted, compressed, read again) against loading one, and the fixed cost of an activation.
-const SENT: f64 = 0.6;
-const LOADED: f64 = 0.4;
-const ACTIVATION: f64 = 60.0;
+/// Pairs are tried only if the largest slice of the best leaf has a larger share than this: two leaves make many small
+/// slices, and a sample shows too little of each to predict how often it will be activated.
+const LARGE: f64 = 0.05;
+
+/// What a search with a subsystem costs, in units of the expansion of a state, fitted to four subsystems of a network
+/// of 95 million states: sending a state (sorted, compressed, read again), loading one, activating a slice.
+const SENT: f64 = 0.3;
+const LOADED: f64 = 0.6;
+const ACTIVATION: f64 = 50.0;
 /// A slice with all states is no slice: it saves no memory and keeps one worker busy.
 const LARGEST: f64 = 40.0;
 
@@ -95,7 +99,8 @@ pub fn choose_subsystem(prepared: &Prepared, options: &Options) -> Result<Choice
         candidates.push(candidate(prepared, vec![leaf], options)?);
     }
     sort(&mut candidates);
-    let best: Vec<LeafIx> = candidates.iter().take(PAIRED).map(|candidate| candidate.leaves[0]).collect();
+    let paired = if candidates.first().is_some_and(|best| best.largest > LARGE) { PAIRED } else { 0 };
+    let best: Vec<LeafIx> = candidates.iter().take(paired).map(|candidate| candidate.leaves[0]).collect();
     for (k, &one) in best.iter().enumerate() {
         for &other in &best[k + 1..] {
             candidates.push(candidate(prepared, vec![one.min(other), one.max(other)], options)?);
@@ -118,14 +123,13 @@ fn candidate(prepared: &Prepared, leaves: Vec<LeafIx>, options: &Options) -> Res
         prepared,
         subsystem: &leaves,
         options: &options,
-        sample: Some(std::env::var("XN").ok().and_then(|v| v.parse().ok()).unwrap_or(SAMPLE)),
+        sample: Some(SAMPLE),
         started: Instant::now(),
     };
     let report: Report = prepared.search(slicing)??;
     let states = report.states.max(1) as f64;
     let (largest, sent, loaded) =
         (report.largest as f64 / states, report.sent as f64 / states, report.loaded as f64 / states);
-    // A sample has a smaller share of each slice than the whole search, so activations weigh less there.
     let activations = ACTIVATION * report.activations as f64 / states;
     let names = leaves.iter().map(|leaf| prepared.net().leaves[leaf.0 as usize].name.clone()).collect();
     Ok(Candidate {

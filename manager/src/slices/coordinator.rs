@@ -102,7 +102,7 @@ impl Coordinator {
                 Some(slice) => slice,
                 None => {
                     let slice = self.add(Slice::new(self.partition.layout().mask(), &key), store)?;
-                    self.partition.add(key, slice);
+                    self.partition.add(&key, slice);
                     slice
                 }
             },

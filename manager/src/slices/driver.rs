@@ -139,13 +139,16 @@ pub(super) fn run<S: Successors>(system: &S, slicing: &Slicing) -> Result<Report
         known: Mutex::new(Progress::default()),
         store: &store,
     };
-    let driver = Driver { system, prepared, options, store: &store, limits, workers: workers as usize, sample };
+    let driver =
+        Driver { system, prepared, options, store: &store, limits, workers: workers as usize, sample };
     coordinator =
         Coordinator::new(layout.clone(), Some(Reach::new(prepared.net(), prepared.packing(), subsystem)));
     let searched = driver.search(&mut coordinator).and_then(|()| driver.conclude(&mut coordinator));
     let answer = match searched {
         Ok(verdict) => Answer::Verdict(verdict),
-        Err(Trouble::Memory(limit)) => Answer::Unknown(Why::Limit(Reason::Memory(limit))),
+        // The memory for what is put away is a part of the limit that the user knows.
+        Err(Trouble::Memory(bytes)) if bytes != left => Answer::Unknown(Why::Limit(Reason::Memory(bytes))),
+        Err(Trouble::Memory(_)) => Answer::Unknown(Why::Limit(Reason::Memory(limit))),
         Err(Trouble::Disk(message)) => Answer::Unknown(Why::Disk(message)),
         Err(Trouble::Stopped) => Answer::Unknown(Why::Limit(driver.limits.reason())),
         Err(Trouble::Broken(message)) => return Err(message),
@@ -198,7 +201,7 @@ impl<S: Successors> Driver<'_, S> {
         let (width, words) = (self.system.width(), self.system.width().words());
         let layout = coordinator.partition.layout().clone();
         let mut states = self.system.initial();
-        if self.sample.is_some() && std::env::var("XW").is_err() {
+        if self.sample.is_some() {
             self.walk(&mut states)?;
             layout.sort_unique(width, &mut states);
         }
@@ -227,7 +230,8 @@ impl<S: Successors> Driver<'_, S> {
                 steps.clear();
                 self.system.expand(&state, &mut steps).map_err(Trouble::Broken)?;
                 // Marked steps may be faults, which lead nowhere.
-                let innocent: Vec<usize> = (0..steps.len()).filter(|&k| !steps.vias()[k].is_marked()).collect();
+                let innocent: Vec<usize> =
+                    (0..steps.len()).filter(|&k| !steps.vias()[k].is_marked()).collect();
                 let Some(&step) = innocent.get(rng.below(innocent.len())) else { break };
                 state.copy_from_slice(steps.target(step));
             }

@@ -176,3 +176,26 @@ fn bounds_end_a_search_as_unknown() {
     let report = check(&prepared, &[LeafIx(1)], &options).expect("a report");
     assert_eq!(report.answer, Answer::Verdict(Verdict::Holds));
 }
+
+#[test]
+fn a_subsystem_that_divides_well_is_chosen() {
+    for net in [synthetic::philosophers(6), synthetic::counters(3, 40), synthetic::queues(3, 3, 2)] {
+        let prepared = Prepared::new(&net, &[]);
+        let choices = [1, 2, 5].map(|workers| {
+            let options = Options { workers, job_memory: 1 << 20, ..Options::default() };
+            choose_subsystem(&prepared, &options).expect("a choice")
+        });
+        let best = &choices[0].candidates[0];
+        assert!(choices.iter().all(|choice| *choice == choices[0]), "one choice for any number of workers");
+        assert!(best.slices > 3 && best.largest < 0.5, "{}", choices[0]);
+        assert!(choices[0].candidates.is_sorted_by(|a, b| a.cost <= b.cost));
+        assert!(choices[0].to_string().starts_with(&format!("slices by {}", best.names.join(" and "))));
+        let report = check(&prepared, choices[0].leaves(), &Options::default()).expect("a report");
+        let expected = search::check(&net, &[], &search::Options::default()).expect("a report");
+        assert_eq!(report.states, expected.stats.states);
+    }
+    let nothing = Shape { leaves: 1, states: 1, labels: 1, ..Shape::default() }.network(1);
+    let prepared = Prepared::new(&nothing, &[]);
+    let choice = choose_subsystem(&prepared, &Options::default()).expect("a choice");
+    assert_eq!(choice.leaves(), [LeafIx(0)]);
+}

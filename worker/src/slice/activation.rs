@@ -159,8 +159,8 @@ impl Sizes {
         let segment = outbox.min(SEGMENT);
         let raw = outbox * words * size_of::<u64>();
         // The outbox, a copy while it is divided, its compressed form, what was read from a file, and what sorting takes.
-        let bytes =
-            (2 * raw + 2 * most_bytes(words, outbox)) as u64 + Layout::sorting_bytes(words, outbox.max(segment));
+        let bytes = (2 * raw + 2 * most_bytes(words, outbox)) as u64
+            + Layout::sorting_bytes(words, outbox.max(segment));
         Sizes { outbox, segment, bytes }
     }
 }

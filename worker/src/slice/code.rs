@@ -78,6 +78,9 @@ pub struct Decoder<'a, W> {
     lengths: u8,
     second: bool,
     left: usize,
+    /// Where states have one word: one more than the last one.
+    next: u64,
+    /// Where they have more: the last one.
     before: Vec<u64>,
 }
 
@@ -94,8 +97,8 @@ const MASKS: [u64; 16] = {
 impl<'a, W: Width> Decoder<'a, W> {
     /// A reader of `count` states with a key; `bytes` includes the [`SLACK`].
     pub fn new(width: W, layout: &'a Layout, key: &'a [u64], bytes: &'a [u8], count: usize) -> Self {
-        let before = vec![0; width.words()];
-        Decoder { width, layout, key, bytes, at: 0, lengths: 0, second: false, left: count, before }
+        let before = if width.words() == 1 { Vec::new() } else { vec![0; width.words()] };
+        Decoder { width, layout, key, bytes, at: 0, lengths: 0, second: false, left: count, next: 0, before }
     }
 
     #[inline(always)]
@@ -117,13 +120,13 @@ impl<'a, W: Width> Decoder<'a, W> {
         let count = self.left.min(most);
         self.left -= count;
         if self.width.words() == 1 {
-            let (mut next, key) = (self.before[0], self.key[0]);
+            let (mut next, key) = (self.next, self.key[0]);
             for _ in 0..count {
                 let rest = self.number()?.wrapping_add(next);
                 out.push(self.layout.state(0, rest, key));
                 next = rest.wrapping_add(1);
             }
-            self.before[0] = next;
+            self.next = next;
             return Ok(count);
         }
         for _ in 0..count {

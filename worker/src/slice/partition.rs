@@ -28,6 +28,13 @@ impl Bit {
     }
 }
 
+/// Changes every bit of a word by every other; no two words become the same.
+#[inline]
+fn mix(word: u64) -> u64 {
+    let word = (word ^ (word >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    word ^ (word >> 32)
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Node {
     Slice(SliceIx),
@@ -47,6 +54,8 @@ pub enum Target {
 #[derive(Debug)]
 pub struct Partition {
     layout: Layout,
+    /// By the mixed keys: the bits of a key often are the high ones of a word, and the hash of the map takes its place
+    /// from the low ones, so all keys were in one place.
     roots: Map<Box<[u64]>, u32>,
     nodes: Vec<Node>,
 }
@@ -63,10 +72,11 @@ impl Partition {
     }
 
     /// Makes a slice for a key that has none.
-    pub fn add(&mut self, key: Box<[u64]>, slice: SliceIx) {
+    pub fn add(&mut self, key: &[u64], slice: SliceIx) {
         let node = self.nodes.len() as u32;
         self.nodes.push(Node::Slice(slice));
-        let before = self.roots.insert(key, node);
+        let mixed = key.iter().map(|&word| mix(word)).collect();
+        let before = self.roots.insert(mixed, node);
         assert!(before.is_none(), "a key has one slice");
     }
 
@@ -81,8 +91,20 @@ impl Partition {
         self.nodes[node as usize] = Node::Divided { by, children: [first, first + 1] };
     }
 
+    /// The root of the tree of a state's key.
+    fn root(&self, state: &[u64]) -> Option<u32> {
+        let mixed = state.iter().zip(self.layout.mask()).map(|(word, mask)| mix(word & mask));
+        // Most states have few words, and this is asked for every group of states that is sent.
+        let mut few = [0; 4];
+        if state.len() > few.len() {
+            return self.roots.get(&mixed.collect::<Box<[u64]>>()).copied();
+        }
+        few.iter_mut().zip(mixed).for_each(|(few, word)| *few = word);
+        self.roots.get(&few[..state.len()]).copied()
+    }
+
     fn node(&self, state: &[u64]) -> Option<u32> {
-        let mut node = *self.roots.get(&self.layout.key(state))?;
+        let mut node = self.root(state)?;
         while let Node::Divided { by, children } = self.nodes[node as usize] {
             node = children[usize::from(by.is_set(state))];
         }
@@ -100,10 +122,9 @@ impl Partition {
     /// Divides states with the same key, sorted, among the slices of that key, in a fixed order. Each part is sorted.
     pub fn route(&self, states: &[u64], words: usize, mut send: impl FnMut(Target, &[u64])) {
         let Some(member) = states.get(..words) else { return };
-        let key = self.layout.key(member);
-        match self.roots.get(&key) {
-            None => send(Target::Key(key), states),
-            Some(&root) => {
+        match self.root(member) {
+            None => send(Target::Key(self.layout.key(member)), states),
+            Some(root) => {
                 let mut part = Vec::new();
                 self.route_below(root, &mut Vec::new(), states, words, &mut part, &mut send);
             }
@@ -150,7 +171,7 @@ mod tests {
     fn every_state_goes_to_its_slice() {
         let mut partition = Partition::new(Layout::new(&[3]));
         for key in 0..3 {
-            partition.add([key].into(), SliceIx(key as u32));
+            partition.add(&[key], SliceIx(key as u32));
         }
         partition.divide(&[2], Bit { word: 0, bit: 4 }, SliceIx(3));
         partition.divide(&[18], Bit { word: 0, bit: 2 }, SliceIx(4));
