@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 /// Rounds between two looks for slices that can be forgotten.
-const FORGET: u32 = 8;
+const FORGET: u32 = if cfg!(test) { 1 } else { 8 };
 /// Random walks with which a sample begins, and their greatest length.
 const WALKS: usize = 512;
 const WALK: usize = 1024;
@@ -348,6 +348,7 @@ fn report(
         rounds: u64::from(coordinator.round),
         splits: totals.splits,
         largest: coordinator.records.iter().map(|record| record.states).max().unwrap_or(0),
+        forgotten: coordinator.records.iter().filter(|record| record.forgotten).count() as u64,
         sent: totals.sent,
         loaded: totals.loaded,
         peak_memory: 0,

@@ -133,6 +133,8 @@ pub struct Report {
     pub splits: u64,
     /// The states of the largest slice.
     pub largest: u64,
+    /// Slices whose states were forgotten because they could not be entered again.
+    pub forgotten: u64,
     /// States that were sent from one slice to another.
     pub sent: u64,
     /// States that were loaded for activations.

@@ -89,15 +89,14 @@ fn compare(net: &gridlock_lts::network::Network, properties: &[Property], seed: 
 #[test]
 fn same_as_breadth_first_with_any_number_of_workers() {
     let mut seen = Seen::default();
-    for seed in 0..1500 {
+    for seed in 0..2000 {
         let shape = Shape { faults: 20, acyclic: seed % 4 == 0, ..Shape::default() };
         let net = shape.network(seed);
-        let properties = random::properties(&net, seed);
+        let properties = if seed % 3 == 0 { Vec::new() } else { random::properties(&net, seed) };
         compare(&net, &properties, seed, &mut seen);
-        compare(&net, &[], seed, &mut seen);
     }
     let Seen { holds, found, spilled, split, unknown } = seen;
-    assert!(holds > 4000 && found > 1000 && spilled > 200 && split > 300, "{seen:?}");
+    assert!(holds > 3000 && found > 1000 && spilled > 100 && split > 200, "{seen:?}");
     assert!(unknown < 600, "{seen:?}");
 }
 
@@ -135,7 +134,7 @@ fn known_numbers() {
 
 #[test]
 fn slices_of_an_acyclic_subsystem_are_forgotten() {
-    let mut found = 0;
+    let (mut found, mut forgotten) = (0, 0);
     for seed in 0..300 {
         let net = Shape { acyclic: true, ..Shape::default() }.network(seed);
         let properties = random::properties(&net, seed);
@@ -144,9 +143,10 @@ fn slices_of_an_acyclic_subsystem_are_forgotten() {
         let report = check(&prepared, &[LeafIx(0)], &Options::default()).expect("a report");
         let Answer::Verdict(verdict) = report.answer else { panic!("seed {seed}: unknown") };
         assert_eq!(verdict == Verdict::Holds, expected.verdict == Verdict::Holds, "seed {seed}");
-        found += usize::from(verdict != Verdict::Holds);
+        found += usize::from(verdict != Verdict::Holds && report.forgotten > 0);
+        forgotten += usize::from(report.forgotten > 0);
     }
-    assert!(found > 50);
+    assert!(found > 20 && forgotten > 100, "{found} found of {forgotten}");
 }
 
 #[test]
