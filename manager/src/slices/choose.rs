@@ -88,22 +88,22 @@ impl fmt::Display for Choice {
     }
 }
 
-/// Chooses a subsystem for slices. `options` are those of the search; its limits of time hold for each candidate.
+/// Chooses a subsystem for slices. `options` are those of the search; its time limit holds for all candidates together.
 pub fn choose_subsystem(prepared: &Prepared, options: &Options) -> Result<Choice, String> {
-    let net = prepared.net();
+    let (net, started) = (prepared.net(), Instant::now());
     let mut leaves: Vec<LeafIx> = (0..net.leaves.len() as u32).map(LeafIx).collect();
     leaves.sort_by_key(|leaf| (usize::MAX - net.leaves[leaf.0 as usize].states.len(), *leaf));
     leaves.truncate(LEAVES);
     let mut candidates = Vec::new();
     for &leaf in &leaves {
-        candidates.push(candidate(prepared, vec![leaf], options)?);
+        candidates.push(candidate(prepared, vec![leaf], options, started)?);
     }
     sort(&mut candidates);
     let paired = if candidates.first().is_some_and(|best| best.largest > LARGE) { PAIRED } else { 0 };
     let best: Vec<LeafIx> = candidates.iter().take(paired).map(|candidate| candidate.leaves[0]).collect();
     for (k, &one) in best.iter().enumerate() {
         for &other in &best[k + 1..] {
-            candidates.push(candidate(prepared, vec![one.min(other), one.max(other)], options)?);
+            candidates.push(candidate(prepared, vec![one.min(other), one.max(other)], options, started)?);
         }
     }
     sort(&mut candidates);
@@ -117,15 +117,14 @@ fn sort(candidates: &mut [Candidate]) {
     });
 }
 
-fn candidate(prepared: &Prepared, leaves: Vec<LeafIx>, options: &Options) -> Result<Candidate, String> {
+fn candidate(
+    prepared: &Prepared,
+    leaves: Vec<LeafIx>,
+    options: &Options,
+    started: Instant,
+) -> Result<Candidate, String> {
     let options = Options { max_states: None, progress: None, ..options.clone() };
-    let slicing = Slicing {
-        prepared,
-        subsystem: &leaves,
-        options: &options,
-        sample: Some(SAMPLE),
-        started: Instant::now(),
-    };
+    let slicing = Slicing { prepared, subsystem: &leaves, options: &options, sample: Some(SAMPLE), started };
     let report: Report = prepared.search(slicing)??;
     let states = report.states.max(1) as f64;
     let (largest, sent, loaded) =

@@ -155,7 +155,8 @@ pub struct Sizes {
 impl Sizes {
     /// The sizes for a job memory and states of so many words.
     pub fn new(job_memory: u64, words: usize) -> Self {
-        let outbox = (job_memory as usize / 32 / (words * size_of::<u64>())).clamp(16, 1 << 20);
+        // Places in a block have 32 bits.
+        let outbox = (job_memory.min(1 << 32) as usize / 32 / (words * size_of::<u64>())).clamp(16, 1 << 20);
         let segment = outbox.min(SEGMENT);
         let raw = outbox * words * size_of::<u64>();
         // The outbox, a copy while it is divided, its compressed form, what was read from a file, and what sorting takes.

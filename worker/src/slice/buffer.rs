@@ -27,14 +27,15 @@ impl<'b> Buffer<'b> {
         Ok(buffer)
     }
 
-    /// Makes room for so many more words. Where doubling is too much, a smaller step may still do.
+    /// Makes room for so many more words. Where doubling is too much, a smaller step may still do; not a very small one,
+    /// or all time would go into moving words.
     pub fn reserve(&mut self, more: usize) -> Result<(), Exhausted> {
         let (have, need) = (self.words.capacity(), self.words.len() + more);
         if need <= have {
             return Ok(());
         }
         let mut refused = None;
-        for room in [need.max(2 * have).max(32), need.max(have + have / 4), need] {
+        for room in [need.max(2 * have).max(32), need.max(have + have / 4), need.max(have + have / 8)] {
             match self.budget.take(room as u64 * WORD) {
                 Ok(()) => {
                     self.words.reserve_exact(room - self.words.len());

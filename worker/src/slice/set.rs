@@ -51,7 +51,8 @@ impl<'b, W: Width> StateSet<'b, W> {
         self.len == 0
     }
 
-    /// Makes room for so many more states. Where doubling is too much, a smaller step may still do.
+    /// Makes room for so many more states. Where doubling is too much, a smaller step may still do; not a very small one,
+    /// or all time would go into moving states.
     #[inline]
     pub fn reserve(&mut self, more: usize) -> Result<(), Exhausted> {
         if (self.len + more) * 4 <= self.capacity * 3 { Ok(()) } else { self.grow(more) }
@@ -61,7 +62,8 @@ impl<'b, W: Width> StateSet<'b, W> {
     fn grow(&mut self, more: usize) -> Result<(), Exhausted> {
         let (words, need) = (self.width.words(), slots_for(self.len + more));
         let mut refused = None;
-        for capacity in [need.max(2 * self.capacity), need.max(self.capacity + self.capacity / 4), need] {
+        let have = self.capacity;
+        for capacity in [need.max(2 * have), need.max(have + have / 4), need.max(have + have / 8)] {
             if let Err(exhausted) = self.budget.take(bytes(self.width, capacity)) {
                 refused = Some(exhausted);
                 continue;

@@ -203,3 +203,78 @@ pub fn segment_bytes(slice: &Slice) -> u64 {
     let runs: usize = slice.runs.iter().map(|run| run.segments.len()).sum();
     (runs + slice.inbox.len()) as u64 * SEGMENT_BYTES
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gridlock_lts::memory::Budget;
+    use gridlock_lts::network::{LeafIx, Local};
+    use gridlock_lts::prepared::{Prepared, Search};
+    use gridlock_lts::random::Rng;
+    use gridlock_lts::synthetic;
+    use std::sync::Arc;
+
+    /// Puts random states into runs and an inbox, divides, and reads everything again.
+    struct Divide(u64);
+
+    impl Search for Divide {
+        type Out = ();
+
+        fn search<S: Successors>(self, system: &S) {
+            let mut rng = Rng::new(self.0);
+            let (width, store) =
+                (system.width(), Store::new(Arc::new(Budget::new(5000)), std::env::temp_dir()));
+            let layout = Layout::of_leaves(system.packing(), &[LeafIx(0)]);
+            // The first of three counters is at 3; the others are anywhere.
+            let state = |one: u32, other: u32| {
+                let mut state = vec![0];
+                system.packing().pack(&[Local(3), Local(one), Local(other)], &mut state);
+                state[0]
+            };
+            let mut states: Vec<u64> = (0..100).map(|k| state(k % 10, k / 10)).collect();
+            let key = layout.key(&states[..1]);
+            states.retain(|_| rng.percent(60));
+            let mut slice = Slice::new(layout.mask(), &key);
+            let mut draft = Draft::default();
+            for (activation, part) in states.chunks(30).enumerate() {
+                let mut part = part.to_vec();
+                let segments =
+                    put_states(&store, Kind::Run, (width, &layout), 7, &mut part, &mut draft).expect("room");
+                slice.visited += part.len() as u64;
+                slice.runs.push(Run { activation: activation as u64, segments });
+            }
+            let halves = split(system, &layout, &store, 5000, &slice).expect("room").expect("several states");
+            let read = |slice: &Slice| {
+                let mut all: Vec<(u64, u64)> = Vec::new();
+                for run in &slice.runs {
+                    for segment in &run.segments {
+                        let (mut bytes, mut out) = (Vec::new(), Vec::new());
+                        let mut decoder =
+                            segment.decoder(width, &layout, &slice.key, &mut bytes).expect("whole");
+                        decoder.read(usize::MAX, &mut out).expect("whole");
+                        assert!(out.iter().all(|state| state & slice.mask[0] == slice.key[0]));
+                        all.extend(out.into_iter().map(|state| (state, run.activation)));
+                    }
+                }
+                assert_eq!(all.len() as u64, slice.visited);
+                all
+            };
+            let [without, with] = &halves.parts;
+            assert!(without.visited > 5 && with.visited > 5, "balanced");
+            let mut expected = read(&slice);
+            let mut divided = [read(without), read(with)].concat();
+            expected.sort();
+            divided.sort();
+            assert_eq!(divided, expected);
+        }
+    }
+
+    #[test]
+    fn the_parts_are_the_slice() {
+        let net = synthetic::counters(3, 9);
+        let prepared = Prepared::new(&net, &[]);
+        for seed in 0..20 {
+            prepared.search(Divide(seed)).expect("compiles");
+        }
+    }
+}

@@ -38,6 +38,20 @@ const FILE_BYTES: u64 = if cfg!(test) { 1 << 10 } else { 256 << 20 };
 struct SpillFile {
     file: File,
     end: AtomicU64,
+    /// Who uses the position of the file, where reading and writing need one.
+    #[cfg(not(unix))]
+    position: Mutex<()>,
+}
+
+impl SpillFile {
+    fn new(file: File) -> Self {
+        SpillFile {
+            file,
+            end: AtomicU64::new(0),
+            #[cfg(not(unix))]
+            position: Mutex::new(()),
+        }
+    }
 }
 
 #[cfg(unix)]
@@ -55,16 +69,16 @@ impl SpillFile {
 impl SpillFile {
     fn write(&self, bytes: &[u8], at: u64) -> io::Result<()> {
         use io::{Seek, Write};
-        let mut file = self.file.try_clone()?;
-        file.seek(io::SeekFrom::Start(at))?;
-        file.write_all(bytes)
+        let _alone = self.position.lock().unwrap_or_else(PoisonError::into_inner);
+        (&self.file).seek(io::SeekFrom::Start(at))?;
+        (&self.file).write_all(bytes)
     }
 
     fn read(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {
         use io::{Read, Seek};
-        let mut file = self.file.try_clone()?;
-        file.seek(io::SeekFrom::Start(at))?;
-        file.read_exact(bytes)
+        let _alone = self.position.lock().unwrap_or_else(PoisonError::into_inner);
+        (&self.file).seek(io::SeekFrom::Start(at))?;
+        (&self.file).read_exact(bytes)
     }
 }
 
@@ -233,7 +247,7 @@ impl Store {
                 current.as_ref().is_none_or(|file| file.end.load(Relaxed) + bytes.len() as u64 > FILE_BYTES);
             if full {
                 let file = tempfile::tempfile_in(&self.directory).map_err(trouble)?;
-                *current = Some(Arc::new(SpillFile { file, end: AtomicU64::new(0) }));
+                *current = Some(Arc::new(SpillFile::new(file)));
             }
             let file =
                 current.clone().ok_or_else(|| Trouble::Broken("internal: no spill file".to_owned()))?;
@@ -312,8 +326,7 @@ mod tests {
         {
             let full = Store::new(Arc::new(Budget::new(0)), std::env::temp_dir());
             let file = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("the device");
-            *full.files[0].lock().expect("unlocked") =
-                Some(Arc::new(SpillFile { file, end: AtomicU64::new(0) }));
+            *full.files[0].lock().expect("unlocked") = Some(Arc::new(SpillFile::new(file)));
             let mut draft = Draft::default();
             draft.add(One, &layout, &[16, 32]);
             let told = full.put(Kind::Run, &mut draft);
