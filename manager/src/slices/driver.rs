@@ -300,6 +300,10 @@ impl<S: Successors> Driver<'_, S> {
 
     /// The verdict after a search that went on to its end.
     fn conclude(&self, coordinator: &mut Coordinator) -> Result<Verdict, Trouble> {
+        if self.sample.is_some() {
+            // A sample is asked for figures only, and it does not remember how it came to where it began.
+            return Err(Trouble::Stopped);
+        }
         let Some(found) = coordinator.found.clone() else {
             if coordinator.slices.iter().any(|slice| slice.waiting > 0) {
                 return Err(Trouble::Broken("internal: states are left".to_owned()));

@@ -194,6 +194,15 @@ fn a_subsystem_that_divides_well_is_chosen() {
         let expected = search::check(&net, &[], &search::Options::default()).expect("a report");
         assert_eq!(report.states, expected.stats.states);
     }
+    // Findings end a sample early, and that is all.
+    let (net, deadlock) = (synthetic::philosophers(6), [Property::DeadlockFree]);
+    let choice = choose_subsystem(&Prepared::new(&net, &deadlock), &Options::default()).expect("a choice");
+    assert!(!choice.leaves().is_empty());
+    for seed in 0..100 {
+        let net = Shape { faults: 50, ..Shape::default() }.network(seed);
+        let properties = random::properties(&net, seed);
+        choose_subsystem(&Prepared::new(&net, &properties), &Options::default()).expect("a choice");
+    }
     let nothing = Shape { leaves: 1, states: 1, labels: 1, ..Shape::default() }.network(1);
     let prepared = Prepared::new(&nothing, &[]);
     let choice = choose_subsystem(&prepared, &Options::default()).expect("a choice");
