@@ -198,7 +198,7 @@ fn a_subsystem_that_divides_well_is_chosen() {
     let (net, deadlock) = (synthetic::philosophers(6), [Property::DeadlockFree]);
     let choice = choose_subsystem(&Prepared::new(&net, &deadlock), &Options::default()).expect("a choice");
     assert!(!choice.leaves().is_empty());
-    for seed in 0..100 {
+    for seed in 0..30 {
         let net = Shape { faults: 50, ..Shape::default() }.network(seed);
         let properties = random::properties(&net, seed);
         choose_subsystem(&Prepared::new(&net, &properties), &Options::default()).expect("a choice");
