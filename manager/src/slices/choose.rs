@@ -1,0 +1,145 @@
+//! Which subsystem makes good slices: a short search with each candidate tells.
+//!
+//! Candidates are single leaves, and pairs of the best of them if no leaf alone divides the states well. What a search by slices costs besides expanding states is
+//! known only from searching: how many states are sent, how often slices are loaded again, how large the largest is. So
+//! each candidate searches the same number of states with the real coordinator. Invariant: the figures, and so the choice,
+//! depend on the network and the job memory only.
+
+use super::{Options, Report, Slicing};
+use gridlock_lts::network::LeafIx;
+use gridlock_lts::prepared::Prepared;
+use std::fmt;
+use std::time::Instant;
+
+/// States that a candidate searches.
+const SAMPLE: u64 = if cfg!(test) { 1 << 10 } else { 1 << 19 };
+/// Leaves that are tried, those with the most local states; and the best of them that are tried in pairs.
+const LEAVES: usize = 16;
+const PAIRED: usize = 3;
+
+/// Pairs are tried only if the largest slice of the best leaf has a larger share than this: two leaves make many small
+/// slices, and a sample shows too little of each to predict how often it will be activated.
+const LARGE: f64 = 0.05;
+
+/// What a search with a subsystem costs, in units of the expansion of a state, fitted to four subsystems of a network
+/// of 95 million states: sending a state (sorted, compressed, read again), loading one, activating a slice.
+const SENT: f64 = 0.3;
+const LOADED: f64 = 0.6;
+const ACTIVATION: f64 = 50.0;
+/// A slice with all states is no slice: it saves no memory and keeps one worker busy.
+const LARGEST: f64 = 40.0;
+
+/// What a short search with a subsystem showed.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Candidate {
+    /// The subsystem.
+    pub leaves: Vec<LeafIx>,
+    /// The names of its leaves.
+    pub names: Vec<String>,
+    /// States searched.
+    pub states: u64,
+    /// Slices that have states.
+    pub slices: u64,
+    /// The share of the states that is in the largest slice.
+    pub largest: f64,
+    /// States sent from one slice to another, for each state.
+    pub sent: f64,
+    /// States loaded again, for each state.
+    pub loaded: f64,
+    /// Activations.
+    pub activations: u64,
+    /// The predicted cost of a state, in units of its expansion.
+    pub cost: f64,
+}
+
+/// The subsystem that was chosen, and why.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Choice {
+    /// The candidates, the best first.
+    pub candidates: Vec<Candidate>,
+}
+
+impl Choice {
+    /// The best subsystem.
+    pub fn leaves(&self) -> &[LeafIx] {
+        self.candidates.first().map_or(&[], |best| &best.leaves)
+    }
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(best) = self.candidates.first() else { return write!(f, "there is no leaf to choose") };
+        write!(
+            f,
+            "slices by {}: of {} states, tried with {} subsystems, the largest of {} slices had {:.1} %, {:.2} were sent and {:.2} loaded again for each state",
+            best.names.join(" and "),
+            best.states,
+            self.candidates.len(),
+            best.slices,
+            100.0 * best.largest,
+            best.sent,
+            best.loaded,
+        )?;
+        if let Some(second) = self.candidates.get(1) {
+            let (names, cost) = (second.names.join(" and "), second.cost / best.cost);
+            write!(f, "; next best {names}, predicted to cost {cost:.2} times as much")?;
+        }
+        Ok(())
+    }
+}
+
+/// Chooses a subsystem for slices. `options` are those of the search; its time limit holds for all candidates together.
+pub fn choose_subsystem(prepared: &Prepared, options: &Options) -> Result<Choice, String> {
+    let (net, started) = (prepared.net(), Instant::now());
+    let mut leaves: Vec<LeafIx> = (0..net.leaves.len() as u32).map(LeafIx).collect();
+    leaves.sort_by_key(|leaf| (usize::MAX - net.leaves[leaf.0 as usize].states.len(), *leaf));
+    leaves.truncate(LEAVES);
+    let mut candidates = Vec::new();
+    for &leaf in &leaves {
+        candidates.push(candidate(prepared, vec![leaf], options, started)?);
+    }
+    sort(&mut candidates);
+    let paired = if candidates.first().is_some_and(|best| best.largest > LARGE) { PAIRED } else { 0 };
+    let best: Vec<LeafIx> = candidates.iter().take(paired).map(|candidate| candidate.leaves[0]).collect();
+    for (k, &one) in best.iter().enumerate() {
+        for &other in &best[k + 1..] {
+            candidates.push(candidate(prepared, vec![one.min(other), one.max(other)], options, started)?);
+        }
+    }
+    sort(&mut candidates);
+    Ok(Choice { candidates })
+}
+
+fn sort(candidates: &mut [Candidate]) {
+    candidates.sort_by(|a, b| {
+        let key = |c: &Candidate| (c.leaves.len(), c.leaves.clone());
+        a.cost.total_cmp(&b.cost).then_with(|| key(a).cmp(&key(b)))
+    });
+}
+
+fn candidate(
+    prepared: &Prepared,
+    leaves: Vec<LeafIx>,
+    options: &Options,
+    started: Instant,
+) -> Result<Candidate, String> {
+    let options = Options { max_states: None, progress: None, ..options.clone() };
+    let slicing = Slicing { prepared, subsystem: &leaves, options: &options, sample: Some(SAMPLE), started };
+    let report: Report = prepared.search(slicing)??;
+    let states = report.states.max(1) as f64;
+    let (largest, sent, loaded) =
+        (report.largest as f64 / states, report.sent as f64 / states, report.loaded as f64 / states);
+    let activations = ACTIVATION * report.activations as f64 / states;
+    let names = leaves.iter().map(|leaf| prepared.net().leaves[leaf.0 as usize].name.clone()).collect();
+    Ok(Candidate {
+        leaves,
+        names,
+        states: report.states,
+        slices: report.slices.iter().filter(|slice| slice.states > 0).count() as u64,
+        largest,
+        sent,
+        loaded,
+        activations: report.activations,
+        cost: 1.0 + SENT * sent + LOADED * loaded + activations + LARGEST * largest,
+    })
+}

@@ -1,0 +1,210 @@
+//! Searches by slices against breadth-first search, on random networks.
+
+use super::*;
+use gridlock_lts::property::Property;
+use gridlock_lts::random::{self, Rng, Shape};
+use gridlock_lts::search;
+use gridlock_lts::synthetic;
+
+fn random_subsystem(leaves: usize, rng: &mut Rng) -> Vec<LeafIx> {
+    let count = rng.between(1, leaves.min(3));
+    let mut all: Vec<LeafIx> = (0..leaves as u32).map(LeafIx).collect();
+    while all.len() > count {
+        all.remove(rng.below(all.len()));
+    }
+    all
+}
+
+fn counts(report: &Report) -> [u64; 7] {
+    [
+        report.states,
+        report.transitions,
+        report.deadlocks,
+        report.activations,
+        report.rounds,
+        report.splits,
+        report.sent,
+    ]
+}
+
+/// How often something happened that the tests must see.
+#[derive(Default, Debug)]
+struct Seen {
+    holds: usize,
+    found: usize,
+    spilled: usize,
+    split: usize,
+    unknown: usize,
+}
+
+fn compare(net: &gridlock_lts::network::Network, properties: &[Property], seed: u64, seen: &mut Seen) {
+    let rng = &mut Rng::new(seed);
+    let expected = search::check(net, properties, &search::Options::default()).expect("a report");
+    let prepared = Prepared::new(net, properties);
+    let subsystem = random_subsystem(net.leaves.len(), rng);
+    let words = prepared.packing().words() as u64;
+    let job_memory = words * [1200, 1500, 2500, 5000, 100_000][rng.below(5)];
+    // So much that eight workers fit, and sometimes hardly anything besides.
+    let room = [25_000, 50_000, 10_000_000][rng.below(3)];
+    let reports = [1, 2, 3, 8].map(|workers| {
+        let options = Options {
+            workers,
+            job_memory,
+            max_memory: Some((workers as u64 * job_memory + room) * 10 / 9),
+            ..Options::default()
+        };
+        check(&prepared, &subsystem, &options).unwrap_or_else(|error| panic!("seed {seed}: {error}"))
+    });
+    for report in &reports {
+        seen.spilled += usize::from(report.spilled > 0);
+        seen.split += usize::from(report.splits > 0);
+        match (&report.answer, &expected.verdict) {
+            (Answer::Unknown(Why::Limit(Reason::Memory(_))), _) => {
+                seen.unknown += 1;
+                continue;
+            }
+            (Answer::Unknown(why), _) => panic!("seed {seed}: {why:?}"),
+            (Answer::Verdict(Verdict::Holds), Verdict::Holds) => {
+                let stats = &expected.stats;
+                assert_eq!(
+                    counts(report)[..3],
+                    [stats.states, stats.transitions, stats.deadlocks],
+                    "seed {seed}"
+                );
+                assert_eq!(report.slices.iter().map(|s| s.states).sum::<u64>(), report.states, "seed {seed}");
+                seen.holds += 1;
+            }
+            (Answer::Verdict(Verdict::Holds), other) => panic!("seed {seed}: holds instead of {other:?}"),
+            (Answer::Verdict(other), Verdict::Holds) => panic!("seed {seed}: {other:?} instead of holds"),
+            _ => seen.found += 1,
+        }
+        if !matches!(reports[0].answer, Answer::Unknown(_)) {
+            assert_eq!(report.answer, reports[0].answer, "seed {seed}: one answer for all");
+            assert_eq!(counts(report), counts(&reports[0]), "seed {seed}: one search for all");
+        }
+        assert!(report.job_peak <= job_memory, "seed {seed}");
+    }
+}
+
+#[test]
+fn same_as_breadth_first_with_any_number_of_workers() {
+    let mut seen = Seen::default();
+    for seed in 0..2000 {
+        let shape = Shape { faults: 20, acyclic: seed % 4 == 0, ..Shape::default() };
+        let net = shape.network(seed);
+        let properties = if seed % 3 == 0 { Vec::new() } else { random::properties(&net, seed) };
+        compare(&net, &properties, seed, &mut seen);
+    }
+    let Seen { holds, found, spilled, split, unknown } = seen;
+    assert!(holds > 3000 && found > 1000 && spilled > 100 && split > 200, "{seen:?}");
+    assert!(unknown < 600, "{seen:?}");
+}
+
+#[test]
+fn larger_networks() {
+    let mut seen = Seen::default();
+    for seed in 0..40 {
+        let shape = Shape { leaves: 8, states: 9, faults: 5, ..Shape::default() };
+        let net = shape.network(seed);
+        compare(&net, &[], seed, &mut seen);
+    }
+    assert!(seen.split > 20, "{seen:?}");
+}
+
+#[test]
+fn known_numbers() {
+    for (net, states) in [
+        (synthetic::philosophers(7), synthetic::philosophers_states(7)),
+        (synthetic::counters(4, 9), 10_000),
+        (synthetic::counters(2, 300), 90_601),
+    ] {
+        let prepared = Prepared::new(&net, &[]);
+        for workers in [1, 3] {
+            let options = Options { workers, job_memory: 40_000, ..Options::default() };
+            let report = check(&prepared, &[LeafIx(0)], &options).expect("a report");
+            assert_eq!((report.answer, report.states), (Answer::Verdict(Verdict::Holds), states));
+        }
+        let deadlock = [Property::DeadlockFree];
+        let report =
+            check(&Prepared::new(&net, &deadlock), &[LeafIx(1)], &Options::default()).expect("a report");
+        let violated = matches!(report.answer, Answer::Verdict(Verdict::Violated { property: 0, .. }));
+        assert_eq!(violated, net.leaves[0].name.starts_with("Phil"));
+    }
+}
+
+#[test]
+fn slices_of_an_acyclic_subsystem_are_forgotten() {
+    let (mut found, mut forgotten) = (0, 0);
+    for seed in 0..300 {
+        let net = Shape { acyclic: true, ..Shape::default() }.network(seed);
+        let properties = random::properties(&net, seed);
+        let prepared = Prepared::new(&net, &properties);
+        let expected = search::check(&net, &properties, &search::Options::default()).expect("a report");
+        let report = check(&prepared, &[LeafIx(0)], &Options::default()).expect("a report");
+        let Answer::Verdict(verdict) = report.answer else { panic!("seed {seed}: unknown") };
+        assert_eq!(verdict == Verdict::Holds, expected.verdict == Verdict::Holds, "seed {seed}");
+        found += usize::from(verdict != Verdict::Holds && report.forgotten > 0);
+        forgotten += usize::from(report.forgotten > 0);
+    }
+    assert!(found > 20 && forgotten > 100, "{found} found of {forgotten}");
+}
+
+#[test]
+fn bounds_end_a_search_as_unknown() {
+    let net = synthetic::counters(4, 9);
+    let prepared = Prepared::new(&net, &[]);
+    let unknown = |options: &Options| match check(&prepared, &[LeafIx(1)], options).expect("a report").answer
+    {
+        Answer::Unknown(why) => why,
+        answer => panic!("{answer:?}"),
+    };
+    let options = Options { workers: 2, ..Options::default() };
+    let limit = |reason| Why::Limit(reason);
+    assert_eq!(unknown(&Options { max_states: Some(2000), ..options.clone() }), limit(Reason::States(2000)));
+    let time = Duration::ZERO;
+    assert_eq!(unknown(&Options { time_limit: Some(time), ..options.clone() }), limit(Reason::Time(time)));
+    let cancel = AtomicBool::new(true);
+    assert_eq!(unknown(&Options { cancel: Some(&cancel), ..options.clone() }), limit(Reason::Cancelled));
+    assert_eq!(unknown(&Options { job_memory: 10, ..options.clone() }), limit(Reason::Memory(10)));
+    let tight = Options { job_memory: 5000, max_memory: Some(12_000), ..options.clone() };
+    assert!(matches!(unknown(&tight), Why::Limit(Reason::Memory(_))));
+    let spill = Some("/does/not/exist".into());
+    let nowhere = Options { job_memory: 5000, max_memory: Some(60_000), spill, ..options.clone() };
+    assert!(matches!(unknown(&nowhere), Why::Disk(message) if message.contains("/does/not/exist")));
+    // A bound that is not reached changes nothing.
+    let options = Options { max_states: Some(10_000), ..options };
+    let report = check(&prepared, &[LeafIx(1)], &options).expect("a report");
+    assert_eq!(report.answer, Answer::Verdict(Verdict::Holds));
+}
+
+#[test]
+fn a_subsystem_that_divides_well_is_chosen() {
+    for net in [synthetic::philosophers(6), synthetic::counters(3, 40), synthetic::queues(3, 3, 2)] {
+        let prepared = Prepared::new(&net, &[]);
+        let choices = [1, 2, 5].map(|workers| {
+            let options = Options { workers, job_memory: 1 << 20, ..Options::default() };
+            choose_subsystem(&prepared, &options).expect("a choice")
+        });
+        let best = &choices[0].candidates[0];
+        assert!(choices.iter().all(|choice| *choice == choices[0]), "one choice for any number of workers");
+        assert!(best.slices > 3 && best.largest < 0.5, "{}", choices[0]);
+        assert!(choices[0].candidates.is_sorted_by(|a, b| a.cost <= b.cost));
+        assert!(choices[0].to_string().starts_with(&format!("slices by {}", best.names.join(" and "))));
+        let report = check(&prepared, choices[0].leaves(), &Options::default()).expect("a report");
+        let expected = search::check(&net, &[], &search::Options::default()).expect("a report");
+        assert_eq!(report.states, expected.stats.states);
+    }
+    // Findings end a sample early, and that is all.
+    let (net, deadlock) = (synthetic::philosophers(6), [Property::DeadlockFree]);
+    let choice = choose_subsystem(&Prepared::new(&net, &deadlock), &Options::default()).expect("a choice");
+    assert!(!choice.leaves().is_empty());
+    for seed in 0..30 {
+        let net = Shape { faults: 50, ..Shape::default() }.network(seed);
+        let properties = random::properties(&net, seed);
+        choose_subsystem(&Prepared::new(&net, &properties), &Options::default()).expect("a choice");
+    }
+    let nothing = Shape { leaves: 1, states: 1, labels: 1, ..Shape::default() }.network(1);
+    let prepared = Prepared::new(&nothing, &[]);
+    let choice = choose_subsystem(&prepared, &Options::default()).expect("a choice");
+    assert_eq!(choice.leaves(), [LeafIx(0)]);
+}

@@ -1,0 +1,499 @@
+//! One activation of a slice: load it, expand what is new, put it away again.
+//!
+//! Invariant: what is returned is complete, whatever the memory was enough for. States that were expanded are a new run,
+//! all their steps were counted and looked at, and those that leave the slice are in the outboxes. If the job memory ends
+//! before the slice does, states that were found and not expanded are returned as well, for the inbox of the same slice,
+//! and [`Done::overflow`] says that the slice must be divided. So no work is lost, and no state is counted twice.
+
+use super::buffer::Buffer;
+use super::code::most_bytes;
+use super::layout::Layout;
+use super::partition::{Partition, Target};
+use super::set::StateSet;
+use super::store::{Draft, Kind, Segment, Store};
+use super::{Trouble, code};
+use gridlock_lts::memory::Budget;
+use gridlock_lts::network::VectorIx;
+use gridlock_lts::pack::Width;
+use gridlock_lts::search::What;
+use gridlock_lts::successors::{Finding, Steps, Successors};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+/// Steps that are collected before they are looked up.
+const BATCH: usize = 256;
+/// States of a segment of a run, at most.
+const SEGMENT: usize = 1 << 15;
+/// Bytes kept in memory about a segment, wherever its content is.
+pub const SEGMENT_BYTES: u64 = 64;
+
+/// The states that one activation expanded.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The number of the activation. What it received was sent by activations with lower numbers; a run that was divided
+    /// with its slice keeps its number in both parts.
+    pub activation: u64,
+    /// The states, in parts that are sorted each.
+    pub segments: Vec<Segment>,
+}
+
+/// The states that agree in the bits of a mask.
+#[derive(Clone, Debug)]
+pub struct Slice {
+    /// The bits that are the same for all states.
+    pub mask: Box<[u64]>,
+    /// What they are.
+    pub key: Box<[u64]>,
+    /// What was expanded so far.
+    pub runs: Vec<Run>,
+    /// The number of states in all runs.
+    pub visited: u64,
+    /// States that others have found for this slice; some more than once, some in a run already.
+    pub inbox: Vec<Segment>,
+    /// The number of states in the inbox.
+    pub waiting: u64,
+}
+
+impl Slice {
+    /// A slice without states.
+    pub fn new(mask: &[u64], key: &[u64]) -> Self {
+        Slice {
+            mask: mask.into(),
+            key: key.into(),
+            runs: Vec::new(),
+            visited: 0,
+            inbox: Vec::new(),
+            waiting: 0,
+        }
+    }
+}
+
+/// What was found. The order is the order of preference among findings of one round.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Found {
+    /// What it is.
+    pub what: What,
+    /// The state that is the deadlock, or from which the step was taken.
+    pub state: Vec<u64>,
+    /// The step, if it was one.
+    pub step: Option<(VectorIx, Vec<u64>)>,
+}
+
+/// Keeps the lesser of two findings.
+pub fn keep_least(kept: &mut Option<Found>, found: Option<Found>) {
+    if let Some(found) = found
+        && kept.as_ref().is_none_or(|k| found < *k)
+    {
+        *kept = Some(found);
+    }
+}
+
+/// How workers are told to stop, and tell how far they are.
+#[derive(Debug, Default)]
+pub struct Control {
+    /// Whether to stop.
+    pub stop: AtomicBool,
+    /// States expanded by all workers.
+    pub states: AtomicU64,
+}
+
+/// What all activations of a round share.
+pub struct Round<'a, S> {
+    /// The successor function.
+    pub system: &'a S,
+    /// Which slices there are.
+    pub partition: &'a Partition,
+    /// Where states are put away.
+    pub store: &'a Store,
+    /// The property that asks for freedom from deadlock.
+    pub deadlock: Option<usize>,
+    /// Bytes that one activation may use.
+    pub job_memory: u64,
+    /// States that one activation expands at most; the rest waits for the next one.
+    pub quota: u64,
+    /// How to stop.
+    pub control: &'a Control,
+    /// Is called now and then, to look at the limits.
+    pub watch: &'a (dyn Fn() + Sync),
+}
+
+/// What came out of an activation.
+#[derive(Debug, Default)]
+pub struct Done {
+    /// The states that were expanded.
+    pub run: Vec<Segment>,
+    /// How many.
+    pub states: u64,
+    /// Their steps, without faults.
+    pub transitions: u64,
+    /// How many of them have no steps.
+    pub deadlocks: u64,
+    /// So many segments of the inbox were read, from the first on.
+    pub consumed: usize,
+    /// States of the slice that were found and not expanded.
+    pub left: Vec<Segment>,
+    /// States for other slices.
+    pub out: Vec<(Target, Segment)>,
+    /// The job memory is not enough for this slice.
+    pub overflow: bool,
+    /// The least finding.
+    pub found: Option<Found>,
+    /// The most bytes in use.
+    pub peak: u64,
+}
+
+/// The sizes of buffers that follow from the job memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Sizes {
+    /// States of the outbox before it is sorted and put away.
+    pub outbox: usize,
+    /// States of a segment of a run.
+    pub segment: usize,
+    /// Bytes of all buffers of fixed size.
+    pub bytes: u64,
+}
+
+impl Sizes {
+    /// The sizes for a job memory and states of so many words.
+    pub fn new(job_memory: u64, words: usize) -> Self {
+        // Places in a block have 32 bits.
+        let outbox = (job_memory.min(1 << 32) as usize / 32 / (words * size_of::<u64>())).clamp(16, 1 << 20);
+        let segment = outbox.min(SEGMENT);
+        let raw = outbox * words * size_of::<u64>();
+        // The outbox, a copy while it is divided, its compressed form, what was read from a file, and what sorting takes.
+        let bytes = (2 * raw + 2 * most_bytes(words, outbox)) as u64
+            + Layout::sorting_bytes(words, outbox.max(segment));
+        Sizes { outbox, segment, bytes }
+    }
+}
+
+/// A worker: buffers that are used again and again.
+#[derive(Debug)]
+pub struct Worker {
+    steps: Steps,
+    ends: Vec<usize>,
+    inside: Vec<u64>,
+    outside: Vec<u64>,
+    outbox: Vec<u64>,
+    states: Vec<u64>,
+    draft: Draft,
+    bytes: Vec<u8>,
+}
+
+impl Worker {
+    /// A worker for states of so many words.
+    pub fn new(words: usize) -> Self {
+        Worker {
+            steps: Steps::new(words),
+            ends: Vec::new(),
+            inside: Vec::new(),
+            outside: Vec::new(),
+            outbox: Vec::new(),
+            states: Vec::new(),
+            draft: Draft::default(),
+            bytes: Vec::new(),
+        }
+    }
+
+    /// Activates a slice.
+    pub fn activate<S: Successors>(&mut self, round: &Round<S>, slice: &Slice) -> Result<Done, Trouble> {
+        let budget = Budget::new(round.job_memory);
+        let sizes = Sizes::new(round.job_memory, round.system.width().words());
+        budget.take(sizes.bytes)?;
+        self.outbox.clear();
+        let mut activation = Activation {
+            round,
+            slice,
+            sizes,
+            list: Buffer::new(&budget),
+            expanded: 0,
+            done: Done::default(),
+            worker: self,
+        };
+        activation.run(&budget)?;
+        let mut done = activation.done;
+        done.peak = budget.peak();
+        Ok(done)
+    }
+}
+
+struct Activation<'r, 'b, S> {
+    round: &'r Round<'r, S>,
+    slice: &'r Slice,
+    sizes: Sizes,
+    /// The new states, in the order in which they were found; the first `expanded` of them are expanded.
+    list: Buffer<'b>,
+    expanded: usize,
+    done: Done,
+    worker: &'r mut Worker,
+}
+
+impl<'b, S: Successors> Activation<'_, 'b, S> {
+    fn words(&self) -> usize {
+        self.round.system.width().words()
+    }
+
+    fn run(&mut self, budget: &'b Budget) -> Result<(), Trouble> {
+        let Some(mut set) = self.load(budget)? else {
+            self.done.overflow = true;
+            return Ok(());
+        };
+        self.receive(&mut set)?;
+        self.expand(&mut set)?;
+        drop(set);
+        self.flush()?;
+        self.put_away()
+    }
+
+    /// The states of all runs; `None` if they do not fit.
+    fn load(&mut self, budget: &'b Budget) -> Result<Option<StateSet<'b, S::Width>>, Trouble> {
+        let width = self.round.system.width();
+        let visited = self.slice.visited as usize;
+        let more = (self.slice.waiting as usize).min(visited / 2 + BATCH);
+        let set =
+            StateSet::new(width, visited + more, budget).or_else(|_| StateSet::new(width, visited, budget));
+        let Ok(mut set) = set else { return Ok(None) };
+        let layout = self.round.partition.layout();
+        for segment in self.slice.runs.iter().flat_map(|run| &run.segments) {
+            let mut decoder = segment.decoder(width, layout, &self.slice.key, &mut self.worker.bytes)?;
+            while decoder.read(BATCH, &mut self.worker.states)? > 0 {
+                set.insert_all(&self.worker.states, |_| {});
+                self.worker.states.clear();
+            }
+            self.stop_if_asked()?;
+        }
+        if set.len() != visited {
+            return Err(Trouble::Broken("internal: a state was put away twice".to_owned()));
+        }
+        Ok(Some(set))
+    }
+
+    /// Reads the inbox as far as there is room.
+    fn receive(&mut self, set: &mut StateSet<'b, S::Width>) -> Result<(), Trouble> {
+        let (width, words) = (self.round.system.width(), self.words());
+        let layout = self.round.partition.layout();
+        for segment in &self.slice.inbox {
+            let mut decoder = segment.decoder(width, layout, &self.slice.key, &mut self.worker.bytes)?;
+            loop {
+                self.worker.states.clear();
+                let count = decoder.read(BATCH, &mut self.worker.states)?;
+                if count == 0 {
+                    break;
+                }
+                if set.reserve(count).is_err() || self.list.reserve(count * words).is_err() {
+                    self.worker.states.clear();
+                    self.done.overflow = true;
+                    return Ok(());
+                }
+                let (list, states) = (self.list.words(), &self.worker.states);
+                set.insert_all(states, |k| list.extend_from_slice(&states[k * words..(k + 1) * words]));
+            }
+            self.done.consumed += 1;
+            self.stop_if_asked()?;
+        }
+        Ok(())
+    }
+
+    /// Expands new states until there are none or the memory is not enough.
+    fn expand(&mut self, set: &mut StateSet<'b, S::Width>) -> Result<(), Trouble> {
+        let words = self.words();
+        let (mut most, mut told) = (BATCH, 0);
+        while self.expanded * words < self.list.len() && self.done.states < self.round.quota {
+            let batch = self.collect(most)?;
+            let inside = self.worker.inside.len();
+            if set.reserve(inside / words).is_err() || self.list.reserve(inside).is_err() {
+                if batch > 1 {
+                    most = 1;
+                    continue;
+                }
+                self.done.overflow = true;
+                break;
+            }
+            self.commit(set, batch)?;
+            told += batch;
+            if told >= 1 << 14 {
+                self.tell(told);
+                told = 0;
+                self.stop_if_asked()?;
+            }
+        }
+        self.tell(told);
+        Ok(())
+    }
+
+    fn tell(&self, states: usize) {
+        self.round.control.states.fetch_add(states as u64, Relaxed);
+        (self.round.watch)();
+    }
+
+    fn stop_if_asked(&self) -> Result<(), Trouble> {
+        if self.round.control.stop.load(Relaxed) { Err(Trouble::Stopped) } else { Ok(()) }
+    }
+
+    /// Collects the steps of some states, at least one, divided into those that stay in the slice and those that leave
+    /// it. Nothing is changed yet.
+    fn collect(&mut self, most: usize) -> Result<usize, Trouble> {
+        let words = self.words();
+        let worker = &mut *self.worker;
+        worker.steps.clear();
+        worker.ends.clear();
+        for state in self.list[self.expanded * words..].chunks_exact(words) {
+            self.round.system.expand(state, &mut worker.steps).map_err(Trouble::Broken)?;
+            worker.ends.push(worker.steps.len());
+            if worker.steps.len() >= most || worker.ends.len() >= most {
+                break;
+            }
+        }
+        worker.inside.clear();
+        worker.outside.clear();
+        let (mask, key) = (&self.slice.mask[..words], &self.slice.key[..words]);
+        for target in worker.steps.targets().chunks_exact(words) {
+            let differs = (0..words).fold(0, |bits, k| bits | ((target[k] & mask[k]) ^ key[k]));
+            let part = if differs == 0 { &mut worker.inside } else { &mut worker.outside };
+            part.extend_from_slice(target);
+        }
+        Ok(worker.ends.len())
+    }
+
+    /// Counts the collected steps, and takes them; there is room for them.
+    fn commit(&mut self, set: &mut StateSet<'b, S::Width>, batch: usize) -> Result<(), Trouble> {
+        let words = self.words();
+        let marked = self.worker.steps.vias().iter().fold(false, |any, via| any | via.is_marked());
+        let mut begin = 0;
+        for k in 0..batch {
+            if self.worker.ends[k] == begin {
+                self.deadlock(k);
+            }
+            begin = self.worker.ends[k];
+        }
+        if marked {
+            self.look_at_marked();
+        }
+        self.expanded += batch;
+        self.done.states += batch as u64;
+        self.done.transitions += self.worker.steps.len() as u64;
+        let mut outside = std::mem::take(&mut self.worker.outside);
+        for target in outside.chunks_exact(words) {
+            if self.worker.outbox.len() >= self.sizes.outbox * words {
+                self.flush()?;
+            }
+            self.worker.outbox.extend_from_slice(target);
+        }
+        outside.clear();
+        self.worker.outside = outside;
+        let (list, inside) = (self.list.words(), &self.worker.inside);
+        set.insert_all(inside, |k| list.extend_from_slice(&inside[k * words..(k + 1) * words]));
+        Ok(())
+    }
+
+    #[cold]
+    fn deadlock(&mut self, k: usize) {
+        let words = self.words();
+        let state = &self.list[(self.expanded + k) * words..][..words];
+        self.done.deadlocks += 1;
+        let found =
+            self.round.deadlock.map(|p| Found { what: What::Deadlock(p), state: state.to_vec(), step: None });
+        keep_least(&mut self.done.found, found);
+    }
+
+    /// Looks at the marked steps that were collected. Those that are findings are not followed: the search ends with
+    /// this round anyway, and behind a violation others would be found that are none. Faults are not counted.
+    #[cold]
+    fn look_at_marked(&mut self) {
+        let words = self.words();
+        let worker = &mut *self.worker;
+        let (mut begin, mut faults, mut removed) = (0, Vec::new(), Vec::new());
+        for (k, &end) in worker.ends.iter().enumerate() {
+            let state = &self.list[(self.expanded + k) * words..][..words];
+            for step in (begin..end).filter(|&step| worker.steps.vias()[step].is_marked()) {
+                let (target, via) = (worker.steps.target(step), worker.steps.vias()[step]);
+                let Some(finding) = self.round.system.finding(target, via) else { continue };
+                let step_taken = Some((via.vector(), target.to_vec()));
+                let found = Found { what: finding.into(), state: state.to_vec(), step: step_taken };
+                keep_least(&mut self.done.found, Some(found));
+                removed.push(step);
+                if let Finding::Fault(_) = finding {
+                    faults.push(step);
+                }
+            }
+            begin = end;
+        }
+        if removed.is_empty() {
+            return;
+        }
+        worker.inside.clear();
+        worker.outside.clear();
+        for step in (0..worker.steps.len()).filter(|step| removed.binary_search(step).is_err()) {
+            let target = worker.steps.target(step);
+            let differs = (0..words).any(|k| target[k] & self.slice.mask[k] != self.slice.key[k]);
+            if differs { &mut worker.outside } else { &mut worker.inside }.extend_from_slice(target);
+        }
+        for step in faults.into_iter().rev() {
+            worker.steps.remove(step);
+        }
+    }
+
+    /// Puts the outbox away, by target.
+    fn flush(&mut self) -> Result<(), Trouble> {
+        let (width, words, partition) = (self.round.system.width(), self.words(), self.round.partition);
+        let layout = partition.layout();
+        let worker = &mut *self.worker;
+        layout.sort_unique(width, &mut worker.outbox);
+        let mut targets = Vec::new();
+        let mut rest = &worker.outbox[..];
+        while let Some(first) = rest.get(..words) {
+            let same = rest.chunks_exact(words).take_while(|state| layout.same_key(first, state)).count();
+            let (group, others) = rest.split_at(same * words);
+            partition.route(group, words, |target, states| {
+                worker.draft.add(width, layout, states);
+                targets.push(target);
+            });
+            rest = others;
+        }
+        worker.outbox.clear();
+        self.round.store.memory().take(SEGMENT_BYTES * targets.len() as u64)?;
+        let segments = self.round.store.put(Kind::Inbox, &mut worker.draft)?;
+        self.done.out.extend(targets.into_iter().zip(segments));
+        Ok(())
+    }
+
+    /// Puts the new states away: a run of what was expanded, and the rest for the slice's own inbox.
+    fn put_away(&mut self) -> Result<(), Trouble> {
+        let words = self.words();
+        let (width, layout, sizes) = (self.round.system.width(), self.round.partition.layout(), self.sizes);
+        let (expanded, left) = self.list.words().split_at_mut(self.expanded * words);
+        let draft = &mut self.worker.draft;
+        self.done.run =
+            put_states(self.round.store, Kind::Run, (width, layout), sizes.segment, expanded, draft)?;
+        self.done.left =
+            put_states(self.round.store, Kind::Inbox, (width, layout), sizes.segment, left, draft)?;
+        Ok(())
+    }
+}
+
+/// Sorts different states of one slice and puts them away in segments.
+pub(super) fn put_states<W: Width>(
+    store: &Store,
+    kind: Kind,
+    (width, layout): (W, &Layout),
+    most: usize,
+    states: &mut [u64],
+    draft: &mut Draft,
+) -> Result<Vec<Segment>, Trouble> {
+    let words = width.words();
+    // Where sorting makes a copy, each segment is sorted for itself.
+    let whole = Layout::sorts_in_place(words);
+    if whole {
+        layout.sort(width, states);
+    }
+    let mut segments = Vec::new();
+    for part in states.chunks_mut(most * words) {
+        if !whole {
+            layout.sort(width, part);
+        }
+        draft.add(width, layout, part);
+        store.memory().take(SEGMENT_BYTES)?;
+        segments.extend(store.put(kind, draft)?);
+    }
+    debug_assert!(code::SLACK >= size_of::<u64>());
+    Ok(segments)
+}

@@ -1,0 +1,42 @@
+//! Slices: the states of a system, partitioned by the local states of a subsystem, searched one slice at a time.
+//!
+//! A slice is put away as compressed runs of sorted states ([`code`], [`store`]) with an inbox of states that other
+//! slices have found for it. An [`activation`] loads it into a [`set`], expands what is new to a fixpoint over the moves
+//! that stay in the slice, and returns a new run and the states for other slices, sorted and without duplicates. Which
+//! slices there are, and to which one a state belongs, is the [`partition`]'s to say; a slice that has become too large
+//! for the memory of a job is divided in two by [`split`]. The way back to the initial state is found with
+//! [`predecessors`].
+//!
+//! Invariant: a state is in at most one run, that of the activation that expanded it. What an activation returns
+//! depends on the slice, the partition and the job memory only, not on who does it or when.
+
+pub mod activation;
+pub mod buffer;
+pub mod code;
+pub mod layout;
+pub mod partition;
+pub mod predecessors;
+pub mod set;
+pub mod split;
+pub mod store;
+
+use gridlock_lts::memory::Exhausted;
+
+/// Why work on slices ends early.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Trouble {
+    /// So many bytes are not enough.
+    Memory(u64),
+    /// The spill directory cannot be written, e.g. because the disk is full: why.
+    Disk(String),
+    /// Something that was put away does not come back as it was, or an internal check failed.
+    Broken(String),
+    /// Somebody asked to stop.
+    Stopped,
+}
+
+impl From<Exhausted> for Trouble {
+    fn from(exhausted: Exhausted) -> Self {
+        Trouble::Memory(exhausted.limit)
+    }
+}

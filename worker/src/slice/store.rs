@@ -1,0 +1,336 @@
+//! Where slices and inboxes are put away: in memory up to a limit, then in files of the spill directory.
+//!
+//! A [`Block`] is what was written at once; a [`Segment`] is the part of a block that holds the states of one slice. A
+//! block is written once, to memory or to the end of a file, and goes when its last segment goes. Files have no names:
+//! the system removes them with the process, however it ends. Runs and inboxes are in different files, because inboxes
+//! are soon read and gone; a file is closed, and its space returned, with its last block.
+//!
+//! Invariant: memory is taken from the budget before a block is kept there; what is read from a file has the checksum of
+//! what was written, or the search ends with an error.
+
+use super::Trouble;
+use super::code::{Decoder, SLACK};
+use super::layout::Layout;
+use gridlock_lts::memory::Budget;
+use gridlock_lts::pack::Width;
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What a block is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// States that were expanded.
+    Run,
+    /// States that wait.
+    Inbox,
+}
+
+/// Bytes of memory that a block takes besides its content.
+const OVERHEAD: u64 = 96;
+/// Bytes after which a new file is begun.
+const FILE_BYTES: u64 = if cfg!(test) { 1 << 10 } else { 256 << 20 };
+
+/// A file without a name.
+#[derive(Debug)]
+struct SpillFile {
+    file: File,
+    end: AtomicU64,
+    /// Who uses the position of the file, where reading and writing need one.
+    #[cfg(not(unix))]
+    position: Mutex<()>,
+}
+
+impl SpillFile {
+    fn new(file: File) -> Self {
+        SpillFile {
+            file,
+            end: AtomicU64::new(0),
+            #[cfg(not(unix))]
+            position: Mutex::new(()),
+        }
+    }
+}
+
+#[cfg(unix)]
+impl SpillFile {
+    fn write(&self, bytes: &[u8], at: u64) -> io::Result<()> {
+        std::os::unix::fs::FileExt::write_all_at(&self.file, bytes, at)
+    }
+
+    fn read(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {
+        std::os::unix::fs::FileExt::read_exact_at(&self.file, bytes, at)
+    }
+}
+
+#[cfg(not(unix))]
+impl SpillFile {
+    fn write(&self, bytes: &[u8], at: u64) -> io::Result<()> {
+        use io::{Seek, Write};
+        let _alone = self.position.lock().unwrap_or_else(PoisonError::into_inner);
+        (&self.file).seek(io::SeekFrom::Start(at))?;
+        (&self.file).write_all(bytes)
+    }
+
+    fn read(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {
+        use io::{Read, Seek};
+        let _alone = self.position.lock().unwrap_or_else(PoisonError::into_inner);
+        (&self.file).seek(io::SeekFrom::Start(at))?;
+        (&self.file).read_exact(bytes)
+    }
+}
+
+#[derive(Debug)]
+enum Content {
+    Memory(Box<[u8]>, Arc<Budget>),
+    File(Arc<SpillFile>, u64),
+}
+
+/// What was written at once.
+#[derive(Debug)]
+pub struct Block(Content);
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        if let Content::Memory(bytes, budget) = &self.0 {
+            budget.give(bytes.len() as u64 + OVERHEAD);
+        }
+    }
+}
+
+/// Sorted states of one slice.
+#[derive(Clone, Debug)]
+pub struct Segment {
+    block: Arc<Block>,
+    start: u32,
+    len: u32,
+    count: u32,
+    checksum: u32,
+}
+
+impl Segment {
+    /// The number of states.
+    pub fn states(&self) -> usize {
+        self.count as usize
+    }
+
+    /// Whether it is in a file.
+    pub fn is_spilled(&self) -> bool {
+        matches!(self.block.0, Content::File(..))
+    }
+
+    /// The states; they have the given key. `buffer` is for bytes from files.
+    pub fn decoder<'a, W: Width>(
+        &'a self,
+        width: W,
+        layout: &'a Layout,
+        key: &'a [u64],
+        buffer: &'a mut Vec<u8>,
+    ) -> Result<Decoder<'a, W>, Trouble> {
+        let bytes = match &self.block.0 {
+            Content::Memory(bytes, _) => &bytes[self.start as usize..],
+            Content::File(file, at) => {
+                buffer.clear();
+                buffer.resize(self.len as usize + SLACK, 0);
+                let content = &mut buffer[..self.len as usize];
+                file.read(content, at + u64::from(self.start))
+                    .map_err(|error| Trouble::Broken(format!("a spill file cannot be read: {error}")))?;
+                if crc32fast::hash(content) != self.checksum {
+                    return Err(Trouble::Broken(
+                        "a spill file is not as it was written (its checksum is wrong); \
+                         check the disk, or name another directory for spilled states"
+                            .to_owned(),
+                    ));
+                }
+                &buffer[..]
+            }
+        };
+        Ok(Decoder::new(width, layout, key, bytes, self.states()))
+    }
+}
+
+/// A block that is being filled, segment by segment.
+#[derive(Debug, Default)]
+pub struct Draft {
+    bytes: Vec<u8>,
+    ends: Vec<(u32, u32)>,
+}
+
+impl Draft {
+    /// Whether nothing was written yet.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Bytes written so far.
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Appends a segment: sorted, different states with the same key.
+    pub fn add<W: Width>(&mut self, width: W, layout: &Layout, states: &[u64]) {
+        super::code::encode(width, layout, states, &mut self.bytes);
+        self.ends.push((self.bytes.len() as u32, (states.len() / width.words()) as u32));
+    }
+}
+
+/// Puts blocks away.
+#[derive(Debug)]
+pub struct Store {
+    memory: Arc<Budget>,
+    /// Beyond this blocks go to files; the rest of the budget is for what must stay in memory.
+    share: u64,
+    directory: PathBuf,
+    files: [Mutex<Option<Arc<SpillFile>>>; 2],
+    spilled: AtomicU64,
+}
+
+impl Store {
+    /// A store that may use nine tenths of a budget, and files in a directory.
+    pub fn new(memory: Arc<Budget>, directory: PathBuf) -> Self {
+        let share = memory.limit() / 10 * 9;
+        Store { memory, share, directory, files: Default::default(), spilled: AtomicU64::new(0) }
+    }
+
+    /// The memory of blocks, and of what is kept about them.
+    pub fn memory(&self) -> &Arc<Budget> {
+        &self.memory
+    }
+
+    /// Bytes written to files so far.
+    pub fn spilled(&self) -> u64 {
+        self.spilled.load(Relaxed)
+    }
+
+    /// Puts a block away and leaves the draft empty; the segments are in the order in which they were added.
+    pub fn put(&self, kind: Kind, draft: &mut Draft) -> Result<Vec<Segment>, Trouble> {
+        if draft.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut start = 0;
+        let parts: Vec<(u32, u32, u32, u32)> = draft
+            .ends
+            .drain(..)
+            .map(|(end, count)| {
+                let checksum = crc32fast::hash(&draft.bytes[start as usize..end as usize]);
+                let part = (start, end - start, count, checksum);
+                start = end;
+                part
+            })
+            .collect();
+        draft.bytes.extend_from_slice(&[0; SLACK]);
+        let bytes = draft.bytes.len() as u64 + OVERHEAD;
+        let fits = self.memory.used() + bytes <= self.share && self.memory.take(bytes).is_ok();
+        let content = if fits {
+            Content::Memory(draft.bytes.as_slice().into(), self.memory.clone())
+        } else {
+            let (file, at) = self.append(kind, &draft.bytes)?;
+            Content::File(file, at)
+        };
+        draft.bytes.clear();
+        let block = Arc::new(Block(content));
+        let segment =
+            |(start, len, count, checksum)| Segment { block: block.clone(), start, len, count, checksum };
+        Ok(parts.into_iter().map(segment).collect())
+    }
+
+    fn append(&self, kind: Kind, bytes: &[u8]) -> Result<(Arc<SpillFile>, u64), Trouble> {
+        let trouble = |error: io::Error| {
+            let directory = self.directory.display();
+            Trouble::Disk(format!("states cannot be written to the spill directory {directory}: {error}"))
+        };
+        let (file, at) = {
+            let mut current = self.files[kind as usize].lock().unwrap_or_else(PoisonError::into_inner);
+            let full =
+                current.as_ref().is_none_or(|file| file.end.load(Relaxed) + bytes.len() as u64 > FILE_BYTES);
+            if full {
+                let file = tempfile::tempfile_in(&self.directory).map_err(trouble)?;
+                *current = Some(Arc::new(SpillFile::new(file)));
+            }
+            let file =
+                current.clone().ok_or_else(|| Trouble::Broken("internal: no spill file".to_owned()))?;
+            let at = file.end.fetch_add(bytes.len() as u64, Relaxed);
+            (file, at)
+        };
+        file.write(bytes, at).map_err(trouble)?;
+        self.spilled.fetch_add(bytes.len() as u64, Relaxed);
+        Ok((file, at))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gridlock_lts::pack::One;
+
+    fn states_of(segment: &Segment, layout: &Layout, key: &[u64]) -> Result<Vec<u64>, Trouble> {
+        let (mut buffer, mut states) = (Vec::new(), Vec::new());
+        segment.decoder(One, layout, key, &mut buffer)?.read(usize::MAX, &mut states)?;
+        Ok(states)
+    }
+
+    fn put_three(store: &Store, layout: &Layout) -> Vec<Segment> {
+        let mut draft = Draft::default();
+        for key in 0..3u64 {
+            let states: Vec<u64> = (0..50).map(|k| (k * k) << 4 | key).collect();
+            draft.add(One, layout, &states);
+        }
+        store.put(Kind::Run, &mut draft).expect("room")
+    }
+
+    #[test]
+    fn memory_first_then_files() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let layout = Layout::new(&[15]);
+        let store = Store::new(Arc::new(Budget::new(3000)), directory.path().to_owned());
+        let all: Vec<Vec<Segment>> = (0..20).map(|_| put_three(&store, &layout)).collect();
+        assert!(!all[0][0].is_spilled() && all[19][0].is_spilled() && store.spilled() > 1000);
+        for segments in &all {
+            for (key, segment) in segments.iter().enumerate() {
+                let expected: Vec<u64> = (0..50).map(|k| (k * k) << 4 | key as u64).collect();
+                assert_eq!(states_of(segment, &layout, &[key as u64]).expect("whole"), expected);
+            }
+        }
+        assert_eq!(std::fs::read_dir(directory.path()).expect("readable").count(), 0, "files have no names");
+        drop(all);
+        assert_eq!(store.memory().used(), 0);
+    }
+
+    #[test]
+    fn a_changed_file_is_an_error() {
+        let layout = Layout::new(&[15]);
+        let store = Store::new(Arc::new(Budget::new(0)), std::env::temp_dir());
+        let segments = put_three(&store, &layout);
+        let Content::File(file, at) = &segments[1].block.0 else { panic!("not in a file") };
+        assert!(states_of(&segments[1], &layout, &[1]).is_ok());
+        file.write(&[0xaa], at + u64::from(segments[1].start) + 7).expect("writable");
+        assert!(
+            matches!(states_of(&segments[1], &layout, &[1]), Err(Trouble::Broken(m)) if m.contains("checksum"))
+        );
+        assert!(states_of(&segments[0], &layout, &[0]).is_ok(), "the others are whole");
+        file.file.set_len(3).expect("writable");
+        assert!(matches!(states_of(&segments[2], &layout, &[2]), Err(Trouble::Broken(_))));
+    }
+
+    #[test]
+    fn a_missing_directory_and_a_full_disk_are_told() {
+        let layout = Layout::new(&[15]);
+        let missing = Store::new(Arc::new(Budget::new(0)), PathBuf::from("/does/not/exist"));
+        let mut draft = Draft::default();
+        draft.add(One, &layout, &[16, 32]);
+        let told = missing.put(Kind::Inbox, &mut draft);
+        assert!(matches!(told, Err(Trouble::Disk(m)) if m.contains("/does/not/exist")));
+        #[cfg(target_os = "linux")]
+        {
+            let full = Store::new(Arc::new(Budget::new(0)), std::env::temp_dir());
+            let file = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("the device");
+            *full.files[0].lock().expect("unlocked") = Some(Arc::new(SpillFile::new(file)));
+            let mut draft = Draft::default();
+            draft.add(One, &layout, &[16, 32]);
+            let told = full.put(Kind::Run, &mut draft);
+            assert!(matches!(told, Err(Trouble::Disk(m)) if m.contains("space")));
+        }
+    }
+}
