@@ -113,7 +113,7 @@ impl Search {
 impl Arguments {
     /// Whether several processes can do it together.
     pub fn is_shared(&self) -> bool {
-        self.search == Search::Isv
+        self.search == Search::Isv && !self.swarm.is_slice()
     }
 
     /// The number of threads that search. With several processes there is usually one for each core.
@@ -135,7 +135,7 @@ impl Arguments {
     fn check_flags(&self) -> Result<(), Failure> {
         let isv = self.search == Search::Isv;
         self.swarm.check(isv)?;
-        if isv && self.limits.max_states.is_some() {
+        if isv && !self.swarm.is_slice() && self.limits.max_states.is_some() {
             return Err(Failure::input(
                 "--max-states does not belong to --search isv: --job-states bounds a job",
             ));

@@ -2,7 +2,7 @@
 
 use super::properties::{Asked, Kind};
 use super::search::{Conclusion, Outcome, after, per_state};
-use super::swarm::Figures;
+use super::swarm::{Figures, SliceFigures};
 use super::{Arguments, Search};
 use crate::quantities::{bytes, count, counted};
 use crate::shown_trace::{JSON_VERSION, ShownState, ShownStep};
@@ -52,6 +52,8 @@ struct Json<'a> {
     trace: Option<&'a [ShownStep]>,
     end: Option<&'a [ShownState]>,
     swarm: Option<&'a Figures>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    slices: Option<&'a SliceFigures>,
 }
 
 #[derive(Serialize)]
@@ -63,9 +65,9 @@ struct JsonProperty<'a> {
 impl Report<'_> {
     /// Writes JSON.
     pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Outcome { conclusion, stats, trace, swarm } = self.outcome;
+        let Outcome { conclusion, stats, trace, swarm, slices } = self.outcome;
         // The searches of a swarm overlap: nobody knows how many different states they saw.
-        let known = self.arguments.search != Search::Isv;
+        let known = self.arguments.search != Search::Isv || slices.is_some();
         let verdict_of = |property| match conclusion {
             Conclusion::Holds => "holds",
             Conclusion::Violated(violated) if *violated == property => "violated",
@@ -92,7 +94,7 @@ impl Report<'_> {
             workers: self.arguments.workers(),
             states: known.then_some(stats.states),
             transitions: known.then_some(stats.transitions),
-            depth: known.then_some(stats.depth),
+            depth: (self.arguments.search != Search::Isv).then_some(stats.depth),
             deadlocks: known.then_some(stats.deadlocks),
             seconds: stats.time.as_secs_f64(),
             build_seconds: self.build_time.as_secs_f64(),
@@ -101,6 +103,7 @@ impl Report<'_> {
             trace: trace.as_ref().map(|t| &t.steps[..]),
             end: trace.as_ref().map(|t| &t.end[..]),
             swarm: swarm.as_ref().map(|s| &s.figures),
+            slices: slices.as_ref(),
         };
         serde_json::to_writer_pretty(&mut *out, &json)?;
         writeln!(out)
@@ -168,6 +171,9 @@ impl Report<'_> {
 
     fn write_summary(&self, out: &mut dyn Write) -> io::Result<()> {
         let stats = &self.outcome.stats;
+        if let Some(slices) = &self.outcome.slices {
+            return self.write_slices(slices, out);
+        }
         if self.arguments.search == Search::Isv {
             return self.write_swarm(out);
         }
@@ -182,6 +188,22 @@ impl Report<'_> {
             ("bytes/state", format!("{:.1}", per_state(stats.peak_memory, stats))),
         ];
         write_rows(&rows, out)
+    }
+
+    fn write_slices(&self, slices: &SliceFigures, out: &mut dyn Write) -> io::Result<()> {
+        let stats = &self.outcome.stats;
+        let mut rows = vec![
+            ("states", count(stats.states)),
+            ("transitions", count(stats.transitions)),
+            ("deadlocks", count(stats.deadlocks)),
+        ];
+        rows.extend(slices.rows());
+        rows.push(("seconds", format!("{:.3}", stats.time.as_secs_f64())));
+        rows.push(("build seconds", format!("{:.3}", self.build_time.as_secs_f64())));
+        rows.push(("peak memory", bytes(stats.peak_memory)));
+        rows.push(("bytes/state", format!("{:.1}", per_state(stats.peak_memory, stats))));
+        write_rows(&rows, out)?;
+        writeln!(out, "\n  {:<16}{}", "subsystem", slices.subsystem())
     }
 
     /// The figures of a swarm, and how it was run.

@@ -4,7 +4,7 @@
 
 use super::Arguments;
 use super::properties::Properties;
-use super::swarm::SwarmRun;
+use super::swarm::{SliceFigures, SwarmRun};
 use crate::outcome::Failure;
 use crate::quantities::{big, bytes, count, counted, duration};
 use crate::shown_trace::ShownTrace;
@@ -57,6 +57,8 @@ pub enum Bound {
     },
     /// The checkpoint of a swarm cannot be written: why.
     Checkpoint(String),
+    /// States cannot be spilled: why.
+    Spill(String),
 }
 
 /// Jobs of a swarm that were too large.
@@ -85,6 +87,7 @@ impl Bound {
             Bound::Shard { bounded: false } => "shard",
             Bound::Shard { bounded: true } => "shard-bounded",
             Bound::Checkpoint(_) => "checkpoint",
+            Bound::Spill(_) => "spill",
         }
     }
 
@@ -131,6 +134,9 @@ impl Bound {
                 "nothing was found for these trace IDs{}; `gridlock merge` joins shards",
                 if *bounded { ", and the subsystem could have gone on (--unroll)" } else { "" }
             ),
+            Bound::Spill(why) => {
+                format!("states cannot be spilled: {why} (--spill names another directory)")
+            }
             Bound::Checkpoint(why) => format!("the checkpoint cannot be written: {why}; --resume continues"),
         }
     }
@@ -155,12 +161,14 @@ pub struct Outcome {
     pub trace: Option<ShownTrace>,
     /// What a swarm did; only some of `stats` is known then.
     pub swarm: Option<Box<SwarmRun>>,
+    /// What a search by slices did; the depth is not known then.
+    pub slices: Option<SliceFigures>,
 }
 
 impl Outcome {
     /// No answer.
     pub fn unknown(bound: Bound, stats: Stats) -> Self {
-        Outcome { conclusion: Conclusion::Unknown(bound), stats, trace: None, swarm: None }
+        Outcome { conclusion: Conclusion::Unknown(bound), stats, trace: None, swarm: None, slices: None }
     }
 }
 
@@ -224,7 +232,7 @@ pub fn search(
             (Conclusion::Unknown(bound), None)
         }
     };
-    Ok(Outcome { conclusion, stats: report.stats, trace, swarm: None })
+    Ok(Outcome { conclusion, stats: report.stats, trace, swarm: None, slices: None })
 }
 
 /// Bytes for each state.

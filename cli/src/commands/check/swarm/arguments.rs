@@ -25,13 +25,19 @@ pub struct SwarmArguments {
     #[arg(long, value_name = "K")]
     pub unroll: Option<u32>,
 
-    /// What a job is: `trace`, or all traces with a `prefix` that is as short as the limits of jobs allow [default: prefix]
-    #[arg(long, value_name = "SIZE", value_parser = Granularity::from_str)]
-    pub jobs: Option<Granularity>,
+    /// What a job is: a `trace`; all traces with a `prefix` that is as short as the limits of jobs allow; or a `slice`,
+    /// the states in which the subsystem stands at one place, each expanded once [default: prefix]
+    #[arg(long, value_name = "SIZE", value_parser = Jobs::from_str)]
+    pub jobs: Option<Jobs>,
 
-    /// What the states of one job may take [default: max-memory / workers, a power of two, at most 1 GiB]
+    /// What the states of one job may take [default: max-memory / workers, a power of two, at most 1 GiB; for slices
+    /// 64 MiB]
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
     pub job_memory: Option<u64>,
+
+    /// With --jobs slice: where states go that do not fit into --max-memory [default: the system's temporary directory]
+    #[arg(long, value_name = "DIR")]
+    pub spill: Option<PathBuf>,
 
     /// The most states that one job may visit
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -93,6 +99,28 @@ pub enum Iss {
     Dfs,
 }
 
+/// What a job is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Jobs {
+    /// Some traces of the subsystem.
+    Traces(Granularity),
+    /// A slice.
+    Slice,
+}
+
+impl FromStr for Jobs {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "slice" {
+            return Ok(Jobs::Slice);
+        }
+        text.parse()
+            .map(Jobs::Traces)
+            .map_err(|_| format!("there is no `{text}`: choose trace, prefix or slice"))
+    }
+}
+
 /// What `--subsystem` says to leave the choice to the program.
 const AUTO: &str = "auto";
 
@@ -113,6 +141,12 @@ impl SwarmArguments {
         if self.is_auto() && self.subsystem.len() > 1 {
             return Err(Failure::input("--subsystem auto chooses by itself: leave the other ones out"));
         }
+        if self.is_slice() {
+            return self.check_slice();
+        }
+        if self.spill.is_some() {
+            return Err(Failure::input("--spill belongs to --jobs slice"));
+        }
         if self.seed.is_some() && self.strategy() != StrategyKind::Random {
             return Err(Failure::input("--seed belongs to --strategy random"));
         }
@@ -125,10 +159,40 @@ impl SwarmArguments {
         Ok(())
     }
 
+    /// Says no to what is for traces only.
+    fn check_slice(&self) -> Result<(), Failure> {
+        let common = ["--subsystem", "--jobs", "--job-memory", "--spill"];
+        if let Some(flag) = self.all_given().into_iter().find(|flag| !common.contains(flag)) {
+            return Err(Failure::input(format_args!("{flag} does not belong to --jobs slice")));
+        }
+        if self.spill.as_ref().is_some_and(|dir| !dir.is_dir()) {
+            return Err(Failure::input("--spill needs a directory that is there"));
+        }
+        Ok(())
+    }
+
+    /// Whether the search is by slices.
+    pub fn is_slice(&self) -> bool {
+        self.jobs == Some(Jobs::Slice)
+    }
+
+    /// How much of the ID space is one job.
+    pub fn granularity(&self) -> Granularity {
+        match self.jobs {
+            Some(Jobs::Traces(granularity)) => granularity,
+            Some(Jobs::Slice) | None => Granularity::default(),
+        }
+    }
+
     /// The first flag that was given.
     fn given(&self) -> Option<&'static str> {
+        self.all_given().first().copied()
+    }
+
+    fn all_given(&self) -> Vec<&'static str> {
         let flags = [
             (!self.subsystem.is_empty(), "--subsystem"),
+            (self.spill.is_some(), "--spill"),
             (self.unroll.is_some(), "--unroll"),
             (self.jobs.is_some(), "--jobs"),
             (self.job_memory.is_some(), "--job-memory"),
@@ -145,7 +209,7 @@ impl SwarmArguments {
             (self.compare_bfs, "--compare-bfs"),
             (self.report.is_some(), "--report"),
         ];
-        flags.into_iter().find(|(given, _)| *given).map(|(_, flag)| flag)
+        flags.into_iter().filter(|(given, _)| *given).map(|(_, flag)| flag).collect()
     }
 
     /// Whether the program is to choose the subsystem.

@@ -9,9 +9,11 @@ mod compare;
 mod figures;
 pub mod picture;
 mod plan;
+mod slice;
 
 pub use arguments::SwarmArguments;
 pub use figures::Figures;
+pub use slice::SliceFigures;
 
 use super::Arguments;
 use super::properties::Properties;
@@ -56,12 +58,15 @@ pub fn search(
     quiet: bool,
     company: &Company,
 ) -> Result<Outcome, Failure> {
+    if arguments.swarm.is_slice() {
+        return slice::search(system, properties, arguments, watch, quiet);
+    }
     require_closed(&system, "an informed swarm")?;
     let System { network, builder, .. } = system;
     let prepared = Prepared::new(&network, &properties.checked);
     if let Some(verdict) = prepared.violated_initially() {
         let (conclusion, trace) = conclude(verdict, |trace| ShownTrace::new(&network, &builder, trace));
-        return Ok(Outcome { conclusion, stats: Stats::default(), trace, swarm: None });
+        return Ok(Outcome { conclusion, stats: Stats::default(), trace, swarm: None, slices: None });
     }
     let plan = Plan::new(specification, &prepared, properties, arguments, watch)?;
     let work = Undertaking {
@@ -95,7 +100,7 @@ pub fn search(
         figures.compare(compare::search(&network, properties, arguments, watch)?, &conclusion)?;
     }
     let swarm = Some(Box::new(SwarmRun { figures, events, ids: plan.ids }));
-    Ok(Outcome { conclusion, stats, trace, swarm })
+    Ok(Outcome { conclusion, stats, trace, swarm, slices: None })
 }
 
 /// Tells what was chosen, and what the user may not have expected.

@@ -72,7 +72,7 @@ impl Plan {
         let shard = swarm.ids.as_ref().map(|ids| ids.resolve(traces, "--ids")).transpose()?;
         let names = subsystem::names(net, &leaves);
         let config = Config {
-            granularity: swarm.jobs.unwrap_or_default(),
+            granularity: swarm.granularity(),
             strategy: swarm.strategy(),
             seed: swarm.seed.unwrap_or(0),
             order: swarm.iss().order(),
