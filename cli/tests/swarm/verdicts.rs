@@ -98,6 +98,33 @@ fn swarms_say_of_the_models_what_others_say() {
     assert!(exact > 60, "{exact} exact, {bounded} bounded, {too_large} too large");
 }
 
+/// Every state once: where a property holds, the counts are those of the exhaustive search.
+#[test]
+fn slices_say_of_the_models_what_others_say() {
+    let mut counted = 0;
+    for row in expectations(100_000) {
+        let property: Vec<&str> = row.property.iter().map(String::as_str).collect();
+        let exhaustive = ["check", &row.spec, "--json", "-"];
+        let whole: Value =
+            serde_json::from_slice(&run(&[&exhaustive[..], &property].concat()).stdout).expect("JSON");
+        for (memory, workers) in [("64M", "1"), ("300K", "2")] {
+            let slices =
+                ["--jobs", "slice", "--subsystem", "auto", "--job-memory", memory, "--workers", workers];
+            let report = swarm(&row.spec, &[&slices[..], &property].concat());
+            assert_eq!(report["verdict"].as_str(), Some(row.verdict.as_str()), "{} {slices:?}", row.spec);
+            if row.verdict == "holds" {
+                for field in ["states", "transitions", "deadlocks"] {
+                    assert_eq!(report[field], whole[field], "{field} of {}, {slices:?}", row.spec);
+                }
+                counted += 1;
+            } else {
+                assert!(report["trace"].is_array(), "{}", row.spec);
+            }
+        }
+    }
+    assert!(counted > 30, "{counted}");
+}
+
 #[test]
 fn seeded_bugs_are_found_by_every_strategy() {
     for (spec, leaf, options) in [
