@@ -29,6 +29,13 @@ fn wrong_use_is_told_with_a_remedy() {
         ([isv(user), vec!["--subsystem", "User", "--ids", "2..9"]].concat(), "there are 4, numbered from 0"),
         ([isv(user), vec!["--subsystem", "User", "--ids", "2..2"]].concat(), "has no trace in it"),
         ([isv(user), vec!["--subsystem", "User", "--ids", "two"]].concat(), "0..100"),
+        ([isv(user), vec!["--subsystem", "User", "--shard", "1/9"]].concat(), "there are only 4, so make fewer"),
+        ([isv(user), vec!["--subsystem", "User", "--shard", "2/2"]].concat(), "counted from 0"),
+        ([isv(user), vec!["--subsystem", "User", "--shard", "half"]].concat(), "as in 0/16"),
+        (
+            [isv(user), vec!["--subsystem", "User", "--shard", "0/2", "--ids", "0..1"]].concat(),
+            "cannot be used with",
+        ),
         ([isv(user), vec!["--subsystem", "User", "--jobs", "all"]].concat(), "choose trace or prefix"),
         ([isv(user), vec!["--subsystem", "User", "--strategy", "best"]].concat(), "choose even, order"),
         (
@@ -67,6 +74,7 @@ fn wrong_use_is_told_with_a_remedy() {
         &["--window", "2"],
         &["--simulate-workers", "2"],
         &["--ids", "0..1"],
+        &["--shard", "0/2"],
         &["--checkpoint", "/tmp/none"],
         &["--states", "5"],
         &["--compare-bfs"],

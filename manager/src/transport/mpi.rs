@@ -274,9 +274,15 @@ impl Default for Pause {
 }
 
 impl Pause {
+    /// How long to pause; the next one is longer.
+    fn longer(&mut self) -> Duration {
+        let pause = self.0;
+        self.0 = (pause * 2).min(PAUSE.1);
+        pause
+    }
+
     fn rest(&mut self) {
-        std::thread::sleep(self.0);
-        self.0 = (self.0 * 2).min(PAUSE.1);
+        std::thread::sleep(self.longer());
     }
 }
 
@@ -427,7 +433,9 @@ where
                 pool.send(thread, ticket, job)?;
                 idle = false;
             }
-            while let Some((thread, ticket, answer)) = pool.receive(Duration::ZERO)? {
+            // An answer ends the pause, a message does not.
+            let mut wait = if idle { pause.longer() } else { Duration::ZERO };
+            while let Some((thread, ticket, answer)) = pool.receive(std::mem::take(&mut wait))? {
                 free.push(thread);
                 let message = match answer {
                     Answer::Done(answer) => Up::Done(ticket, answer),
@@ -441,9 +449,7 @@ where
                 world.post(0, UP, &Up::<A>::Alive)?;
                 spoken = Instant::now();
             }
-            if idle {
-                pause.rest();
-            } else {
+            if !idle {
                 pause = Pause::default();
             }
         }
