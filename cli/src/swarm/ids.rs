@@ -120,7 +120,9 @@ mod tests {
         }
         let last = resolved(&BigUint::from(u64::MAX), u64::MAX - 1, u64::MAX).expect("one trace");
         assert_eq!(last.end, BigUint::from(u64::MAX));
-        for text in ["", "1", "/", "1/", "/2", "2/2", "-1/2", "+1/2", "0/0", "a/b", "1/2/3", "0/99999999999999999999"] {
+        for text in
+            ["", "1", "/", "1/", "/2", "2/2", "-1/2", "+1/2", "0/0", "a/b", "1/2/3", "0/99999999999999999999"]
+        {
             assert!(text.parse::<Share>().is_err(), "{text}");
         }
     }

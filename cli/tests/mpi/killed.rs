@@ -76,7 +76,8 @@ fn killed_ranks_are_made_good() {
     let (_dir, path) = directory();
     let undisturbed = path("undisturbed");
     let all = line(&undisturbed);
-    let output = command(&all.iter().map(String::as_str).collect::<Vec<_>>()).output().expect("gridlock starts");
+    let output =
+        command(&all.iter().map(String::as_str).collect::<Vec<_>>()).output().expect("gridlock starts");
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
     let expected = facts(&undisturbed);
     assert!(expected[0].as_u64().is_some_and(|searches| searches > 1000), "{expected:?}");

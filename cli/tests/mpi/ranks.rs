@@ -32,7 +32,9 @@ pub fn processes(word: &str) -> Vec<u32> {
         let read = |name: &str| fs::read(entry.path().join(name)).unwrap_or_default();
         let line = read("cmdline");
         let mut words = line.split(|b| *b == 0);
-        if words.next() != Some(env!("CARGO_BIN_EXE_gridlock").as_bytes()) || !words.any(|w| w == word.as_bytes()) {
+        if words.next() != Some(env!("CARGO_BIN_EXE_gridlock").as_bytes())
+            || !words.any(|w| w == word.as_bytes())
+        {
             continue;
         }
         let environment = read("environ");
@@ -46,6 +48,7 @@ pub fn processes(word: &str) -> Vec<u32> {
 
 /// Sends a signal; whether the process was still there.
 pub fn signal(name: &str, pid: u32) -> bool {
-    let kill = Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).stderr(Stdio::null()).status();
+    let kill =
+        Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).stderr(Stdio::null()).status();
     kill.expect("kill").success()
 }

@@ -13,18 +13,24 @@ const RUNS: [(&str, &str); 20] = [
     ("philosophers/philosophers-bug.mcrl2", "--subsystem Philosopher(0) --unroll 0"),
     ("abp/abp-bug.mcrl2", "--subsystem Sender --unroll 1 --property abp/no_loss.mcf"),
     ("paxos/paxos-two.mcrl2", "--subsystem Observer --never tau --job-states 5000"),
-    ("twophase/twophase-bug.mcrl2", "--subsystem TransactionManager --unroll 1 --property twophase/consistent.mcf"),
+    (
+        "twophase/twophase-bug.mcrl2",
+        "--subsystem TransactionManager --unroll 1 --property twophase/consistent.mcf",
+    ),
     ("slidingwindow/slidingwindow.mcrl2", "--subsystem Sender --unroll 0 --job-states 100"),
     ("tokenring/tokenring-bug.mcrl2", "--subsystem auto --unroll 1 --property tokenring/mutex.mcf"),
     ("peterson/peterson.mcrl2", "--subsystem auto --unroll 0 --property peterson/mutex.mcf"),
     ("msi/msi-bug.mcrl2", "--subsystem auto --unroll 0 --property msi/coherent.mcf"),
-    ("dkr/steps.mcrl2", "--subsystem auto --never tau --job-states 500"),
+    ("dkr/steps.mcrl2", "--subsystem auto --never tau --job-states 2500"),
     // Further ones of the same families, if there is time.
     ("beverage/beverage.mcrl2", "--subsystem User --never get_tea --strategy random"),
     ("accumulator/accumulator.mcrl2", "--subsystem Client --property accumulator/prefix_sums.mcf"),
     ("chord/chord-bug.mcrl2", "--subsystem Fate --property chord/both_or_none.mcf --strategy different"),
     ("paxos/paxos-bug.mcrl2", "--subsystem Observer --property paxos/one_value.mcf --iss dfs"),
-    ("slidingwindow/slidingwindow-bug.mcrl2", "--subsystem Sender --unroll 1 --property slidingwindow/order.mcf"),
+    (
+        "slidingwindow/slidingwindow-bug.mcrl2",
+        "--subsystem Sender --unroll 1 --property slidingwindow/order.mcf",
+    ),
     ("ieee1394/ieee1394-single.mcrl2", "--subsystem auto --unroll 0"),
     ("drm/drm-small.mcrl2", "--subsystem auto --unroll 0 --property drm/completes.mcf"),
     ("twophase/twophase.mcrl2", "--subsystem TransactionManager --unroll 1 --simulate-workers 4"),
@@ -53,7 +59,8 @@ fn ranks_say_what_threads_say() {
         let option = |word: &str| if word.ends_with(".mcf") { model(word) } else { word.to_owned() };
         let options: Vec<String> = options.split(' ').map(option).collect();
         // Traces of a guide may be very many.
-        let kinds: &[&str] = if options.iter().any(|o| o == "auto") { &["prefix"] } else { &["prefix", "trace"] };
+        let kinds: &[&str] =
+            if options.iter().any(|o| o == "auto") { &["prefix"] } else { &["prefix", "trace"] };
         for jobs in kinds {
             let mut all = vec!["--jobs", jobs, "--job-memory", "64M"];
             all.extend(options.iter().map(String::as_str));

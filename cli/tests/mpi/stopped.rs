@@ -43,7 +43,9 @@ fn signals_to_mpirun_leave_something_to_resume() {
     let mut before = 0;
     // mpirun passes on USR1 and nothing else happens to it. TERM and INT it passes on, too, but then it ends with a code of
     // its own; if the queueing system tells the ranks themselves, it does not.
-    for (name, to_rank) in [("USR1", None), ("TERM", None), ("INT", None), ("TERM", Some(0)), ("USR1", Some(0))] {
+    for (name, to_rank) in
+        [("USR1", None), ("TERM", None), ("INT", None), ("TERM", Some(0)), ("USR1", Some(0))]
+    {
         let mut line = long(&place);
         line.extend(["--log-dir".to_owned(), logs.clone()]);
         let child = start(&line);
@@ -88,7 +90,10 @@ fn a_time_limit_is_that_of_the_whole_run() {
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
     assert_eq!(output.status.code(), Some(3), "{out}{err}");
-    assert!(out.starts_with("unknown (interrupted, resumable): freedom from deadlock: the time limit"), "{out}{err}");
+    assert!(
+        out.starts_with("unknown (interrupted, resumable): freedom from deadlock: the time limit"),
+        "{out}{err}"
+    );
     assert_eq!(status(&place).1, "stopped");
 }
 

@@ -97,9 +97,15 @@ fn ranks_that_differ_are_named() {
     for rank in ["1", "2"] {
         let error = run(rank, &changed);
         assert!(error.contains(&format!("error: rank {rank} on ")), "{error}");
-        assert!(error.contains(" has specification ") && error.contains("rank 0 has specification "), "{error}");
+        assert!(
+            error.contains(" has specification ") && error.contains("rank 0 has specification "),
+            "{error}"
+        );
         let error = run(rank, "/none/such.mcrl2");
-        assert!(error.contains(&format!("error: rank {rank} on ")) && error.contains("/none/such"), "{error}");
+        assert!(
+            error.contains(&format!("error: rank {rank} on ")) && error.contains("/none/such"),
+            "{error}"
+        );
         let error = run(rank, &faulty);
         assert!(error.contains(&format!("error: rank {rank} on ")), "{error}");
     }

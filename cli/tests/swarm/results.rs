@@ -68,7 +68,8 @@ fn shares_are_merged() {
     ] {
         let spec = model(spec);
         let formula = model("accumulator/in_order.mcf");
-        let options: Vec<&str> = options.iter().map(|o| if *o == "in_order" { &formula } else { *o }).collect();
+        let options: Vec<&str> =
+            options.iter().map(|o| if *o == "in_order" { &formula } else { *o }).collect();
         let whole = swarm(&spec, &options);
         let traces: u64 = whole["swarm"]["traces"].as_str().and_then(|n| n.parse().ok()).expect("a number");
         for count in [1, 2, 3.min(traces)] {

@@ -20,6 +20,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use tracing::{debug, info};
@@ -133,7 +134,13 @@ impl World {
         self.traffic.get()
     }
 
-    /// Ends all processes at once: for panics, since the others would wait for ever.
+    /// Does something; if it panics, ends all processes with this code, since the others would wait for ever.
+    pub fn guard<R>(&self, code: u8, body: impl FnOnce() -> R) -> R {
+        // Whoever sees a half changed state is about to end.
+        catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| self.abort(code))
+    }
+
+    /// Ends all processes at once.
     pub fn abort(&self, code: u8) -> ! {
         self.communicator.abort(i32::from(code))
     }
