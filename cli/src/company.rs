@@ -13,7 +13,6 @@ use gridlock_manager::isv::{Opened, Report, on_threads};
 use gridlock_manager::journal::Identity;
 use gridlock_manager::swarm::Config;
 use gridlock_manager::transport::launch::{Launch, launched};
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 #[cfg(feature = "mpi")]
@@ -62,13 +61,8 @@ pub fn run(command: &Command, watch: &Watch, quiet: bool) -> u8 {
             return finish(Err(failure), watch);
         }
     };
-    match catch_unwind(AssertUnwindSafe(|| command.run(watch, quiet, &company))) {
-        Ok(outcome) => company.leave(outcome, watch),
-        Err(panic) => {
-            company.give_up();
-            resume_unwind(panic)
-        }
-    }
+    let outcome = company.guard(|| command.run(watch, quiet, &company));
+    company.leave(outcome, watch)
 }
 
 /// The error of a process that has company it cannot work with.
@@ -188,12 +182,13 @@ impl Company {
         finish(outcome, watch)
     }
 
-    /// After a panic: the others would wait for ever.
-    fn give_up(&self) {
+    /// A panic, of which the user has been told when it comes here, is the end of all processes.
+    fn guard<R>(&self, body: impl FnOnce() -> R) -> R {
         #[cfg(feature = "mpi")]
         if let Some(world) = &self.world {
-            world.abort(crate::outcome::INTERNAL_ERROR);
+            return world.guard(crate::outcome::INTERNAL_ERROR, body);
         }
+        body()
     }
 }
 

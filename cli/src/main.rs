@@ -25,6 +25,10 @@ use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments = arguments::Arguments::parse();
-    supervise::run(arguments)
+    match arguments::Arguments::try_parse() {
+        Ok(arguments) => supervise::run(arguments),
+        // The same wrong arguments are told once, by the process that speaks for all.
+        Err(e) if company::is_silent() => ExitCode::from(e.exit_code() as u8),
+        Err(e) => e.exit(),
+    }
 }

@@ -48,10 +48,9 @@ impl Failure {
     #[cfg(feature = "mpi")]
     pub fn reason(&self, watch: &Watch) -> String {
         match self {
-            Failure::Input(text)
-            | Failure::Specification(text)
-            | Failure::Limit(text)
-            | Failure::Internal(text) => text.clone(),
+            Failure::Input(text) | Failure::Limit(text) | Failure::Internal(text) => text.clone(),
+            // It begins with what the other one will say anyway.
+            Failure::Specification(text) => text.trim().trim_start_matches("error: ").to_owned(),
             Failure::Stopped => watch.why_stopped(),
             Failure::Served(code) => format!("it ended with {code}"),
         }

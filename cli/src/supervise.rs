@@ -35,6 +35,7 @@ const KILLED: i32 = 130;
 pub fn run(arguments: Arguments) -> ExitCode {
     announce_panics();
     if let Err(failure) = log::begin(arguments.log_dir.as_deref()) {
+        // Another machine may have another disk, so each one tells of its own log, and by name.
         let watch = Watch::new(Limits::default(), Arc::default(), Progress::new(true));
         return ExitCode::from(finish(Err(failure), &watch));
     }

@@ -1,5 +1,6 @@
 //! What differs on a terminal: colours. And messages to it that must not fail.
 
+use gridlock_manager::transport::launch::launched;
 use std::io::{IsTerminal, Write, stderr, stdout};
 
 /// Escape sequences, all empty where there is to be no colour.
@@ -40,10 +41,11 @@ impl Style {
     }
 }
 
-/// See <https://no-color.org>: any value but the empty one means no.
+/// See <https://no-color.org>: any value but the empty one means no. A process that mpirun started writes to a terminal that
+/// is none: what it says goes on to wherever mpirun writes, which may be a file.
 fn colours_wanted() -> bool {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
-    set("NO_COLOR").is_none() && set("TERM").is_none_or(|term| term != "dumb")
+    set("NO_COLOR").is_none() && set("TERM").is_none_or(|term| term != "dumb") && launched().is_none()
 }
 
 /// Writes a line to standard error. That nobody listens there is no reason to fail.

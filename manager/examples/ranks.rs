@@ -2,8 +2,10 @@
 //!
 //!     cargo build -p gridlock-manager --features mpi --example ranks
 //!     mpirun -n 3 target/debug/examples/ranks
+//!     mpirun -n 3 target/debug/examples/ranks --panic 1
 //!
-//! Messages are cut into tiny pieces in half of the runs. Ends with 0 if all agree.
+//! Messages are cut into tiny pieces in half of the runs. Ends with 0 if all agree. With `--panic` that rank panics on the
+//! way, and all must end with 99.
 
 use gridlock_lts::guide::Subsystem;
 use gridlock_lts::network::LeafIx;
@@ -30,8 +32,16 @@ fn figures(report: Report) -> String {
 }
 
 fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let panics: Option<u32> = match (arguments.next().as_deref(), arguments.next()) {
+        (Some("--panic"), Some(rank)) => Some(rank.parse().expect("a rank")),
+        _ => None,
+    };
     let mut world = World::start().expect("MPI starts");
     for seed in 0..200 {
+        if seed == 100 && panics == Some(world.rank()) {
+            world.guard(99, || panic!("rank {} was told to panic", world.rank()));
+        }
         world.cut(if seed % 2 == 0 { 1 << 28 } else { 7 });
         let net = Shape { acyclic: true, ..Shape::default() }.network(seed);
         let rng = &mut Rng::new(seed);

@@ -8,8 +8,9 @@
 #
 # GRIDLOCK  the program (default: gridlock)
 set -eu
+[ $# -ge 2 ] || { echo "usage: mpirun.sh HOSTFILE SPEC [options of gridlock check]" >&2; exit 2; }
 hosts=$1
 spec=$2
 shift 2
-exec mpirun --hostfile "$hosts" "${GRIDLOCK:-gridlock}" check "$spec" "$@" --search isv \
+exec mpirun --bind-to none --hostfile "$hosts" "${GRIDLOCK:-gridlock}" check "$spec" "$@" --search isv \
     --checkpoint "$(basename "$spec").checkpoint" --resume

@@ -12,12 +12,14 @@
 # PBS ends a job at its walltime with SIGTERM; Gridlock then writes its last records. --time-limit ends it a little
 # before, so that the end is its own.
 #
-# ARGS      the specification and options of `gridlock check`
-# GRIDLOCK  the program (default: gridlock)
-# LIMIT     when to stop (default: 3h55m of the four hours above)
+# ARGS        the specification and options of `gridlock check`
+# CHECKPOINT  its directory (default: gridlock-checkpoint); the same one for a job that is submitted again
+# GRIDLOCK    the program (default: gridlock)
+# LIMIT       when to stop (default: 3h55m of the four hours above)
 set -u
-cd "$PBS_O_WORKDIR"
+cd "$PBS_O_WORKDIR" || exit 2
 # ARGS is a list of words.
 # shellcheck disable=SC2086
-mpirun "${GRIDLOCK:-gridlock}" check $ARGS --search isv --checkpoint gridlock-checkpoint --resume \
+exec mpirun --bind-to none "${GRIDLOCK:-gridlock}" check ${ARGS:?} --search isv \
+    --checkpoint "${CHECKPOINT:-gridlock-checkpoint}" --resume \
     --time-limit "${LIMIT:-235m}"

@@ -18,26 +18,30 @@
 # The checkpoint is gridlock-JOBID in the directory from which the job was submitted; `gridlock status` reads it.
 #
 # GRIDLOCK   the program (default: gridlock)
-# LAUNCH     what starts its processes (default: mpirun; with a Slurm that knows your MPI: srun, or srun --mpi=pmix)
+# LAUNCH     what starts its processes (default: mpirun --bind-to none, so that threads of a rank may use other cores;
+#            with a Slurm that knows your MPI: srun, or srun --mpi=pmix)
 set -u
 gridlock=${GRIDLOCK:-gridlock}
-launch=${LAUNCH:-mpirun}
+launch=${LAUNCH:-mpirun --bind-to none}
 checkpoint=gridlock-$SLURM_JOB_ID
 warned=no
+job=
 
-# The first process manages, the others search.
+# Both mpirun and srun pass the signal on to all processes. The warning may come before there are any.
+trap 'warned=yes; [ -n "$job" ] && kill -USR1 "$job" 2> /dev/null' USR1
+
+# The first process manages, the others search. LAUNCH is a list of words.
+# shellcheck disable=SC2086
 $launch "$gridlock" check "$@" --search isv --checkpoint "$checkpoint" --resume &
 job=$!
-# Both mpirun and srun pass the signal on to all processes.
-trap 'warned=yes; kill -USR1 $job 2>/dev/null' USR1
-
-code=255
-# The signal ends the first wait, not the job.
-while kill -0 $job 2>/dev/null; do
-    wait $job
-    code=$?
+# A signal ends the wait, not the job.
+while kill -0 "$job" 2> /dev/null; do
+    wait "$job"
 done
-if [ $warned = yes ] && [ $code = 3 ]; then
+# The shell remembers how it ended.
+wait "$job"
+code=$?
+if [ $warned = yes ] && [ $code -eq 3 ]; then
     echo "the time limit is near: job $SLURM_JOB_ID goes back into the queue"
     scontrol requeue "$SLURM_JOB_ID"
 fi

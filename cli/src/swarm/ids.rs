@@ -55,9 +55,77 @@ impl Ids {
     }
 }
 
+/// One of several equal parts of the trace IDs as the user wrote it: `I/N`, counted from 0.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Share {
+    index: u64,
+    count: u64,
+}
+
+impl FromStr for Share {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = |digits: &str| {
+            let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+            plain.then(|| digits.parse::<u64>().ok()).flatten()
+        };
+        let numbers = text.split_once('/').and_then(|(i, n)| Some((number(i.trim())?, number(n.trim())?)));
+        let (index, count) =
+            numbers.ok_or_else(|| format!("expected a part and their number as in 0/16, found `{text}`"))?;
+        if index >= count {
+            return Err(format!("parts are counted from 0, so the last one is N-1/N, found `{text}`"));
+        }
+        Ok(Share { index, count })
+    }
+}
+
+impl Share {
+    /// The IDs, of which there must be some, in a space of so many. The shares of all parts are everything, and their
+    /// sizes differ by one at most.
+    pub fn resolve(&self, traces: &BigUint, flag: &str) -> Result<Range<BigUint>, Failure> {
+        let Share { index, count } = *self;
+        let start = traces * index / count;
+        let end = traces * (u128::from(index) + 1) / count;
+        if start == end {
+            return Err(Failure::input(format_args!(
+                "{flag} {index}/{count} has no trace in it: there are only {}, so make fewer parts",
+                big(traces)
+            )));
+        }
+        Ok(start..end)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shares_are_everything() {
+        let resolved = |traces: &BigUint, i: u64, n: u64| {
+            format!("{i}/{n}").parse::<Share>().expect("a share").resolve(traces, "--shard").ok()
+        };
+        for traces in [1u64, 2, 5, 16, 17, 1000, u64::MAX].map(BigUint::from) {
+            for count in 1..20 {
+                let mut reached = BigUint::ZERO;
+                for range in (0..count).filter_map(|index| resolved(&traces, index, count)) {
+                    assert_eq!(range.start, reached);
+                    let size = &range.end - &range.start;
+                    assert!(size == &traces / count || size == &traces / count + 1u32);
+                    reached = range.end;
+                }
+                assert_eq!(reached, traces);
+            }
+        }
+        let last = resolved(&BigUint::from(u64::MAX), u64::MAX - 1, u64::MAX).expect("one trace");
+        assert_eq!(last.end, BigUint::from(u64::MAX));
+        for text in
+            ["", "1", "/", "1/", "/2", "2/2", "-1/2", "+1/2", "0/0", "a/b", "1/2/3", "0/99999999999999999999"]
+        {
+            assert!(text.parse::<Share>().is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn ranges_are_read() {

@@ -57,6 +57,45 @@ fn shards_are_merged() {
     assert_eq!(merged(&[&d, &e], 3)["reason"], "bounded");
 }
 
+/// Shares of any number are merged to what one run says.
+#[test]
+fn shares_are_merged() {
+    let (_dir, path) = directory();
+    for (spec, options) in [
+        ("paxos/paxos-two.mcrl2", &["--subsystem", "Observer", "--never", "tau"][..]),
+        ("accumulator/accumulator-bug.mcrl2", &["--subsystem", "Client", "--property", "in_order"]),
+        ("beverage/machines.mcrl2", &["--subsystem", "BeverageMachine", "--unroll", "1"]),
+    ] {
+        let spec = model(spec);
+        let formula = model("accumulator/in_order.mcf");
+        let options: Vec<&str> =
+            options.iter().map(|o| if *o == "in_order" { &formula } else { *o }).collect();
+        let whole = swarm(&spec, &options);
+        let traces: u64 = whole["swarm"]["traces"].as_str().and_then(|n| n.parse().ok()).expect("a number");
+        for count in [1, 2, 3.min(traces)] {
+            let files: Vec<String> = (0..count)
+                .map(|index| {
+                    let (file, share) = (path(&format!("{index}.json")), format!("{index}/{count}"));
+                    let more = ["--search", "isv", "--shard", &share, "--json", &file];
+                    run(&[&["check", &spec], &options[..], &more].concat());
+                    file
+                })
+                .collect();
+            let files: Vec<&str> = files.iter().map(String::as_str).collect();
+            let output = run(&[&["merge", "--json", "-"], &files[..]].concat());
+            let merged: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+            assert_eq!(merged["verdict"], whole["verdict"], "{spec} {count}");
+            assert_eq!(merged["reason"], whole["reason"], "{spec} {count}");
+            assert_eq!(merged["missing"], serde_json::json!([]));
+            if count > 1 && whole["verdict"] == "holds" {
+                let output = run(&[&["merge", "--json", "-"], &files[1..]].concat());
+                let merged: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+                assert_eq!((&merged["verdict"], &merged["reason"]), (&"unknown".into(), &"missing".into()));
+            }
+        }
+    }
+}
+
 #[test]
 fn the_page_needs_nothing_else() {
     let (_dir, path) = directory();

@@ -1,5 +1,7 @@
 //! Flags and names that make no sense: exit code 2, the reason and the remedy.
 
+#[cfg(not(feature = "mpi"))]
+use crate::harness::command;
 use crate::harness::{directory, model, run, text};
 use std::fs;
 
@@ -29,6 +31,16 @@ fn wrong_use_is_told_with_a_remedy() {
         ([isv(user), vec!["--subsystem", "User", "--ids", "2..9"]].concat(), "there are 4, numbered from 0"),
         ([isv(user), vec!["--subsystem", "User", "--ids", "2..2"]].concat(), "has no trace in it"),
         ([isv(user), vec!["--subsystem", "User", "--ids", "two"]].concat(), "0..100"),
+        (
+            [isv(user), vec!["--subsystem", "User", "--shard", "1/9"]].concat(),
+            "there are only 4, so make fewer",
+        ),
+        ([isv(user), vec!["--subsystem", "User", "--shard", "2/2"]].concat(), "counted from 0"),
+        ([isv(user), vec!["--subsystem", "User", "--shard", "half"]].concat(), "as in 0/16"),
+        (
+            [isv(user), vec!["--subsystem", "User", "--shard", "0/2", "--ids", "0..1"]].concat(),
+            "cannot be used with",
+        ),
         ([isv(user), vec!["--subsystem", "User", "--jobs", "all"]].concat(), "choose trace or prefix"),
         ([isv(user), vec!["--subsystem", "User", "--strategy", "best"]].concat(), "choose even, order"),
         (
@@ -67,6 +79,7 @@ fn wrong_use_is_told_with_a_remedy() {
         &["--window", "2"],
         &["--simulate-workers", "2"],
         &["--ids", "0..1"],
+        &["--shard", "0/2"],
         &["--checkpoint", "/tmp/none"],
         &["--states", "5"],
         &["--compare-bfs"],
@@ -84,5 +97,34 @@ fn wrong_use_is_told_with_a_remedy() {
             "{arguments:?}: {err}"
         );
         assert!(err.contains(part), "{arguments:?}: {err}");
+    }
+}
+
+/// Copies that do not know of each other are the classic accident. With MPI it is told otherwise, see the tests of that.
+#[test]
+#[cfg(not(feature = "mpi"))]
+fn a_build_without_mpi_does_not_run_in_copies() {
+    let spec = model("beverage/beverage.mcrl2");
+    for (variables, says) in [
+        (&[("OMPI_COMM_WORLD_SIZE", "4")][..], "OMPI_COMM_WORLD_SIZE"),
+        (&[("PMI_SIZE", "4")], "PMI_SIZE"),
+        (&[("SLURM_NTASKS", "4"), ("SLURM_STEP_ID", "0")], "SLURM_NTASKS"),
+    ] {
+        let line = ["check", &spec, "--search", "isv", "--subsystem", "User"];
+        let output = command(&line).envs(variables.iter().copied()).output().expect("gridlock starts");
+        let err = text(&output.stderr);
+        assert_eq!((output.status.code(), text(&output.stdout)), (Some(2), String::new()), "{err}");
+        assert!(err.contains(&format!("this is one of 4 processes ({says} says so)")), "{err}");
+        assert!(err.contains("build it with `--features mpi`, or start it once"), "{err}");
+        // The others say nothing.
+        let silent = command(&line).envs(variables.iter().copied()).env("OMPI_COMM_WORLD_RANK", "1").output();
+        let silent = silent.expect("gridlock starts");
+        assert_eq!((silent.status.code(), text(&silent.stderr)), (Some(2), String::new()));
+    }
+    // A script of several tasks that starts one process is no accident, and one process is no company.
+    for variable in [("SLURM_NTASKS", "4"), ("OMPI_COMM_WORLD_SIZE", "1")] {
+        let line = ["check", &spec, "--search", "isv", "--subsystem", "User"];
+        let output = command(&line).envs([variable]).output().expect("gridlock starts");
+        assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     }
 }

@@ -20,6 +20,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use tracing::{debug, info};
@@ -133,7 +134,13 @@ impl World {
         self.traffic.get()
     }
 
-    /// Ends all processes at once: for panics, since the others would wait for ever.
+    /// Does something; if it panics, ends all processes with this code, since the others would wait for ever.
+    pub fn guard<R>(&self, code: u8, body: impl FnOnce() -> R) -> R {
+        // Whoever sees a half changed state is about to end.
+        catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| self.abort(code))
+    }
+
+    /// Ends all processes at once.
     pub fn abort(&self, code: u8) -> ! {
         self.communicator.abort(i32::from(code))
     }
@@ -274,9 +281,15 @@ impl Default for Pause {
 }
 
 impl Pause {
+    /// How long to pause; the next one is longer.
+    fn longer(&mut self) -> Duration {
+        let pause = self.0;
+        self.0 = (pause * 2).min(PAUSE.1);
+        pause
+    }
+
     fn rest(&mut self) {
-        std::thread::sleep(self.0);
-        self.0 = (self.0 * 2).min(PAUSE.1);
+        std::thread::sleep(self.longer());
     }
 }
 
@@ -427,7 +440,9 @@ where
                 pool.send(thread, ticket, job)?;
                 idle = false;
             }
-            while let Some((thread, ticket, answer)) = pool.receive(Duration::ZERO)? {
+            // An answer ends the pause, a message does not.
+            let mut wait = if idle { pause.longer() } else { Duration::ZERO };
+            while let Some((thread, ticket, answer)) = pool.receive(std::mem::take(&mut wait))? {
                 free.push(thread);
                 let message = match answer {
                     Answer::Done(answer) => Up::Done(ticket, answer),
@@ -441,9 +456,7 @@ where
                 world.post(0, UP, &Up::<A>::Alive)?;
                 spoken = Instant::now();
             }
-            if idle {
-                pause.rest();
-            } else {
+            if !idle {
                 pause = Pause::default();
             }
         }

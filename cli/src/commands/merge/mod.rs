@@ -23,8 +23,8 @@ use std::path::PathBuf;
 
 const HELP: &str = "\
 Examples:
-  gridlock check big.mcrl2 --search isv --subsystem P --ids 0..1000 --json a.json
-  gridlock check big.mcrl2 --search isv --subsystem P --ids 1000.. --json b.json
+  gridlock check big.mcrl2 --search isv --subsystem P --shard 0/2 --json a.json
+  gridlock check big.mcrl2 --search isv --subsystem P --shard 1/2 --json b.json
   gridlock merge a.json b.json
 
   gridlock merge shards/*            directories that --checkpoint was given
@@ -34,8 +34,8 @@ and numbers of workers may differ. The exit codes are those of `check`.";
 
 /// Join the results of the shards of a swarm
 ///
-/// Takes the results of `check --search isv --ids A..B --json`, or the checkpoints of such runs, and gives the verdict of
-/// the whole swarm.
+/// Takes the results of `check --search isv --json` with `--shard I/N` or `--ids A..B`, or the checkpoints of such runs, and
+/// gives the verdict of the whole swarm.
 #[derive(Args, Debug)]
 #[command(after_long_help = HELP)]
 pub struct Arguments {

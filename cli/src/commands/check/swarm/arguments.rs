@@ -4,7 +4,7 @@
 
 use crate::outcome::Failure;
 use crate::quantities::parse_bytes;
-use crate::swarm::ids::Ids;
+use crate::swarm::ids::{Ids, Share};
 use clap::{Args, ValueEnum};
 use gridlock_manager::strategy::StrategyKind;
 use gridlock_manager::swarm::{Granularity, Pace};
@@ -67,6 +67,10 @@ pub struct SwarmArguments {
     /// Do only these trace IDs, the last one not included: a shard, for `gridlock merge`
     #[arg(long, value_name = "A..B", value_parser = Ids::from_str)]
     pub ids: Option<Ids>,
+
+    /// Do only the I-th of N equal parts of the trace IDs, counted from 0: a shard, for `gridlock merge`
+    #[arg(long, value_name = "I/N", value_parser = Share::from_str, conflicts_with = "ids")]
+    pub shard: Option<Share>,
 
     /// Keep every answer in this directory, so that the run can be resumed whatever happens
     #[arg(long, value_name = "DIR")]
@@ -203,6 +207,7 @@ impl SwarmArguments {
             (self.window.is_some(), "--window"),
             (self.simulate_workers.is_some(), "--simulate-workers"),
             (self.ids.is_some(), "--ids"),
+            (self.shard.is_some(), "--shard"),
             (self.checkpoint.is_some(), "--checkpoint"),
             (self.resume, "--resume"),
             (self.states.is_some(), "--states"),

@@ -171,7 +171,9 @@ impl Figures {
             rows.push(("work", format!("{multiple:.2} times the state space")));
         }
         if let Some(t) = &self.traffic {
-            let each = |total: u64| total as f64 / n.searches.max(1) as f64;
+            // Answers that were in the checkpoint came over no network.
+            let jobs = n.jobs_done.saturating_sub(self.resumed as u64).max(1);
+            let each = |total: u64| total as f64 / jobs as f64;
             let (messages, volume) = (each(t.messages), bytes(each(t.bytes) as u64));
             rows.push(("network", format!("{} ranks, {messages:.1} messages and {volume} a job", t.ranks)));
         }

@@ -69,7 +69,11 @@ impl Plan {
         let built = subsystem::build(net, &leaves)?;
         let guide = Arc::new(subsystem::guide(net, &built, swarm.unroll)?);
         let traces = guide.traces();
-        let shard = swarm.ids.as_ref().map(|ids| ids.resolve(traces, "--ids")).transpose()?;
+        let shard = match (&swarm.ids, &swarm.shard) {
+            (Some(ids), _) => Some(ids.resolve(traces, "--ids")?),
+            (None, Some(share)) => Some(share.resolve(traces, "--shard")?),
+            (None, None) => None,
+        };
         let names = subsystem::names(net, &leaves);
         let config = Config {
             granularity: swarm.granularity(),

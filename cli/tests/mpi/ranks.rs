@@ -1,0 +1,54 @@
+//! Runs the binary on ranks, and finds their processes.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+/// Whether there is time for everything.
+pub fn slow() -> bool {
+    std::env::var_os("GRIDLOCK_SLOW").is_some_and(|v| v == "1")
+}
+
+/// mpirun of so many ranks, for a program and its arguments.
+pub fn mpirun(ranks: usize, program: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new("mpirun");
+    command.args(["--oversubscribe", "--bind-to", "none", "-n", &ranks.to_string(), program]);
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // Tests may run in a container, where everybody is root.
+    command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    command
+}
+
+/// mpirun of gridlock.
+pub fn gridlock(ranks: usize, arguments: &[&str]) -> Command {
+    mpirun(ranks, env!("CARGO_BIN_EXE_gridlock"), arguments)
+}
+
+/// The ranks whose command lines have this word, by rank: the numbers of their processes.
+pub fn processes(word: &str) -> Vec<u32> {
+    let mut found: Vec<(usize, u32)> = Vec::new();
+    for entry in fs::read_dir("/proc").expect("a system with /proc").flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+        // A process may be gone before it is looked at.
+        let read = |name: &str| fs::read(entry.path().join(name)).unwrap_or_default();
+        let line = read("cmdline");
+        let mut words = line.split(|b| *b == 0);
+        if words.next() != Some(env!("CARGO_BIN_EXE_gridlock").as_bytes())
+            || !words.any(|w| w == word.as_bytes())
+        {
+            continue;
+        }
+        let environment = read("environ");
+        let rank = environment.split(|b| *b == 0).find_map(|v| v.strip_prefix(b"OMPI_COMM_WORLD_RANK="));
+        let rank = rank.and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok());
+        found.extend(rank.map(|rank| (rank, pid)));
+    }
+    found.sort_unstable();
+    found.into_iter().map(|(_, pid)| pid).collect()
+}
+
+/// Sends a signal; whether the process was still there.
+pub fn signal(name: &str, pid: u32) -> bool {
+    let kill =
+        Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).stderr(Stdio::null()).status();
+    kill.expect("kill").success()
+}

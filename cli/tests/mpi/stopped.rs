@@ -1,0 +1,111 @@
+//! Runs on ranks that are told to stop, and what they leave behind; logs.
+
+use crate::harness::{directory, ends, model, text};
+use crate::ranks::{gridlock, processes, signal};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+/// A run of minutes, unless it is stopped.
+fn long(checkpoint: &str) -> Vec<String> {
+    let spec = model("slidingwindow/slidingwindow.mcrl2");
+    let options = "--search isv --subsystem Sender --unroll 1 --jobs trace --resume --job-memory 64M";
+    let mut all = vec!["check".to_owned(), spec, "--checkpoint".to_owned(), checkpoint.to_owned()];
+    all.extend(options.split(' ').map(str::to_owned));
+    all
+}
+
+fn start(line: &[String]) -> Child {
+    let line: Vec<&str> = line.iter().map(String::as_str).collect();
+    gridlock(3, &line).spawn().expect("mpirun starts")
+}
+
+/// Answers on disk, and what the run is doing.
+fn status(place: &str) -> (u64, String) {
+    let status: Value = serde_json::from_str(&ends(&["status", place, "--json"], 0)).expect("JSON");
+    (status["answers"].as_u64().expect("a number"), status["state"].as_str().expect("a word").to_owned())
+}
+
+fn wait_for(what: &str, there: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !there() {
+        assert!(start.elapsed() < Duration::from_secs(60), "{what} does not come");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn signals_to_mpirun_leave_something_to_resume() {
+    let (_dir, path) = directory();
+    let (place, logs) = (path("run"), path("logs"));
+    let mut before = 0;
+    // mpirun passes on USR1 and nothing else happens to it. TERM and INT it passes on, too, but then it ends with a code of
+    // its own; if the queueing system tells the ranks themselves, it does not.
+    for (name, to_rank) in
+        [("USR1", None), ("TERM", None), ("INT", None), ("TERM", Some(0)), ("USR1", Some(0))]
+    {
+        let mut line = long(&place);
+        line.extend(["--log-dir".to_owned(), logs.clone()]);
+        let child = start(&line);
+        let page = Path::new(&place).join("status.json");
+        let result = Path::new(&place).join("result.json");
+        wait_for("a page", || page.exists() && !result.exists());
+        wait_for("an answer", || status(&place).0 > before);
+        assert!(signal(name, to_rank.map_or(child.id(), |rank: usize| processes(&place)[rank])));
+        let sent = Instant::now();
+        let output = child.wait_with_output().expect("an end");
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        assert!(sent.elapsed() < Duration::from_secs(10), "{name} took {:?}", sent.elapsed());
+        if name == "USR1" || to_rank.is_some() {
+            assert_eq!(output.status.code(), Some(3), "{name}: {out}{err}");
+        } else {
+            assert!(!output.status.success(), "{name}: {out}{err}");
+        }
+        assert!(out.starts_with("unknown (interrupted, resumable): "), "{name}: {out}{err}");
+        let (answers, state) = status(&place);
+        assert_eq!(state, "stopped");
+        assert!(answers > before, "{answers} after {before}");
+        before = answers;
+        wait_for("the end of all ranks", || processes(&place).is_empty());
+    }
+    // Each rank has written a log of its own.
+    for rank in 0..3 {
+        let log = fs::read_to_string(Path::new(&logs).join(format!("rank-{rank}.log"))).expect("a log");
+        assert_eq!(log.matches("started").count(), 5, "{log}");
+        assert!(log.contains(&format!("rank={rank}")), "{log}");
+    }
+    assert_eq!(fs::read_dir(&logs).expect("logs").count(), 3);
+}
+
+#[test]
+fn a_time_limit_is_that_of_the_whole_run() {
+    let (_dir, path) = directory();
+    let place = path("run");
+    let mut line = long(&place);
+    line.extend(["--time-limit", "2s"].map(str::to_owned));
+    let begun = Instant::now();
+    let output = start(&line).wait_with_output().expect("an end");
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+    assert_eq!(output.status.code(), Some(3), "{out}{err}");
+    assert!(
+        out.starts_with("unknown (interrupted, resumable): freedom from deadlock: the time limit"),
+        "{out}{err}"
+    );
+    assert_eq!(status(&place).1, "stopped");
+}
+
+#[test]
+fn a_second_run_on_the_same_checkpoint_is_refused() {
+    let (_dir, path) = directory();
+    let place = path("run");
+    let first = start(&long(&place));
+    wait_for("a page", || Path::new(&place).join("status.json").exists());
+    let second = start(&long(&place)).wait_with_output().expect("an end");
+    assert_eq!(second.status.code(), Some(2), "{}", text(&second.stdout));
+    assert!(text(&second.stderr).contains("another process uses the checkpoint"), "{}", text(&second.stderr));
+    assert!(signal("USR1", first.id()));
+    assert_eq!(first.wait_with_output().expect("an end").status.code(), Some(3), "the first goes on");
+}
