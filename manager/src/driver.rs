@@ -44,15 +44,21 @@ pub enum Ended {
     Journal(Trouble),
 }
 
-/// Runs a swarm until it has an outcome or is told to stop. `resumed` are answers of an earlier run.
+/// When jobs were handed out and answered, since the run began; by their numbers.
+pub type Times = Map<u64, (Duration, Duration)>;
+
+/// Runs a swarm until it has an outcome or is told to stop. `resumed` are answers of an earlier run. Times are kept if the
+/// swarm records its events.
 pub fn drive(
     swarm: &mut Swarm,
     transport: &mut dyn Transport<Job, Feedback>,
     mut journal: Option<&mut Journal<Feedback>>,
     resumed: Vec<Feedback>,
     control: &Control,
-) -> Result<Ended, String> {
+) -> Result<(Ended, Times), String> {
     let mut driver = Driver {
+        begun: Instant::now(),
+        times: swarm.config().record.then(Times::default),
         free: transport.slots().into(),
         busy: Vec::new(),
         resumed: resumed.into_iter().map(|feedback| (feedback.number, feedback)).collect(),
@@ -73,12 +79,14 @@ pub fn drive(
     }
     (control.progress)(&swarm.status());
     match (result?, collected?) {
-        (ended, None) => Ok(ended),
-        (_, Some(trouble)) => Ok(Ended::Journal(trouble)),
+        (ended, None) => Ok((ended, driver.times.unwrap_or_default())),
+        (_, Some(trouble)) => Ok((Ended::Journal(trouble), driver.times.unwrap_or_default())),
     }
 }
 
 struct Driver {
+    begun: Instant,
+    times: Option<Times>,
     /// Workers, once for each job that they can take.
     free: VecDeque<u32>,
     /// Who works on what.
@@ -133,6 +141,10 @@ impl Driver {
                         debug!(job = job.number, worker, length = job.path.len(), "handed out");
                         self.free.pop_front();
                         self.busy.push((worker, job.number));
+                        if let Some(times) = &mut self.times {
+                            let now = self.begun.elapsed();
+                            times.insert(job.number, (now, now));
+                        }
                         transport.send(worker, job.number, job)?;
                     }
                 },
@@ -168,6 +180,9 @@ impl Driver {
             let at = self.busy.iter().position(|busy| *busy == (worker, number));
             self.busy.swap_remove(at.ok_or("internal: an answer to no job")?);
             self.free.push_back(worker);
+            if let Some((_, end)) = self.times.as_mut().and_then(|times| times.get_mut(&number)) {
+                *end = self.begun.elapsed();
+            }
             match answer {
                 Answer::Done(feedback) if feedback.end == End::Interrupted && self.cancelled => {}
                 Answer::Done(feedback) if feedback.number == number => done.push((worker, feedback)),

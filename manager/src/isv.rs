@@ -3,7 +3,7 @@
 //! Invariant: a violation is replayed by other code before it is reported, and `holds` is said only of a swarm that has
 //! done or pruned every trace ID and was not bounded.
 
-use crate::driver::{Control, Ended, drive};
+use crate::driver::{Control, Ended, Times, drive};
 use crate::journal::{Journal, Trouble};
 use crate::swarm::{Config, Event, Outcome, Status, Stuck, Swarm};
 use crate::transport::Transport;
@@ -48,6 +48,8 @@ pub struct Report {
     pub status: Status,
     /// What each job did to the space of IDs, if the configuration asked for it.
     pub events: Vec<Event>,
+    /// When each of these jobs was handed out and answered; nothing of jobs whose answers were resumed.
+    pub times: Times,
 }
 
 /// A journal and the answers that were in it.
@@ -113,7 +115,7 @@ pub(crate) fn conduct(
         Some((journal, resumed)) => (Some(journal), resumed),
         None => (None, Vec::new()),
     };
-    let ended = drive(&mut swarm, transport, journal.as_mut(), resumed, control)?;
+    let (ended, times) = drive(&mut swarm, transport, journal.as_mut(), resumed, control)?;
     let conclusion = match (ended, swarm.outcome()) {
         (Ended::Journal(trouble), _) => Conclusion::Journal(trouble),
         (Ended::Stopped, None) => Conclusion::Stopped,
@@ -126,7 +128,7 @@ pub(crate) fn conduct(
         status.remaining += std::mem::take(&mut status.in_work);
         (status.made, status.done) = (status.processed, status.processed);
     }
-    Ok(Report { conclusion, status, events: swarm.take_events() })
+    Ok(Report { conclusion, status, events: swarm.take_events(), times })
 }
 
 fn conclude(prepared: &Prepared, outcome: &Outcome, sharded: bool) -> Result<Conclusion, String> {

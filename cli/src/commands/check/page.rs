@@ -93,13 +93,13 @@ fn write_swarm(report: &Report, swarm: &SwarmRun, out: &mut dyn Write) -> io::Re
         }
     )?;
     writeln!(out, "<h2>Workers</h2>")?;
-    for (who, jobs, seconds, svg) in picture::timelines(&swarm.events) {
+    for (who, jobs, seconds, svg) in picture::timelines(&swarm.events, &swarm.times) {
         writeln!(out, "<p class=\"who\">{who}: {} jobs, {seconds:.3} s</p>\n{svg}", count(jobs))?;
     }
     writeln!(
         out,
-        "<p class=\"note\">Jobs of a worker one after the other, as wide as the time that each took. When each began is \
-         not recorded: the time between jobs is left out.</p>"
+        "<p class=\"note\">From left to right the time of the run; each job from when it was handed out to when it was \
+         answered. Of jobs from a checkpoint only the time that each took is known: they stand one after the other.</p>"
     )?;
     write_largest(&swarm.events, out)
 }

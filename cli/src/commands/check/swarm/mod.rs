@@ -30,7 +30,7 @@ use crate::watch::Watch;
 use gridlock_lang::system::System;
 use gridlock_lts::prepared::Prepared;
 use gridlock_lts::search::{Stats, Verdict};
-use gridlock_manager::driver::Control;
+use gridlock_manager::driver::{Control, Times};
 use gridlock_manager::isv;
 use gridlock_manager::swarm::{Event, Status};
 use num_bigint::BigUint;
@@ -44,6 +44,8 @@ pub struct SwarmRun {
     pub figures: Figures,
     /// Job by job, if a page is to be written.
     pub events: Vec<Event>,
+    /// When jobs were handed out and answered.
+    pub times: Times,
     /// The trace IDs that were to be done.
     pub ids: Range<BigUint>,
 }
@@ -81,7 +83,7 @@ pub fn search(
     }
     let start = Instant::now();
     let (report, resumed) = run(specification, &plan, &work, arguments, watch, company)?;
-    let isv::Report { conclusion, status, events } = report;
+    let isv::Report { conclusion, status, events, times } = report;
     let mut figures = Figures::new(&plan, arguments, &status, resumed);
     figures.traffic = company.traffic().map(Into::into);
     let stats = Stats { time: start.elapsed(), ..Stats::default() };
@@ -99,7 +101,7 @@ pub fn search(
     if arguments.swarm.compare_bfs && watch.stopped().is_none() {
         figures.compare(compare::search(&network, properties, arguments, watch)?, &conclusion)?;
     }
-    let swarm = Some(Box::new(SwarmRun { figures, events, ids: plan.ids }));
+    let swarm = Some(Box::new(SwarmRun { figures, events, times, ids: plan.ids }));
     Ok(Outcome { conclusion, stats, trace, swarm, slices: None })
 }
 

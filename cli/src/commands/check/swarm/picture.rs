@@ -4,6 +4,7 @@
 //! than a cell still fills one, so that nothing is invisible.
 
 use crate::quantities::{big, count};
+use gridlock_manager::driver::Times;
 use gridlock_manager::swarm::{Class, Event};
 use num_bigint::BigUint;
 use std::collections::BTreeMap;
@@ -162,23 +163,33 @@ fn tooltip(events: &[&Event]) -> String {
     }
 }
 
-/// For each worker its jobs one after the other, as wide as the time that each took.
-pub fn timelines(events: &[Event]) -> Vec<(String, u64, f64, String)> {
+/// For each worker its jobs from when they were handed out to when they were answered; all workers on one scale. Of
+/// jobs from a checkpoint only the time is known that they took: they stand one after the other.
+pub fn timelines(events: &[Event], times: &Times) -> Vec<(String, u64, f64, String)> {
     let mut workers: BTreeMap<u32, Vec<&Event>> = BTreeMap::new();
     for event in events {
         workers.entry(event.worker).or_default().push(event);
     }
-    let total = |events: &[&Event]| events.iter().map(|e| u128::from(e.effort.nanoseconds)).sum::<u128>();
-    let longest = workers.values().map(|events| total(events)).max().unwrap_or(0).max(1);
+    let spans = |events: &[&Event]| {
+        let mut at = 0;
+        let span = |event: &&Event| {
+            let known = times.get(&event.number).map(|(start, end)| (start.as_nanos(), end.as_nanos()));
+            let (start, end) = known.unwrap_or((at, at + u128::from(event.effort.nanoseconds)));
+            at = end;
+            (start, end)
+        };
+        events.iter().map(span).collect::<Vec<_>>()
+    };
+    let longest =
+        workers.values().flat_map(|events| spans(events)).map(|(_, end)| end).max().unwrap_or(0).max(1);
     let line = |(worker, events): (u32, Vec<&Event>)| {
         let mut row = vec![Cell::Nothing; COLUMNS];
-        let mut at = 0;
         let mut separators = String::new();
-        for event in &events {
+        let busy: u64 = events.iter().map(|event| event.effort.nanoseconds).sum();
+        for (event, (start, end)) in events.iter().zip(spans(&events)) {
             let column = |time: u128| (time * COLUMNS as u128 / longest) as usize;
-            let start = column(at).min(COLUMNS - 1);
-            at += u128::from(event.effort.nanoseconds);
-            let end = column(at).clamp(start + 1, COLUMNS);
+            let start = column(start).min(COLUMNS - 1);
+            let end = column(end).clamp(start + 1, COLUMNS);
             fill(&mut row, start..end, Cell::of(event));
             // Lines between jobs help only where there is room for them.
             if end > start + 4 && end < COLUMNS {
@@ -190,7 +201,7 @@ pub fn timelines(events: &[Event]) -> Vec<(String, u64, f64, String)> {
         draw_row(&mut out, &row, 0, 18);
         out.push_str(&separators);
         out.push_str("</svg>\n");
-        (who(worker), events.len() as u64, at as f64 / 1e9, out)
+        (who(worker), events.len() as u64, busy as f64 / 1e9, out)
     };
     workers.into_iter().map(line).collect()
 }
@@ -200,6 +211,7 @@ mod tests {
     use super::*;
     use gridlock_manager::swarm::Pruned;
     use gridlock_worker::job::Effort;
+    use std::time::Duration;
 
     fn range(a: u64, b: u64) -> Range<BigUint> {
         BigUint::from(a)..BigUint::from(b)
@@ -238,7 +250,7 @@ mod tests {
             assert!(svg.contains(part), "{part} in {svg}");
         }
         assert_eq!(svg.matches("class=\"pruned\"").count(), 2, "in its row and in the sum");
-        let lines = timelines(&events);
+        let lines = timelines(&events, &Times::default());
         assert_eq!(lines.len(), 2);
         assert!(lines.iter().all(|line| line.1 == 1 && line.3.contains("width=\"1000\"")), "{lines:?}");
     }
@@ -249,8 +261,17 @@ mod tests {
             (0..50_000).map(|k| event(k, k as u32 % 3, range(k, k + 1), vec![])).collect();
         let svg = ids(&events, &range(0, 50_000));
         assert!(svg.len() < 400_000, "{}", svg.len());
-        assert!(timelines(&events).iter().map(|line| line.3.len()).sum::<usize>() < 10_000);
-        assert_eq!(timelines(&[]).len(), 0);
+        assert!(
+            timelines(&events, &Times::default()).iter().map(|line| line.3.len()).sum::<usize>() < 10_000
+        );
+        assert_eq!(timelines(&[], &Times::default()).len(), 0);
+        let times = Times::from_iter([
+            (0, (Duration::ZERO, Duration::from_secs(1))),
+            (1, (Duration::from_secs(3), Duration::from_secs(4))),
+        ]);
+        let two = [event(0, 0, range(0, 1), vec![]), event(1, 0, range(1, 2), vec![])];
+        let line = &timelines(&two, &times)[0].3;
+        assert!(line.contains("x=\"750\""), "the second begins at three quarters: {line}");
         assert!(ids(&[], &range(0, 5)).ends_with("</svg>\n"));
     }
 }

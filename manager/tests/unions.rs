@@ -1,0 +1,174 @@
+//! Cumulative exhaustiveness with the real worker: the states that all jobs of a swarm visit together are those that a
+//! naive search visits, on random networks and on the models that ship with the tool.
+
+use gridlock_lang::system::{Options, load};
+use gridlock_lts::guide::{Guide, Subsystem};
+use gridlock_lts::network::{LeafIx, Local, Network, Outcome as Step};
+use gridlock_lts::prepared::{Prepared, Search};
+use gridlock_lts::random::{Rng, Shape};
+use gridlock_lts::successors::Successors;
+use gridlock_manager::strategy::StrategyKind;
+use gridlock_manager::swarm::{Config, Granularity, Outcome, Pace, Swarm};
+use gridlock_manager::testbed::{Workers, run};
+use gridlock_worker::guided::{Setting, Worker};
+use gridlock_worker::job::{Effort, End, Feedback, JobLimits, Order};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+type States = BTreeSet<Vec<Local>>;
+
+fn reachable(net: &Network, most: usize) -> Option<States> {
+    let (mut seen, mut queue, mut steps) = (States::from([net.initial()]), vec![net.initial()], Vec::new());
+    while let Some(state) = queue.pop() {
+        net.successors(&state, &mut steps);
+        for step in &steps {
+            let fault = matches!(net.vectors[step.vector.0 as usize].outcome, Step::Fault(_));
+            if !fault && seen.insert(step.target.clone()) {
+                queue.push(step.target.clone());
+            }
+        }
+        if seen.len() > most {
+            return None;
+        }
+    }
+    Some(seen)
+}
+
+/// Plays a swarm with answers in any order, doubled and lost.
+struct Play<'a> {
+    net: &'a Network,
+    guide: &'a Guide,
+    config: Config,
+    workers: Workers,
+    most_jobs: u64,
+}
+
+impl Search for Play<'_> {
+    type Out = (Outcome, States);
+
+    fn search<S: Successors>(self, system: &S) -> Self::Out {
+        let Play { net, guide, config, workers, most_jobs } = self;
+        let setting = Setting { system, net, deadlock: None, guide: Arc::new(guide.clone()) };
+        let mut worker = Worker::new(setting);
+        let mut swarm = Swarm::new(net, guide.clone(), config);
+        let mut union = States::new();
+        let answer = &mut |job: &gridlock_worker::job::Job| {
+            if job.number >= most_jobs {
+                let end = End::Failed("enough".to_owned());
+                let (possible, effort) = (Vec::new(), Effort::default());
+                return Feedback { number: job.number, end, possible, bounded: false, effort };
+            }
+            let mut seen = States::new();
+            let feedback = worker.observed(job, &AtomicBool::new(false), &mut |state| {
+                seen.insert(system.packing().unpack(state));
+            });
+            // What a job over its budget has visited must be visited again by others.
+            if feedback.end == End::Complete {
+                union.append(&mut seen);
+            }
+            feedback
+        };
+        run(&mut swarm, &workers, answer, &mut |_| {});
+        (swarm.outcome().cloned().expect("it is done"), union)
+    }
+}
+
+#[derive(Default, Debug)]
+struct Tally {
+    exhausted: u32,
+    bounded: u32,
+    stuck: u32,
+    long: u32,
+}
+
+fn compare(net: &Network, guide: &Guide, all: &States, rng: &mut Rng, what: &str, tally: &mut Tally) {
+    let states = match rng.below(3) {
+        0 => u64::MAX,
+        1 => rng.between(1, 2 * all.len()) as u64,
+        _ => rng.between(1 + all.len() / 4, 2 + all.len() / 2) as u64,
+    };
+    let mut config = Config::new(JobLimits { states, memory: 1 << 28 });
+    config.granularity = [Granularity::Trace, Granularity::Prefix][rng.below(2)];
+    config.strategy = StrategyKind::ALL[rng.below(4)];
+    config.seed = rng.bits();
+    config.pace = [Pace::Window(1), Pace::Window(5), Pace::Batch(10), Pace::default()][rng.below(4)];
+    config.order = if rng.percent(20) { Order::DepthFirst } else { Order::BreadthFirst };
+    let workers = Workers { count: rng.between(1, 8), twice: 10, lost: 10, seed: rng.bits() };
+    let prepared = Prepared::new(net, &[]);
+    let shown = format!("{what}: {config:?}");
+    let (outcome, union) = prepared.search(Play { net, guide, config, workers, most_jobs: 2_000 }).unwrap();
+    assert!(union.is_subset(all), "{shown}");
+    match outcome {
+        Outcome::Exhausted { bounded: false } => {
+            assert!(union == *all, "{shown}: {} of {} states", union.len(), all.len());
+            tally.exhausted += 1;
+        }
+        Outcome::Exhausted { bounded: true } => {
+            assert!(guide.is_bounded(), "{shown}");
+            tally.bounded += 1;
+        }
+        Outcome::Stuck(_) => tally.stuck += 1,
+        // A fault of a random network, or more jobs than we have patience for.
+        Outcome::Found { .. } | Outcome::Failed { .. } => tally.long += 1,
+    }
+}
+
+#[test]
+fn on_random_networks() {
+    let mut tally = Tally::default();
+    for seed in 0..2_500 {
+        let net = Shape { acyclic: seed % 3 != 0, leaves: 5, ..Shape::default() }.network(seed);
+        let rng = &mut Rng::new(seed);
+        let leaves: Vec<LeafIx> =
+            (0..rng.between(1, 3)).map(|_| LeafIx(rng.below(net.leaves.len()) as u32)).collect();
+        let unroll = rng.below(3) as u32;
+        let Ok(guide) = Subsystem::new(&net, &leaves, 500).and_then(|s| s.unrolled(unroll, 2_000)) else {
+            continue;
+        };
+        let Some(all) = reachable(&net, 3_000) else { continue };
+        if guide.traces() <= &1_000u32.into() {
+            compare(&net, &guide, &all, rng, &format!("seed {seed}"), &mut tally);
+        }
+    }
+    assert!(tally.exhausted > 1_000 && tally.bounded > 50 && tally.stuck > 50, "{tally:?}");
+}
+
+/// Every specification in `models/` that is small enough, with each of its leaves as the subsystem.
+#[test]
+fn on_the_models() {
+    let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../models");
+    let mut specs: Vec<_> = models
+        .read_dir()
+        .unwrap()
+        .filter_map(|dir| dir.unwrap().path().read_dir().ok())
+        .flat_map(|files| files.map(|file| file.unwrap().path()))
+        .filter(|path| path.extension().is_some_and(|e| e == "mcrl2"))
+        .collect();
+    specs.sort();
+    let (mut tally, mut compared) = (Tally::default(), 0);
+    for spec in specs {
+        let name = spec.file_name().unwrap().to_string_lossy().into_owned();
+        let text = std::fs::read_to_string(&spec).unwrap();
+        // What is larger is left out before its tables are built.
+        let options = Options { warm_up: 6_000, table_limit: 3_000, ..Options::default() };
+        let Ok(system) = load(&text, &name, &options, &mut |_| true) else { continue };
+        if !system.closed {
+            continue;
+        }
+        let net = &system.network;
+        let Some(all) = reachable(net, 6_000) else { continue };
+        let rng = &mut Rng::new(all.len() as u64);
+        for leaf in (0..net.leaves.len() as u32).map(LeafIx) {
+            for unroll in 0..2 {
+                let guide = Subsystem::new(net, &[leaf], 2_000).and_then(|s| s.unrolled(unroll, 5_000));
+                let Ok(guide) = guide else { continue };
+                compare(net, &guide, &all, rng, &format!("{name}, {leaf:?}, unroll {unroll}"), &mut tally);
+                compared += 1;
+            }
+        }
+    }
+    println!("{compared} swarms: {tally:?}");
+    assert!(compared > 100 && tally.exhausted > 30, "{tally:?}");
+}
