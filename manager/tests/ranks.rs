@@ -27,7 +27,7 @@ fn ranks_agree_with_threads() {
     let output = ranks(3, &[]);
     let out = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{out}{}", String::from_utf8_lossy(&output.stderr));
-    assert!(out.starts_with("200 swarms agree on 3 ranks"), "{out}");
+    assert!(out.starts_with("30 swarms agree on 3 ranks"), "{out}");
 }
 
 #[test]
