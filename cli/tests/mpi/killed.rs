@@ -6,6 +6,7 @@ use gridlock_lts::random::Rng;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
+use std::process::Child;
 use std::time::{Duration, Instant};
 
 /// A run of some seconds with thousands of answers.
@@ -47,19 +48,19 @@ fn disturb(checkpoint: &str, ranks: usize, pause: Duration, rng: &mut Rng) -> Op
     }
     let running = processes(checkpoint);
     if running.is_empty() || rng.percent(50) {
-        // All at once, mpirun first so that it cannot be quicker.
-        signal("KILL", child.id());
-        running.iter().for_each(|pid| {
-            signal("KILL", *pid);
-        });
-        child.wait().expect("an end");
-        // Those that had only just been started.
-        processes(checkpoint).iter().for_each(|pid| {
-            signal("KILL", *pid);
-        });
+        kill_all(&mut child, checkpoint);
         return None;
     }
     let there = signal("KILL", running[rng.below(running.len())]);
+    // Open MPI's mpirun may wait for ever if a rank is killed before it has reported to it.
+    let killed = Instant::now();
+    while child.try_wait().expect("a child").is_none() {
+        if killed.elapsed() > Duration::from_secs(30) {
+            kill_all(&mut child, checkpoint);
+            return None;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
     let output = child.wait_with_output().expect("an end");
     match output.status.code() {
         // It was done already.
@@ -69,6 +70,20 @@ fn disturb(checkpoint: &str, ranks: usize, pause: Duration, rng: &mut Rng) -> Op
             None
         }
     }
+}
+
+/// Kills everything at once, mpirun first so that it cannot be quicker.
+fn kill_all(mpirun: &mut Child, checkpoint: &str) {
+    let running = processes(checkpoint);
+    signal("KILL", mpirun.id());
+    running.iter().for_each(|pid| {
+        signal("KILL", *pid);
+    });
+    mpirun.wait().expect("an end");
+    // Those that had only just been started.
+    processes(checkpoint).iter().for_each(|pid| {
+        signal("KILL", *pid);
+    });
 }
 
 #[test]
