@@ -64,7 +64,8 @@ fn shares_are_merged() {
     for (spec, options) in [
         ("paxos/paxos-two.mcrl2", &["--subsystem", "Observer", "--never", "tau"][..]),
         ("accumulator/accumulator-bug.mcrl2", &["--subsystem", "Client", "--property", "in_order"]),
-        ("beverage/machines.mcrl2", &["--subsystem", "BeverageMachine", "--unroll", "1"]),
+        // By traces: of prefixes, the one job without a path sees beyond cut cycles, and a share has no such job.
+        ("beverage/machines.mcrl2", &["--subsystem", "BeverageMachine", "--unroll", "1", "--jobs", "trace"]),
     ] {
         let spec = model(spec);
         let formula = model("accumulator/in_order.mcf");

@@ -41,7 +41,7 @@ fn wrong_use_is_told_with_a_remedy() {
             [isv(user), vec!["--subsystem", "User", "--shard", "0/2", "--ids", "0..1"]].concat(),
             "cannot be used with",
         ),
-        ([isv(user), vec!["--subsystem", "User", "--jobs", "all"]].concat(), "choose trace or prefix"),
+        ([isv(user), vec!["--subsystem", "User", "--jobs", "all"]].concat(), "choose trace, prefix or slice"),
         ([isv(user), vec!["--subsystem", "User", "--strategy", "best"]].concat(), "choose even, order"),
         (
             [isv(user), vec!["--subsystem", "User", "--window", "3", "--simulate-workers", "3"]].concat(),
