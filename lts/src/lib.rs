@@ -14,6 +14,7 @@ pub mod lazy;
 pub mod memory;
 pub mod network;
 pub mod pack;
+pub mod predecessors;
 pub mod prepared;
 pub mod property;
 pub mod random;

@@ -43,6 +43,11 @@ impl<'a> Prepared<'a> {
         self.net
     }
 
+    /// The network that is searched: with one more leaf for each monitor.
+    pub fn network(&self) -> &Network {
+        &self.instrumented.network
+    }
+
     /// The properties.
     pub fn properties(&self) -> &'a [Property] {
         self.properties
@@ -66,7 +71,7 @@ impl<'a> Prepared<'a> {
 
     /// Compiles the network and hands it to a search.
     pub fn search<T: Search>(&self, search: T) -> Result<T::Out, String> {
-        let (network, packing) = (&*self.instrumented.network, self.packing.clone());
+        let (network, packing) = (self.network(), self.packing.clone());
         let alarms = self.instrumented.alarms.clone();
         Ok(match packing.words() {
             1 => search.search(&Compiled::new(network, packing, One, alarms)?),

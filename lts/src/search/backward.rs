@@ -17,8 +17,9 @@
 
 use super::run::{Run, Stop};
 use crate::memory::Stack;
-use crate::network::{LeafIx, Local, LocalLabel, LocalTable, Network, VectorIx};
+use crate::network::{Network, VectorIx};
 use crate::pack::{Packing, Width};
+use crate::predecessors::Predecessors;
 use crate::successors::{Steps, Successors};
 
 /// Combinations of local predecessors that are tried before searching forwards.
@@ -27,33 +28,6 @@ const COMBINATIONS: usize = if cfg!(test) { 20 } else { 1 << 20 };
 /// A step of a path: the vector and the target.
 pub(super) type PathStep = (VectorIx, Vec<u64>);
 
-/// The moves of one leaf by their target: target, label, source; sorted.
-struct Reversed(Vec<(Local, LocalLabel, Local)>);
-
-impl Reversed {
-    fn new(states: &[LocalTable]) -> Self {
-        let mut moves = Vec::new();
-        for (from, table) in states.iter().enumerate() {
-            moves.extend(table.moves.iter().map(|&(label, to)| (to, label, Local(from as u32))));
-        }
-        moves.sort_unstable();
-        Reversed(moves)
-    }
-
-    fn to(&self, target: Local) -> &[(Local, LocalLabel, Local)] {
-        let start = self.0.partition_point(|m| m.0 < target);
-        let end = start + self.0[start..].partition_point(|m| m.0 == target);
-        &self.0[start..end]
-    }
-
-    fn with_label(&self, target: Local, label: LocalLabel) -> &[(Local, LocalLabel, Local)] {
-        let moves = self.to(target);
-        let start = moves.partition_point(|m| m.1 < label);
-        let end = start + moves[start..].partition_point(|m| m.1 == label);
-        &moves[start..end]
-    }
-}
-
 fn internal(broken: &str) -> Stop {
     Stop::Failed(format!("internal: {broken}"))
 }
@@ -61,16 +35,13 @@ fn internal(broken: &str) -> Stop {
 /// Goes back through what a breadth-first search has visited.
 pub(super) struct Backward<'r, 'a, S: Successors> {
     run: &'r Run<'a, S>,
-    net: &'r Network,
-    packing: &'r Packing,
-    leaves: Vec<Reversed>,
+    predecessors: Predecessors<'r>,
 }
 
 impl<'r, 'a, S: Successors> Backward<'r, 'a, S> {
     /// `net` is the network that was searched, monitors included.
     pub(super) fn new(run: &'r Run<'a, S>, net: &'r Network, packing: &'r Packing) -> Self {
-        let leaves = net.leaves.iter().map(|leaf| Reversed::new(&leaf.states)).collect();
-        Backward { run, net, packing, leaves }
+        Backward { run, predecessors: Predecessors::new(net, packing) }
     }
 
     /// The steps from the initial state to a visited state at the given depth, the last that was expanded. Afterwards
@@ -99,53 +70,15 @@ impl<'r, 'a, S: Successors> Backward<'r, 'a, S> {
 
     /// The least predecessor at a depth, and the vector; outer `None` if there are too many to try.
     fn predecessor(&self, state: &[u64], depth: u64) -> Option<Option<(Vec<u64>, VectorIx)>> {
-        let locals = self.packing.unpack(state);
-        let (mut tries, mut least) = (COMBINATIONS, None);
-        for (i, leaf) in self.leaves.iter().enumerate() {
-            let mut last = None;
-            for &(_, label, _) in leaf.to(locals[i]) {
-                if last.replace(label) == Some(label) {
-                    continue;
-                }
-                for &vector in &self.net.leaves[i].vectors_of[label.0 as usize] {
-                    let parts = &self.net.vectors[vector.0 as usize].parts;
-                    if parts[0].0.0 as usize == i {
-                        let sources = |&(leaf, label): &(LeafIx, LocalLabel)| {
-                            self.leaves[leaf.0 as usize].with_label(locals[leaf.0 as usize], label)
-                        };
-                        let choices: Vec<_> = parts.iter().map(sources).collect();
-                        let product = choices.iter().fold(1usize, |n, choice| n.saturating_mul(choice.len()));
-                        tries = tries.checked_sub(product)?;
-                        self.try_all(vector, &choices, product, state, depth, &mut least);
-                    }
-                }
-            }
-        }
-        Some(least)
-    }
-
-    fn try_all(
-        &self,
-        vector: VectorIx,
-        choices: &[&[(Local, LocalLabel, Local)]],
-        product: usize,
-        state: &[u64],
-        depth: u64,
-        least: &mut Option<(Vec<u64>, VectorIx)>,
-    ) {
-        let parts = &self.net.vectors[vector.0 as usize].parts;
         let table = self.run.visited.table();
-        let mut before = state.to_vec();
-        for mut number in 0..product {
-            for (choice, &(leaf, _)) in choices.iter().zip(parts) {
-                self.packing.field(leaf).set(&mut before, choice[number % choice.len()].2);
-                number /= choice.len();
+        let mut least: Option<(Vec<u64>, VectorIx)> = None;
+        let few = self.predecessors.of(state, COMBINATIONS, &mut |before, vector| {
+            let better = least.as_ref().is_none_or(|(state, v)| (before, vector) < (&state[..], *v));
+            if better && table.depth_of(before) == Some(depth) {
+                least = Some((before.to_vec(), vector));
             }
-            let better = least.as_ref().is_none_or(|(state, v)| (&before, vector) < (state, *v));
-            if better && table.depth_of(&before) == Some(depth) {
-                *least = Some((before.clone(), vector));
-            }
-        }
+        });
+        few.then_some(least)
     }
 
     /// Appends the steps of a shortest path between two states that are `length` steps apart.

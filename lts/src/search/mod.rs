@@ -16,10 +16,10 @@ mod tests;
 use crate::lazy::Lazy;
 use crate::memory::{self, Budget, Exhausted};
 use crate::network::Network;
-use crate::pack::{Many, One, Packing, Two};
-use crate::prepared;
+use crate::pack::Packing;
+use crate::prepared::{self, Prepared};
 use crate::property::{self, Instrumented, Property};
-use crate::successors::{Compiled, Successors, Via};
+use crate::successors::{Successors, Via};
 use crate::trace::Trace;
 use backward::Backward;
 pub use run::What;
@@ -143,14 +143,21 @@ pub struct Report {
 
 /// Checks properties of a network whose tables are complete.
 pub fn check(net: &Network, properties: &[Property], options: &Options) -> Result<Report, String> {
-    let Instrumented { network, alarms } = property::instrument(net, properties);
-    let packing = Packing::for_network(&network);
-    let complete = Complete { net, network: &network, packing: &packing };
-    let task = Task { properties, options };
-    match packing.words() {
-        1 => examine(&Compiled::new(&network, packing.clone(), One, alarms)?, &complete, &task),
-        2 => examine(&Compiled::new(&network, packing.clone(), Two, alarms)?, &complete, &task),
-        n => examine(&Compiled::new(&network, packing.clone(), Many(n), alarms)?, &complete, &task),
+    let prepared = Prepared::new(net, properties);
+    prepared.search(Exhaustive { prepared: &prepared, task: Task { properties, options } })?
+}
+
+/// The search of a network whose tables are complete.
+struct Exhaustive<'a> {
+    prepared: &'a Prepared<'a>,
+    task: Task<'a>,
+}
+
+impl prepared::Search for Exhaustive<'_> {
+    type Out = Result<Report, String>;
+
+    fn search<S: Successors>(self, system: &S) -> Self::Out {
+        examine(system, self.prepared, &self.task)
     }
 }
 
@@ -172,15 +179,9 @@ trait Networks {
     fn with<R>(&self, use_them: impl FnOnce(&Network, &Network, &Packing) -> R) -> R;
 }
 
-struct Complete<'a> {
-    net: &'a Network,
-    network: &'a Network,
-    packing: &'a Packing,
-}
-
-impl Networks for Complete<'_> {
+impl Networks for Prepared<'_> {
     fn with<R>(&self, use_them: impl FnOnce(&Network, &Network, &Packing) -> R) -> R {
-        use_them(self.net, self.network, self.packing)
+        use_them(self.net(), self.network(), self.packing())
     }
 }
 

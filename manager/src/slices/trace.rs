@@ -12,15 +12,14 @@ use super::driver::Driver;
 use gridlock_lts::memory::Budget;
 use gridlock_lts::network::VectorIx;
 use gridlock_lts::pack::Width;
+use gridlock_lts::predecessors::Predecessors;
 use gridlock_lts::prepared::Prepared;
-use gridlock_lts::property;
 use gridlock_lts::successors::{Steps, Successors};
 use gridlock_worker::slice::Trouble;
 use gridlock_worker::slice::activation::{Found, Slice};
 use gridlock_worker::slice::buffer::Buffer;
 use gridlock_worker::slice::layout::Layout;
 use gridlock_worker::slice::partition::SliceIx;
-use gridlock_worker::slice::predecessors::Predecessors;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Predecessors of one state that are tried before all states are looked through instead.
@@ -42,8 +41,7 @@ pub(super) fn path_to<S: Successors>(
     prepared: &Prepared,
     found: &Found,
 ) -> Result<Vec<PathStep>, Trouble> {
-    let instrumented = property::instrument(prepared.net(), prepared.properties());
-    let predecessors = Predecessors::new(&instrumented.network, prepared.packing());
+    let predecessors = Predecessors::new(prepared.network(), prepared.packing());
     let mut back = Back {
         driver,
         coordinator,
@@ -186,7 +184,7 @@ impl<S: Successors> Back<'_, S> {
                 return Ok(target);
             }
             before.clear();
-            if !self.predecessors.of(&target, COMBINATIONS, &mut before) {
+            if !self.predecessors.of(&target, COMBINATIONS, &mut |state, _| before.extend_from_slice(state)) {
                 before = self.all_predecessors(&target, activation)?;
             }
             for state in before.chunks_exact(words) {

@@ -4,8 +4,7 @@
 //! slices have found for it. An [`activation`] loads it into a [`set`], expands what is new to a fixpoint over the moves
 //! that stay in the slice, and returns a new run and the states for other slices, sorted and without duplicates. Which
 //! slices there are, and to which one a state belongs, is the [`partition`]'s to say; a slice that has become too large
-//! for the memory of a job is divided in two by [`split`]. The way back to the initial state is found with
-//! [`predecessors`].
+//! for the memory of a job is divided in two by [`split`].
 //!
 //! Invariant: a state is in at most one run, that of the activation that expanded it. What an activation returns
 //! depends on the slice, the partition and the job memory only, not on who does it or when.
@@ -15,7 +14,6 @@ pub mod buffer;
 pub mod code;
 pub mod layout;
 pub mod partition;
-pub mod predecessors;
 pub mod set;
 pub mod split;
 pub mod store;

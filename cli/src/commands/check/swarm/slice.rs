@@ -72,11 +72,6 @@ pub fn search(
     require_closed(&system, "a search by slices")?;
     let System { network, builder, .. } = system;
     let prepared = Prepared::new(&network, &properties.checked);
-    let show = |trace: &gridlock_lts::trace::Trace| ShownTrace::new(&network, &builder, trace);
-    if let Some(verdict) = prepared.violated_initially() {
-        let (conclusion, trace) = conclude(verdict, show);
-        return Ok(Outcome { conclusion, stats: Stats::default(), trace, swarm: None, slices: None });
-    }
     let cancel = AtomicBool::new(false);
     let progress = |p: &Progress| {
         watch.count(p.states as usize, p.transitions as usize);
@@ -123,7 +118,7 @@ pub fn search(
         ..Stats::default()
     };
     let (conclusion, trace) = match report.answer {
-        Answer::Verdict(verdict) => conclude(verdict, show),
+        Answer::Verdict(verdict) => conclude(verdict, |trace| ShownTrace::new(&network, &builder, trace)),
         Answer::Unknown(why) => (Conclusion::Unknown(bound(why, watch)), None),
     };
     let figures = SliceFigures {

@@ -3,8 +3,8 @@
 //! They are candidates: the tables tell what could have led here, not what is reachable. A vector yields one for every
 //! combination of local predecessors, so there may be very many; the caller says how many are worth it.
 
-use gridlock_lts::network::{LeafIx, Local, LocalLabel, LocalTable, Network, Outcome};
-use gridlock_lts::pack::Packing;
+use crate::network::{LeafIx, Local, LocalLabel, LocalTable, Network, Outcome, VectorIx};
+use crate::pack::Packing;
 
 /// The moves of one leaf by their target: target, label, source; sorted.
 #[derive(Debug)]
@@ -52,70 +52,50 @@ impl<'n> Predecessors<'n> {
         }
     }
 
-    /// Appends the predecessors of a state to `out`, some of them perhaps more than once. False, and nothing is
-    /// appended, if there are more than `most`.
-    pub fn of(&self, state: &[u64], most: usize, out: &mut Vec<u64>) -> bool {
+    /// Tells all predecessors of a state and the vectors of the steps, some of them perhaps more than once. False, and
+    /// only some were told, if there are more than `most`.
+    pub fn of(&self, state: &[u64], most: usize, found: &mut dyn FnMut(&[u64], VectorIx)) -> bool {
         let locals = self.packing.unpack(state);
-        let (begin, mut left) = (out.len(), most);
+        let mut left = most;
         for (i, leaf) in self.leaves.iter().enumerate() {
             let mut last = None;
             for &(_, label, _) in leaf.to(locals[i]) {
                 if last.replace(label) == Some(label) {
                     continue;
                 }
-                for &vector in &self.net.leaves[i].vectors_of[label.0 as usize] {
-                    let vector = &self.net.vectors[vector.0 as usize];
+                for &v in &self.net.leaves[i].vectors_of[label.0 as usize] {
+                    let vector = &self.net.vectors[v.0 as usize];
                     if vector.parts[0].0.0 as usize != i || matches!(vector.outcome, Outcome::Fault(_)) {
                         continue;
                     }
-                    let Some(less) =
-                        left.checked_sub(self.of_parts(&vector.parts, &locals, state, left, out))
-                    else {
-                        out.truncate(begin);
-                        return false;
+                    let sources = |&(leaf, label): &(LeafIx, LocalLabel)| {
+                        self.leaves[leaf.0 as usize].with_label(locals[leaf.0 as usize], label)
                     };
+                    let choices: Vec<_> = vector.parts.iter().map(sources).collect();
+                    let product = choices.iter().fold(1usize, |n, choice| n.saturating_mul(choice.len()));
+                    let Some(less) = left.checked_sub(product) else { return false };
                     left = less;
+                    let mut before = state.to_vec();
+                    for mut number in 0..product {
+                        for (choice, &(leaf, _)) in choices.iter().zip(&vector.parts) {
+                            self.packing.field(leaf).set(&mut before, choice[number % choice.len()].2);
+                            number /= choice.len();
+                        }
+                        found(&before, v);
+                    }
                 }
             }
         }
         true
-    }
-
-    /// Appends all combinations unless there are more than `most`; says how many there are.
-    fn of_parts(
-        &self,
-        parts: &[(LeafIx, LocalLabel)],
-        locals: &[Local],
-        state: &[u64],
-        most: usize,
-        out: &mut Vec<u64>,
-    ) -> usize {
-        let sources = |&(leaf, label): &(LeafIx, LocalLabel)| {
-            self.leaves[leaf.0 as usize].with_label(locals[leaf.0 as usize], label)
-        };
-        let choices: Vec<_> = parts.iter().map(sources).collect();
-        let product = choices.iter().fold(1usize, |n, choice| n.saturating_mul(choice.len()));
-        if product > most {
-            return product;
-        }
-        let mut before = state.to_vec();
-        for mut number in 0..product {
-            for (choice, &(leaf, _)) in choices.iter().zip(parts) {
-                self.packing.field(leaf).set(&mut before, choice[number % choice.len()].2);
-                number /= choice.len();
-            }
-            out.extend_from_slice(&before);
-        }
-        product
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gridlock_lts::prepared::{Prepared, Search};
-    use gridlock_lts::random::Shape;
-    use gridlock_lts::successors::{Steps, Successors};
+    use crate::prepared::{Prepared, Search};
+    use crate::random::Shape;
+    use crate::successors::{Steps, Successors};
     use std::collections::BTreeSet;
 
     /// Explores and compares: a step leads from a state to a target if and only if the state is a predecessor.
@@ -144,11 +124,10 @@ mod tests {
             let mut back = BTreeSet::new();
             for state in &seen {
                 let mut before = Vec::new();
-                assert!(self.0.of(state, usize::MAX, &mut before));
-                let reachable = before.chunks(words).filter(|b| seen.contains(*b));
-                back.extend(reachable.map(|b| (b.to_vec(), state.clone())));
-                let count = before.len() / words;
-                assert!(count == 0 || !self.0.of(state, count - 1, &mut Vec::new()));
+                assert!(self.0.of(state, usize::MAX, &mut |b, _| before.push(b.to_vec())));
+                let count = before.len();
+                back.extend(before.into_iter().filter(|b| seen.contains(b)).map(|b| (b, state.clone())));
+                assert!(count == 0 || !self.0.of(state, count - 1, &mut |_, _| {}));
             }
             assert_eq!(edges, back, "seed {}", self.1);
             edges.len()
