@@ -1,0 +1,139 @@
+//! The messages of a hunt: one cheap search of a portfolio, and what it saw.
+//!
+//! As in [`crate::job`], everything is named by numbers that all ranks agree on. Invariant: a feedback depends on the job
+//! and the network only, not on who worked on it or when; only its times do.
+
+use crate::job::{Effort, Finding, Job};
+use serde::{Deserialize, Serialize};
+
+/// Which states a search with bounded levels keeps.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum Keep {
+    /// Any, at random: highway search.
+    Random,
+    /// Those reached by steps of these vectors first, then at random: beam search. The vectors are ascending.
+    Preferred(Vec<u32>),
+    /// Those reached by local transitions that the search has taken least often.
+    Rare,
+}
+
+/// How one search goes about it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum Method {
+    /// A search guided by a trace of a subsystem. The limits of the guided job are those of the hunt's job.
+    Guided(Job),
+    /// Depth first, successors in random order, states visited kept exactly; it stops where the limits are reached.
+    DepthFirst {
+        /// Not deeper than this.
+        depth: u32,
+    },
+    /// Depth first, successors in random order, states visited kept as bits of an array.
+    Bitstate {
+        /// The array has two to this power of bits.
+        log2_bits: u8,
+        /// Bits set for a state.
+        hashes: u8,
+        /// Not deeper than this.
+        depth: u32,
+    },
+    /// Random walks from the initial state, one after another.
+    Walk {
+        /// Steps after which a walk begins anew.
+        length: u32,
+        /// Whether steps whose local transitions this job has taken least often are preferred.
+        weighted: bool,
+    },
+    /// Breadth first with a bounded number of states a level.
+    Levels {
+        /// States kept of a level.
+        width: u32,
+        /// Which.
+        keep: Keep,
+    },
+}
+
+/// What one job may use.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct HuntLimits {
+    /// States expanded.
+    pub states: u64,
+    /// Bytes for states at a time.
+    pub memory: u64,
+    /// Different findings after which the search ends.
+    pub findings: u32,
+    /// States that may be expanded to shorten each finding.
+    pub shorten: u64,
+}
+
+/// One search of a hunt.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct HuntJob {
+    /// Numbered from 0 in the order in which jobs are made.
+    pub number: u64,
+    /// The source of all its choices.
+    pub seed: u64,
+    /// How it goes about it.
+    pub method: Method,
+    /// What it may use.
+    pub limits: HuntLimits,
+}
+
+/// How a search of a hunt ended.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum HuntEnd {
+    /// It has expanded every reachable state, exactly; nothing was left out by a bound, a hash or a guide.
+    Everything,
+    /// It has done all that its method allows: bounds, hashes or a guide may have left out something.
+    Complete,
+    /// The limits were reached.
+    OverBudget,
+    /// The worker was told to stop.
+    Interrupted,
+    /// The job makes no sense or an internal check failed.
+    Failed(String),
+}
+
+/// A violation that a search found.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct HuntFinding {
+    /// As it was found, then without its loops and short cuts taken: the shortened one.
+    pub finding: Finding,
+    /// Steps when it was found, before anything was shortened.
+    pub found_steps: u64,
+    /// States the search had expanded when it was found.
+    pub after_states: u64,
+}
+
+/// What a search has seen of the system. Sets are bits packed into words, least first, without zero words at the end.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Coverage {
+    /// For each leaf of the network as specified: the local states that it had in some state that was expanded.
+    pub locals: Vec<Vec<u64>>,
+    /// For each leaf: the local transitions, in the order of its tables, that it took in some step that was looked at.
+    pub moves: Vec<Vec<u64>>,
+    /// A HyperLogLog sketch of the states expanded: registers, see [`super::sketch`].
+    pub sketch: Vec<u8>,
+    /// Bits set in the array of a bitstate search.
+    pub bits_set: u64,
+    /// States that a bitstate search took for visited; some of them may not have been.
+    pub taken_for_visited: u64,
+}
+
+/// The answer to a job of a hunt.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct HuntFeedback {
+    /// The job's number.
+    pub number: u64,
+    /// How it ended.
+    pub end: HuntEnd,
+    /// Different violations, in the order in which they were found.
+    pub findings: Vec<HuntFinding>,
+    /// What was seen.
+    pub coverage: Coverage,
+    /// The feedback of the guided search, for the swarm that asked for it; its end never has a finding.
+    pub guided: Option<crate::job::Feedback>,
+    /// How much was done, without the shortening.
+    pub effort: Effort,
+    /// States expanded to shorten.
+    pub shortening: u64,
+}
