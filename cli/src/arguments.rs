@@ -1,10 +1,10 @@
 //! What the user can write on the command line: the commands, and the options that several of them share.
 
-use crate::commands::Command;
+use crate::commands::{Command, GROUPS};
 use crate::outcome::EXIT_CODES;
 use crate::quantities::{parse_bytes, parse_duration};
 use crate::watch;
-use clap::{Args, Parser, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, ValueEnum};
 use gridlock_lang::system::{Options, Tables};
 use gridlock_lts::memory::default_limit;
 use gridlock_manager::transport::launch::launched;
@@ -34,13 +34,57 @@ pub struct Arguments {
     pub command: Command,
 }
 
+/// Reads the command line. The error is for the user, and may be the help that was asked for.
+pub fn parse() -> Result<Arguments, clap::Error> {
+    let mut command = command();
+    let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    Arguments::from_arg_matches(&matches).map_err(|e| e.format(&mut command))
+}
+
+/// The definition of the command line, with the commands in groups.
+pub fn command() -> clap::Command {
+    let mut command = Arguments::command();
+    // Only then is there a command `help`.
+    command.build();
+    let heading = command.get_styles().get_header();
+    let name = command.get_styles().get_literal();
+    let about = |n: &str| command.find_subcommand(n).and_then(|c| c.get_about()).map(ToString::to_string);
+    let width = command.get_subcommands().map(|c| c.get_name().len()).max().unwrap_or(0);
+    let mut listed = String::new();
+    for (group, commands) in groups(&command) {
+        listed += &format!("{heading}{group}:{heading:#}\n");
+        for n in commands {
+            let gap = width - n.len();
+            listed += &format!("  {name}{n}{name:#}{:gap$}  {}\n", "", about(&n).unwrap_or_default());
+        }
+        listed.push('\n');
+    }
+    let template = format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{listed}{heading}Options:{heading:#}\n{{options}}{{after-help}}"
+    );
+    Arguments::command().help_template(template)
+}
+
+/// [`GROUPS`], and whatever they forget.
+fn groups(command: &clap::Command) -> Vec<(&'static str, Vec<String>)> {
+    let named = |n: &str| GROUPS.iter().any(|(_, commands)| commands.contains(&n));
+    let mut groups: Vec<(&str, Vec<String>)> =
+        GROUPS.iter().map(|(group, commands)| (*group, commands.iter().map(ToString::to_string).collect())).collect();
+    let rest: Vec<String> =
+        command.get_subcommands().map(|c| c.get_name().to_owned()).filter(|n| !named(n)).collect();
+    if !rest.is_empty() {
+        groups.push(("More", rest));
+    }
+    groups
+}
+
 fn after_help() -> String {
     format!(
         "Examples:\n  \
          gridlock check abp.mcrl2               whether it can get stuck\n  \
          gridlock info abp.mcrl2                what the specification is made of\n  \
          gridlock lts abp.mcrl2 -o abp.aut      everything it can do, as a file\n  \
-         gridlock sim abp.mcrl2                 step through it by hand\n  \
+         gridlock explore abp.mcrl2             walk through it in the browser\n  \
          gridlock compare abp.mcrl2 spec.mcrl2 --equivalence branching\n  \
          gridlock check big.mcrl2 --search isv --subsystem auto\n\n\
          {EXIT_CODES}\n\n\
@@ -154,10 +198,83 @@ impl TableArguments {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
+    use super::*;
 
     #[test]
     fn the_definition_is_consistent() {
-        super::Arguments::command().debug_assert();
+        command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_is_in_a_group() {
+        let mut built = command();
+        built.build();
+        assert_eq!(groups(&built).len(), GROUPS.len(), "name new commands in GROUPS: {:?}", groups(&built).last());
+        for name in GROUPS.iter().flat_map(|(_, names)| *names) {
+            assert!(built.find_subcommand(name).is_some(), "{name} is no command");
+        }
+        let help = command().render_help().to_string();
+        for (group, names) in GROUPS {
+            assert!(help.contains(&format!("{group}:\n  {}", names[0])), "{help}");
+        }
+    }
+
+    /// The words of a shell command, up to the first that only a shell understands or an explanation.
+    fn words(line: &str) -> Vec<String> {
+        let (mut words, mut word, mut quoted, mut blanks) = (Vec::new(), None::<String>, false, 0);
+        for c in line.chars().chain([' ']) {
+            match c {
+                '\'' => {
+                    quoted = !quoted;
+                    word.get_or_insert_default();
+                }
+                ' ' if !quoted => {
+                    blanks += 1;
+                    if word.as_deref().is_some_and(|w| matches!(w, "|" | "||" | "&&" | ">" | "<<<")) || blanks == 2 {
+                        return words;
+                    }
+                    words.extend(word.take());
+                    continue;
+                }
+                c => word.get_or_insert_default().push(c),
+            }
+            blanks = 0;
+        }
+        words
+    }
+
+    #[test]
+    fn every_command_has_examples_that_can_be_read() {
+        let commands = command();
+        let (mut read, mut all) = (0, vec![&commands]);
+        all.extend(commands.get_subcommands());
+        for one in all {
+            let name = one.get_name();
+            let help = one.get_after_long_help().map(ToString::to_string).unwrap_or_default();
+            let (_, examples) = help.split_once("Examples:\n").unwrap_or_else(|| panic!("{name} has no examples"));
+            let lines = examples.lines().take_while(|line| line.is_empty() || line.starts_with("  "));
+            let before = read;
+            for line in lines {
+                // One line may use several commands.
+                for (start, _) in line.match_indices("gridlock ") {
+                    if !line[..start].ends_with([' ', '\n']) || line[..start].ends_with("watch ") {
+                        continue;
+                    }
+                    let words = words(&line[start..]);
+                    let result = command().try_get_matches_from(&words);
+                    assert!(result.is_ok(), "{name}: `{line}`, {words:?}: {}", result.unwrap_err());
+                    read += 1;
+                }
+            }
+            assert!(read > before, "{name} has no example of its own");
+        }
+        assert!(read > 30, "{read}");
+    }
+
+    #[test]
+    fn the_version_says_what_was_built() {
+        let shown = version();
+        assert!(shown.starts_with(env!("CARGO_PKG_VERSION")) && shown.contains(std::env::consts::ARCH), "{shown}");
+        assert!(shown.contains(if cfg!(feature = "mpi") { "with MPI" } else { "without MPI" }), "{shown}");
     }
 }

@@ -20,13 +20,22 @@ const LEAST_GAP: f64 = 110.0;
 /// Labels and names that are longer are cut; the whole text is in a tooltip.
 const LONGEST_TEXT: usize = 48;
 
-const STYLE: &str = "\
-text{font:12px 'DejaVu Sans Mono',Menlo,Consolas,monospace;fill:#1b2733;text-anchor:middle}\
+/// How the parts of a chart look: on white, as in a file.
+pub const STYLE: &str = "\
+.paper{fill:#fff}text{font:12px 'DejaVu Sans Mono',Menlo,Consolas,monospace;fill:#1b2733;text-anchor:middle}\
 .number{fill:#8a97a5;text-anchor:end}.title{text-anchor:start;font-weight:bold}.name{font-weight:bold}\
 .head{fill:#e8eef5;stroke:#51677d}.life{stroke:#b7c3cf;stroke-dasharray:4 4}\
 .step{stroke:#1f5fa8;fill:#1f5fa8;stroke-width:1.5}.box{fill:#fff4d6;stroke:#a87b1f}\
 .bar{fill:#dcebdc;stroke:#3f7d46}.dot{fill:#3f7d46}.label{paint-order:stroke;stroke:#fff;stroke-width:4px}\
 .hidden .step{stroke:#8a97a5;fill:#8a97a5}.hidden text{fill:#66727f}";
+
+/// What is different on a page that is dark, where the chart is in an element of the class `chart`. Not in files, since
+/// not all that shows SVG can do this.
+pub const DARK: &str = "\
+@media (prefers-color-scheme:dark){.chart .paper{fill:none}.chart text{fill:#dde5ec}.chart .number{fill:#7c8996}\
+.chart .head{fill:#26313c;stroke:#5d7388}.chart .life{stroke:#46525e}.chart .step{stroke:#6fb1f2;fill:#6fb1f2}\
+.chart .box{fill:#3b3218;stroke:#b99237}.chart .bar{fill:#22392a;stroke:#5fa568}.chart .dot{fill:#7cc286}\
+.chart .label{stroke:#14191f}.chart .hidden .step{stroke:#7c8996;fill:#7c8996}.chart .hidden text{fill:#93a0ad}}";
 
 /// Where things are.
 struct Layout {
@@ -37,58 +46,98 @@ struct Layout {
     gap: f64,
     /// Where the numbers of the steps end.
     numbers: f64,
+    /// The number of the step in the first row, from 1.
+    first_number: usize,
+    /// Where the names begin.
+    top: f64,
     width: f64,
     height: f64,
 }
 
-/// Draws a trace.
+/// Draws a trace, for a file or a page.
 pub fn write(trace: &ShownTrace, title: &str, out: &mut dyn Write) -> io::Result<()> {
-    let layout = Layout::new(trace, title);
-    let Layout { width, height, .. } = layout;
-    writeln!(
-        out,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
-         viewBox=\"0 0 {width:.0} {height:.0}\">"
-    )?;
+    let layout = Layout::new(trace, involved(trace), TITLE_HEIGHT, 1);
+    let layout = Layout { width: layout.width.max(text_width(title) * 1.05 + 2.0 * MARGIN), ..layout };
+    layout.open(out)?;
     writeln!(out, "<style>{STYLE}</style>")?;
-    writeln!(
-        out,
-        "<defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"8\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" \
-         orient=\"auto-start-reverse\"><path d=\"M0 0L8 4L0 8z\" fill=\"context-stroke\"/></marker></defs>"
-    )?;
-    writeln!(out, "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>")?;
+    writeln!(out, "<rect class=\"paper\" width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>")?;
     writeln!(out, "<text class=\"title\" x=\"{MARGIN}\" y=\"22\">{}</text>", escaped(title))?;
     layout.write_lifelines(out)?;
     for (row, step) in trace.steps.iter().enumerate() {
-        writeln!(out, "{}", layout.step(row, step))?;
+        writeln!(out, "{}", layout.step(row, step, ""))?;
     }
     writeln!(out, "</svg>")?;
     out.flush()
 }
 
+/// Draws a part of a trace for a page that brings [`STYLE`] itself and wants to know which step is pointed at: each row
+/// has the attribute `data-step`. The first one is the step of that number, counted from 1. All leaves have a lifeline if
+/// they are few, so that the picture does not change under the eyes of whoever goes on.
+pub fn embedded(trace: &ShownTrace, first_number: usize) -> String {
+    const FEW: usize = 8;
+    let names =
+        if trace.end.len() <= FEW { trace.end.iter().map(|s| s.name.clone()).collect() } else { involved(trace) };
+    let layout = Layout::new(trace, names, 4.0, first_number);
+    let mut out = Vec::new();
+    // Writing into memory does not fail.
+    let _ = layout.open(&mut out).and_then(|()| layout.write_lifelines(&mut out));
+    for (row, step) in trace.steps.iter().enumerate() {
+        let (number, y) = (first_number + row, layout.y(row) - ROW * 0.55);
+        let area = format!(
+            "<rect class=\"row\" x=\"0\" y=\"{y}\" width=\"{:.0}\" height=\"{ROW}\" data-step=\"{number}\"/>",
+            layout.width
+        );
+        let _ = writeln!(out, "<g class=\"at\" data-step=\"{number}\">{}</g>", layout.step(row, step, &area));
+    }
+    let _ = writeln!(out, "</svg>");
+    String::from_utf8(out).unwrap_or_default()
+}
+
+/// The names of those who take part in something.
+fn involved(trace: &ShownTrace) -> Vec<String> {
+    let involved: std::collections::BTreeSet<&str> =
+        trace.steps.iter().flat_map(|s| &s.leaves).map(|p| p.name.as_str()).collect();
+    trace.end.iter().map(|s| s.name.clone()).filter(|n| involved.contains(n.as_str())).collect()
+}
+
 impl Layout {
-    fn new(trace: &ShownTrace, title: &str) -> Self {
-        let involved: std::collections::BTreeSet<&str> =
-            trace.steps.iter().flat_map(|s| &s.leaves).map(|p| p.name.as_str()).collect();
-        let names: Vec<String> =
-            trace.end.iter().map(|s| s.name.clone()).filter(|n| involved.contains(n.as_str())).collect();
+    fn new(trace: &ShownTrace, names: Vec<String>, top: f64, first_number: usize) -> Self {
         let longest = names.iter().map(|n| text_width(&cut(n))).fold(0.0, f64::max);
         let gap = trace.steps.iter().map(|s| arrow_gap(&names, s)).fold(LEAST_GAP, f64::max);
         let gap = gap.max(longest + 3.0 * MARGIN);
-        let numbers = MARGIN + CHARACTER * trace.steps.len().to_string().len() as f64;
-        let mut layout =
-            Layout { names, first: numbers + MARGIN + gap / 2.0, gap, numbers, width: 0.0, height: 0.0 };
+        let largest = first_number + trace.steps.len();
+        let numbers = MARGIN + CHARACTER * largest.to_string().len() as f64;
+        let first = numbers + MARGIN + gap / 2.0;
+        let mut layout = Layout { names, first, gap, numbers, first_number, top, width: 0.0, height: 0.0 };
         // A label may be wider than the arrow it stands on: make room for it at both sides.
         let extents = || trace.steps.iter().map(|step| layout.extent(step));
         let left = extents().map(|e| e.0).fold(f64::INFINITY, f64::min);
         let right = extents().map(|e| e.1).fold(0.0, f64::max);
         let shift = (numbers + MARGIN - left).max(0.0);
         let last = layout.x(layout.names.len().saturating_sub(1)) + gap / 2.0;
-        let title = text_width(title) * 1.05;
-        layout.width = (last.max(right) + shift + MARGIN).max(title + 2.0 * MARGIN);
+        layout.width = last.max(right) + shift + MARGIN;
         layout.first += shift;
         layout.height = layout.bottom() + NAME_HEIGHT + MARGIN + trace.steps.len() as f64 * ROW;
         layout
+    }
+
+    fn open(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Layout { width, height, .. } = self;
+        writeln!(
+            out,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
+             viewBox=\"0 0 {width:.0} {height:.0}\">"
+        )?;
+        writeln!(
+            out,
+            "<defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"8\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" \
+             orient=\"auto-start-reverse\"><path d=\"M0 0L8 4L0 8z\" fill=\"context-stroke\"/></marker></defs>"
+        )
+    }
+
+    /// The middle of a row.
+    fn y(&self, row: usize) -> f64 {
+        self.top + NAME_HEIGHT + ROW * (row as f64 + 0.9)
     }
 
     fn x(&self, lifeline: usize) -> f64 {
@@ -97,7 +146,7 @@ impl Layout {
 
     /// Where the lifelines would end if there were no steps.
     fn bottom(&self) -> f64 {
-        TITLE_HEIGHT + NAME_HEIGHT + ROW / 2.0
+        self.top + NAME_HEIGHT + ROW / 2.0
     }
 
     /// The lifelines of those who take part, from left to right.
@@ -121,9 +170,9 @@ impl Layout {
         let bottom = self.height - NAME_HEIGHT - MARGIN;
         for (lifeline, name) in self.names.iter().enumerate() {
             let (x, width) = (self.x(lifeline), self.gap - MARGIN);
-            let top = TITLE_HEIGHT + NAME_HEIGHT;
+            let top = self.top + NAME_HEIGHT;
             writeln!(out, "<line class=\"life\" x1=\"{x}\" y1=\"{top}\" x2=\"{x}\" y2=\"{bottom}\"/>")?;
-            for y in [TITLE_HEIGHT, bottom] {
+            for y in [self.top, bottom] {
                 let left = x - width / 2.0;
                 writeln!(
                     out,
@@ -138,14 +187,15 @@ impl Layout {
         Ok(())
     }
 
-    /// One row.
-    fn step(&self, row: usize, step: &ShownStep) -> String {
-        let y = TITLE_HEIGHT + NAME_HEIGHT + ROW * (row as f64 + 0.9);
+    /// One row, with something behind it.
+    fn step(&self, row: usize, step: &ShownStep, behind: &str) -> String {
+        let y = self.y(row);
         let class = if step.unhidden.is_some() { " class=\"hidden\"" } else { "" };
         let tooltip = format!("{}: {}", step.full_label(), step.participants());
-        let mut svg = format!("<g{class}><title>{}</title>", escaped(&tooltip));
+        let mut svg = format!("<g{class}><title>{}</title>{behind}", escaped(&tooltip));
+        let number = self.first_number + row;
         let _ =
-            write!(svg, "<text class=\"number\" x=\"{}\" y=\"{}\">{}</text>", self.numbers, y + 4.0, row + 1);
+            write!(svg, "<text class=\"number\" x=\"{}\" y=\"{}\">{number}</text>", self.numbers, y + 4.0);
         let text = cut(&label(step)).into_owned();
         let lifelines = self.involved(step);
         let (from, to) = ends(&lifelines);
@@ -286,6 +336,16 @@ mod tests {
         assert!(!svg.contains('\u{1}') && !svg.contains("Q<1>"));
         assert!(svg.contains("long long…") || svg.contains("lon…"), "{svg}");
         assert_eq!(svg.matches(&"long ".repeat(40)).count(), 1, "the whole label is in the tooltip only");
+    }
+
+    #[test]
+    fn a_page_gets_rows_it_can_tell_apart_and_no_style() {
+        let end = ["P", "Q"].map(|n| ShownState { name: n.into(), state: String::new() });
+        let steps = vec![step("one", &["P"]), step("two", &["P"])];
+        let svg = embedded(&ShownTrace { steps, end: end.into() }, 41);
+        assert!(svg.contains("<g class=\"at\" data-step=\"41\">") && svg.contains(">42</text>"), "{svg}");
+        assert!(!svg.contains("<style") && !svg.contains("style="), "the page's rules forbid it: {svg}");
+        assert_eq!(svg.matches("class=\"life\"").count(), 2, "few leaves all have a lifeline");
     }
 
     #[test]

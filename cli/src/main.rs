@@ -15,17 +15,17 @@ mod outcome;
 mod output;
 mod progress;
 mod quantities;
+mod saved_trace;
 mod shown_trace;
 mod supervise;
 mod swarm;
 mod terminal;
 mod watch;
 
-use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match arguments::Arguments::try_parse() {
+    match arguments::parse() {
         Ok(arguments) => supervise::run(arguments),
         // The same wrong arguments are told once, by the process that speaks for all.
         Err(e) if company::is_silent() => ExitCode::from(e.exit_code() as u8),

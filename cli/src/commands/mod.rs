@@ -2,8 +2,11 @@
 
 mod check;
 mod compare;
+mod completions;
+mod explore;
 mod info;
 mod lts;
+mod man;
 mod merge;
 mod minimise;
 mod replay;
@@ -16,6 +19,15 @@ use crate::outcome::{Answer, Failure};
 use crate::watch::{Limits, Watch};
 use clap::Subcommand;
 
+/// The commands by what they are for, as `--help` lists them.
+pub const GROUPS: &[(&str, &[&str])] = &[
+    ("Check a specification", &["check", "replay"]),
+    ("Look at a specification", &["info", "sim", "explore"]),
+    ("Work with whole state spaces", &["lts", "minimise", "compare"]),
+    ("Informed swarms (many small searches instead of one, see docs/swarm.md)", &["traces", "status", "merge"]),
+    ("Set up", &["completions", "man", "help"]),
+];
+
 /// The commands.
 #[derive(Subcommand, Debug)]
 pub enum Command {
@@ -26,9 +38,12 @@ pub enum Command {
     Minimise(minimise::Arguments),
     Compare(compare::Arguments),
     Sim(sim::Arguments),
+    Explore(explore::Arguments),
     Traces(traces::Arguments),
     Status(status::Arguments),
     Merge(merge::Arguments),
+    Completions(completions::Arguments),
+    Man(man::Arguments),
 }
 
 impl Command {
@@ -42,8 +57,11 @@ impl Command {
             Command::Minimise(a) => a.limits.watched(),
             Command::Compare(a) => a.limits.watched(),
             Command::Sim(a) => a.resources.watched(),
+            Command::Explore(a) => a.resources.watched(),
             Command::Traces(a) => a.resources.watched(),
-            Command::Status(_) | Command::Merge(_) => Limits::default(),
+            Command::Status(_) | Command::Merge(_) | Command::Completions(_) | Command::Man(_) => {
+                Limits::default()
+            },
         }
     }
 
@@ -62,9 +80,12 @@ impl Command {
             Command::Minimise(a) => minimise::run(a, watch, quiet),
             Command::Compare(a) => compare::run(a, watch, quiet),
             Command::Sim(a) => sim::run(a, watch),
+            Command::Explore(a) => explore::run(a, watch, quiet),
             Command::Traces(a) => traces::run(a, watch, quiet),
             Command::Status(a) => status::run(a, watch),
             Command::Merge(a) => merge::run(a, watch),
+            Command::Completions(a) => completions::run(a, watch),
+            Command::Man(a) => man::run(a, watch),
         }
     }
 }

@@ -51,7 +51,7 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     for (k, colour) in WORKERS.iter().enumerate() {
         write!(out, ".w{k}{{fill:{colour}}}")?;
     }
-    writeln!(out, "</style>\n</head>\n<body>")?;
+    writeln!(out, "{}</style>\n</head>\n<body>", chart::DARK)?;
     writeln!(out, "<h1><span{colour}>{}</span>:{}</h1>", escaped(verdict), escaped(rest))?;
     writeln!(out, "<p>{}</p>", escaped(report.specification))?;
     match &report.outcome.swarm {

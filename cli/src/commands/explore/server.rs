@@ -1,0 +1,192 @@
+//! HTTP on 127.0.0.1: connections read and write, one place answers.
+//!
+//! Everything runs in the thread that called [`serve`], whose stack is made for deep specifications. Tasks of connections
+//! check who asks ([`Gate`]), hand out the files of the page, and pass questions about the system to the loop that owns
+//! it. Invariant: nothing that a client sends makes memory grow without bound: connections, questions that wait, sizes of
+//! headers and bodies and the time to send them are all limited.
+
+use super::gate::Gate;
+use crate::chart;
+use crate::watch::Watch;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::convert::Infallible;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::time::{sleep, timeout};
+
+/// Connections at the same time; further ones wait.
+const CONNECTIONS: usize = 32;
+/// Questions that wait for an answer.
+const WAITING: usize = 8;
+/// The longest body: a trace that somebody opens in the page.
+const BODY: usize = 16 << 20;
+/// How long a client may take to send a request.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How often the end of the run is noticed.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+
+const PAGE: &str = include_str!("assets/page.html");
+const SCRIPT: &str = include_str!("assets/script.js");
+const STYLE: &str = include_str!("assets/style.css");
+const ICON: &str = include_str!("assets/icon.svg");
+
+/// What every answer says about itself: the page uses nothing but itself, and is shown by nobody else.
+const HEADERS: [(&str, &str); 5] = [
+    (
+        "content-security-policy",
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; \
+         form-action 'none'; frame-ancestors 'none'",
+    ),
+    ("x-content-type-options", "nosniff"),
+    ("referrer-policy", "no-referrer"),
+    ("cross-origin-resource-policy", "same-origin"),
+    ("cross-origin-opener-policy", "same-origin"),
+];
+
+/// What the page wants to know; the second is what it sent.
+pub struct Question {
+    /// The last part of the path.
+    pub about: String,
+    /// What was sent, empty for a GET.
+    pub body: Bytes,
+}
+
+/// An answer as JSON.
+pub enum Answer {
+    /// What was asked for, or a problem that the page shows.
+    Json(Vec<u8>),
+    /// There is no such question.
+    Unknown,
+    /// The question cannot be understood.
+    Wrong(String),
+}
+
+/// A question, and where the answer is waited for.
+type Asked = (Question, oneshot::Sender<Answer>);
+
+/// Serves until the watch says that the run ends.
+pub fn serve(
+    listener: std::net::TcpListener,
+    gate: Gate,
+    watch: &Watch,
+    mut answer: impl FnMut(Question) -> Answer,
+) -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
+    runtime.block_on(async {
+        listener.set_nonblocking(true)?;
+        let listener = TcpListener::from_std(listener)?;
+        let (asked, mut questions) = mpsc::channel(WAITING);
+        runtime.spawn(accept(listener, Arc::new(gate), asked));
+        while watch.stopped().is_none() {
+            match timeout(BETWEEN_LOOKS, questions.recv()).await {
+                // Whoever asked may be gone.
+                Ok(Some((question, reply))) => drop(reply.send(answer(question))),
+                Ok(None) => return Err(io::Error::other("the server ended")),
+                Err(_) => {}
+            }
+        }
+        Ok(())
+    })
+}
+
+async fn accept(listener: TcpListener, gate: Arc<Gate>, asked: mpsc::Sender<Asked>) {
+    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    loop {
+        let Ok(place) = places.clone().acquire_owned().await else { return };
+        let Ok((stream, _)) = listener.accept().await else {
+            // Such as too many open files: it may pass.
+            sleep(BETWEEN_LOOKS).await;
+            continue;
+        };
+        let (gate, asked) = (gate.clone(), asked.clone());
+        tokio::spawn(async move {
+            let service = service_fn(move |request| respond(request, gate.clone(), asked.clone()));
+            let connection = http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(PATIENCE)
+                .max_buf_size(64 << 10)
+                .serve_connection(TokioIo::new(stream), service);
+            // A connection that breaks off is the client's business.
+            drop(connection.await);
+            drop(place);
+        });
+    }
+}
+
+async fn respond(
+    request: Request<Incoming>,
+    gate: Arc<Gate>,
+    asked: mpsc::Sender<Asked>,
+) -> Result<Response<Full<Bytes>>, Infallible> {
+    let path = request.uri().path().to_owned();
+    let about = match gate.pass(request.headers(), &path) {
+        Ok(about) => about.to_owned(),
+        Err(why) => return Ok(plain(StatusCode::FORBIDDEN, why)),
+    };
+    let asks = match *request.method() {
+        Method::GET => false,
+        Method::POST => true,
+        _ => return Ok(plain(StatusCode::METHOD_NOT_ALLOWED, "Only GET and POST are understood.")),
+    };
+    if !asks && let Some(file) = file(&about) {
+        return Ok(file);
+    }
+    let body = if asks {
+        let body = Limited::new(request.into_body(), BODY).collect();
+        match timeout(PATIENCE, body).await {
+            Ok(Ok(body)) => body.to_bytes(),
+            Ok(Err(_)) => return Ok(plain(StatusCode::PAYLOAD_TOO_LARGE, "This is too long, or was cut off.")),
+            Err(_) => return Ok(plain(StatusCode::REQUEST_TIMEOUT, "This took too long.")),
+        }
+    } else {
+        Bytes::new()
+    };
+    let (reply, answer) = oneshot::channel();
+    let over = "The server is ending.";
+    if asked.send((Question { about, body }, reply)).await.is_err() {
+        return Ok(plain(StatusCode::SERVICE_UNAVAILABLE, over));
+    }
+    Ok(match answer.await {
+        Ok(Answer::Json(json)) => response(StatusCode::OK, "application/json", json),
+        Ok(Answer::Unknown) => plain(StatusCode::NOT_FOUND, "There is nothing here."),
+        Ok(Answer::Wrong(why)) => plain(StatusCode::BAD_REQUEST, why),
+        Err(_) => plain(StatusCode::SERVICE_UNAVAILABLE, over),
+    })
+}
+
+/// The files of the page.
+fn file(name: &str) -> Option<Response<Full<Bytes>>> {
+    let (kind, text) = match name {
+        "" => ("text/html; charset=utf-8", PAGE.to_owned()),
+        "script.js" => ("text/javascript; charset=utf-8", SCRIPT.to_owned()),
+        "style.css" => ("text/css; charset=utf-8", format!("{}\n{}\n{STYLE}", chart::STYLE, chart::DARK)),
+        "icon.svg" => ("image/svg+xml", ICON.to_owned()),
+        _ => return None,
+    };
+    Some(response(StatusCode::OK, kind, text))
+}
+
+fn plain(status: StatusCode, text: impl Into<String>) -> Response<Full<Bytes>> {
+    response(status, "text/plain; charset=utf-8", text.into() + "\n")
+}
+
+fn response(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(body.into()));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    for (name, value) in HEADERS {
+        headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+    }
+    response
+}

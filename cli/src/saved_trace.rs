@@ -1,0 +1,139 @@
+//! Traces that were saved, or written by hand: reading them, and finding the run that they stand for.
+//!
+//! A trace is what `check --trace-out` or `sim` wrote (text, JSON or Aldebaran), or a list of labels. Invariant: a run that
+//! [`follow`] returns has been checked step by step on the network, by code that shares nothing with the searches.
+
+use crate::input::{Stoppable, read_text};
+use crate::outcome::Failure;
+use crate::shown_trace::ShownStep;
+use crate::watch::Watch;
+use gridlock_lang::system::System;
+use gridlock_lts::aut;
+use gridlock_lts::explicit::Lts;
+use gridlock_lts::network::{Network, Outcome, VectorIx};
+use gridlock_lts::replay::{Growing, Mismatch, matching, steps};
+use gridlock_lts::trace::Trace;
+use gridlock_lts::trace_file::{RecordedStep, TraceFile};
+use serde::Deserialize;
+use std::path::Path;
+
+/// A trace that is longer was not written by hand nor by a search that ended well.
+const LONGEST_FILE: u64 = 1 << 30;
+
+/// A step that is looked for.
+pub enum Wanted {
+    /// By everything a step is known by.
+    Recorded(RecordedStep),
+    /// By its label, without white space.
+    Label(String),
+}
+
+impl Wanted {
+    fn label(text: &str) -> Self {
+        Wanted::Label(without_space(text))
+    }
+
+    fn is(&self, net: &Network, vector: VectorIx) -> bool {
+        match (self, net.vectors[vector.0 as usize].outcome) {
+            (Wanted::Label(text), Outcome::Step(label)) => {
+                without_space(&net.labels[label.0 as usize]) == *text
+            }
+            (Wanted::Label(_), Outcome::Fault(_)) => false,
+            (Wanted::Recorded(step), Outcome::Step(_)) => step.matches(net, vector),
+            // Its message contains how the specification was called, which is not what a step is known by.
+            (Wanted::Recorded(step), Outcome::Fault(fault)) => {
+                RecordedStep { label: net.faults[fault as usize].clone(), parts: step.parts.clone() }
+                    .matches(net, vector)
+            }
+        }
+    }
+
+    /// Its label, for messages.
+    pub fn shown(&self) -> &str {
+        match self {
+            Wanted::Recorded(step) => &step.label,
+            Wanted::Label(text) => text,
+        }
+    }
+}
+
+fn without_space(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace()).collect()
+}
+
+/// Finds a run, as far as there is one. The second is true if it has all steps.
+pub fn follow(system: &mut System, wanted: &[Wanted], watch: &Watch) -> Result<(Trace, bool), Failure> {
+    match find(system, wanted, watch) {
+        Ok(trace) => Ok((trace, true)),
+        Err(_) if watch.stopped().is_some() => Err(Failure::Stopped),
+        // The steps until there are a run: that is how far all attempts came.
+        Err(mismatch) => {
+            let before = find(system, &wanted[..mismatch.after.min(wanted.len())], watch);
+            Ok((before.map_err(|_| Failure::Input(mismatch.to_string()))?, false))
+        }
+    }
+}
+
+/// Finds a run that has all these steps, and checks it once more step by step.
+fn find(system: &mut System, wanted: &[Wanted], watch: &Watch) -> Result<Trace, Mismatch> {
+    let System { network, builder, .. } = system;
+    let mut source = Stoppable { builder: &mut *builder, watch };
+    let is = |net: &Network, vector, k: usize| wanted[k].is(net, vector);
+    let trace = matching(Growing { net: &mut *network, source: &mut source }, wanted.len(), is)?;
+    steps(Growing { net: network, source: &mut source }, &trace)?;
+    Ok(trace)
+}
+
+/// Reads a trace from a file, or from standard input if the path is `-`.
+pub fn read(path: &Path) -> Result<Vec<Wanted>, Failure> {
+    let (name, text) = read_text(path, LONGEST_FILE)?;
+    parse(&name, &text)
+}
+
+/// Reads a trace in any of the formats. `name` is how it is called in messages.
+pub fn parse(name: &str, text: &str) -> Result<Vec<Wanted>, Failure> {
+    let content = text.lines().find(|l| !l.trim().is_empty() && !l.starts_with(['#', '%'])).unwrap_or("");
+    let wrong = |problem: &dyn std::fmt::Display| Failure::input(format_args!("{name}: {problem}"));
+    if content.starts_with("gridlock trace") {
+        let file = TraceFile::read(text).map_err(|e| wrong(&e))?;
+        Ok(file.steps.into_iter().map(Wanted::Recorded).collect())
+    } else if content.trim_start().starts_with('{') {
+        from_json(text).map_err(|e| wrong(&e))
+    } else if content.starts_with("des") && content.contains('(') {
+        let lts = aut::read(text.as_bytes(), name).map_err(Failure::input)?;
+        from_lts(&lts)
+            .ok_or_else(|| wrong(&"this is no trace: states have several transitions, or there is a cycle"))
+    } else {
+        let labels = text.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with(['#', '%']));
+        Ok(labels.map(Wanted::label).collect())
+    }
+}
+
+/// The field `trace` of what `check` wrote. Steps without participants are known by their labels.
+fn from_json(text: &str) -> Result<Vec<Wanted>, serde_json::Error> {
+    #[derive(Deserialize)]
+    struct File {
+        trace: Vec<ShownStep>,
+    }
+    let wanted = |step: ShownStep| match step.leaves[..] {
+        [] => Wanted::label(&step.label),
+        _ => Wanted::Recorded(step.record()),
+    };
+    Ok(serde_json::from_str::<File>(text)?.trace.into_iter().map(wanted).collect())
+}
+
+/// The labels of a system that is a single run.
+fn from_lts(lts: &Lts) -> Option<Vec<Wanted>> {
+    let mut labels = Vec::new();
+    let mut state = lts.initial();
+    loop {
+        match lts.outgoing(state) {
+            [] => return Some(labels),
+            [only] if labels.len() < lts.num_transitions() => {
+                labels.push(Wanted::label(lts.label(only.label)));
+                state = only.to;
+            }
+            _ => return None,
+        }
+    }
+}

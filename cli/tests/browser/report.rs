@@ -1,0 +1,79 @@
+//! The report of a swarm (`check --search isv --report FILE`), as a browser shows it.
+
+use crate::chromium::Browser;
+use serde_json::json;
+use std::path::Path;
+use std::process::Command;
+use tempfile::TempDir;
+
+/// Writes a report about one of the models and opens it.
+fn open(browser: &mut Browser, model: &str, options: &[&str]) {
+    let directory = TempDir::new().expect("a directory");
+    let page = directory.path().join("report.html");
+    let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../models").join(model);
+    let mut check = Command::new(env!("CARGO_BIN_EXE_gridlock"));
+    check.arg("check").arg(model).args(["--search", "isv", "--jobs", "trace", "--workers", "2", "--report"]);
+    let checked = check.arg(&page).args(options).output().expect("gridlock runs");
+    assert!(page.is_file(), "{checked:?}");
+    browser.open(&format!("file://{}", page.display()));
+}
+
+/// Every picture of the swarm has a size and coloured shapes inside its borders.
+fn assert_pictures(browser: &mut Browser, least: usize) {
+    let pictures = browser.value(
+        "[...document.querySelectorAll('svg.swarm')].map((svg) => {
+            const frame = svg.getBoundingClientRect();
+            const shapes = [...svg.querySelectorAll('rect')].filter((shape) => {
+                const box = shape.getBoundingClientRect();
+                const fill = getComputedStyle(shape).fill;
+                return box.width > 0 && box.height > 0 && box.right <= frame.right + 1 && box.bottom <= frame.bottom + 1
+                    && fill !== 'none' && fill !== 'rgb(0, 0, 0)';
+            });
+            return [frame.width, frame.height, shapes.length, svg.querySelectorAll('rect').length];
+        })",
+    );
+    let pictures = pictures.as_array().expect("a list");
+    assert!(pictures.len() >= least, "{pictures:?}");
+    for picture in pictures {
+        let number = |k: usize| picture[k].as_f64().expect("a number");
+        assert!(number(0) > 500.0 && number(1) >= 18.0, "too small: {picture}");
+        assert!(number(2) > 0.0 && number(2) == number(3), "shapes that nobody sees: {picture}");
+    }
+}
+
+#[test]
+fn a_swarm_that_holds() {
+    let Some(mut browser) = Browser::start() else { return };
+    open(&mut browser, "beverage/beverage.mcrl2", &["--subsystem", "User"]);
+    assert_pictures(&mut browser, 2);
+    assert!(browser.text("h1").starts_with("holds"), "{}", browser.text("h1"));
+    let rows = browser.value("document.querySelectorAll('table tr').length").as_u64().expect("a number");
+    assert!(rows > 8, "{rows}");
+    // Nothing is wider than the page.
+    assert_eq!(browser.value("document.documentElement.scrollWidth <= innerWidth"), json!(true));
+    browser.assert_no_problems();
+}
+
+#[test]
+fn a_swarm_with_a_counterexample() {
+    let Some(mut browser) = Browser::start() else { return };
+    open(&mut browser, "philosophers/philosophers-bug.mcrl2", &["--subsystem", "auto"]);
+    assert!(browser.text("h1").starts_with("violated"), "{}", browser.text("h1"));
+    assert_pictures(&mut browser, 2);
+    let chart = browser.value(
+        "(() => {
+            const svg = document.querySelector('.chart svg'), frame = svg.getBoundingClientRect();
+            const inside = (part) => {
+                const box = part.getBoundingClientRect();
+                return box.width > 0 && box.left >= frame.left && box.right <= frame.right
+                    && box.top >= frame.top && box.bottom <= frame.bottom;
+            };
+            const texts = [...svg.querySelectorAll('text')];
+            return [frame.width, texts.length, texts.filter(inside).length, svg.querySelectorAll('.life').length];
+        })()",
+    );
+    let number = |k: usize| chart[k].as_f64().expect("a number");
+    assert!(number(0) > 300.0 && number(1) > 8.0 && number(3) > 2.0, "{chart}");
+    assert!((number(1) - number(2)).abs() < 0.5, "texts beyond the border: {chart}");
+    browser.assert_no_problems();
+}
