@@ -68,8 +68,10 @@ pub fn command() -> clap::Command {
 /// [`GROUPS`], and whatever they forget.
 fn groups(command: &clap::Command) -> Vec<(&'static str, Vec<String>)> {
     let named = |n: &str| GROUPS.iter().any(|(_, commands)| commands.contains(&n));
-    let mut groups: Vec<(&str, Vec<String>)> =
-        GROUPS.iter().map(|(group, commands)| (*group, commands.iter().map(ToString::to_string).collect())).collect();
+    let mut groups: Vec<(&str, Vec<String>)> = GROUPS
+        .iter()
+        .map(|(group, commands)| (*group, commands.iter().map(ToString::to_string).collect()))
+        .collect();
     let rest: Vec<String> =
         command.get_subcommands().map(|c| c.get_name().to_owned()).filter(|n| !named(n)).collect();
     if !rest.is_empty() {
@@ -209,7 +211,12 @@ mod tests {
     fn every_command_is_in_a_group() {
         let mut built = command();
         built.build();
-        assert_eq!(groups(&built).len(), GROUPS.len(), "name new commands in GROUPS: {:?}", groups(&built).last());
+        assert_eq!(
+            groups(&built).len(),
+            GROUPS.len(),
+            "name new commands in GROUPS: {:?}",
+            groups(&built).last()
+        );
         for name in GROUPS.iter().flat_map(|(_, names)| *names) {
             assert!(built.find_subcommand(name).is_some(), "{name} is no command");
         }
@@ -230,7 +237,9 @@ mod tests {
                 }
                 ' ' if !quoted => {
                     blanks += 1;
-                    if word.as_deref().is_some_and(|w| matches!(w, "|" | "||" | "&&" | ">" | "<<<")) || blanks == 2 {
+                    if word.as_deref().is_some_and(|w| matches!(w, "|" | "||" | "&&" | ">" | "<<<"))
+                        || blanks == 2
+                    {
                         return words;
                     }
                     words.extend(word.take());
@@ -251,7 +260,8 @@ mod tests {
         for one in all {
             let name = one.get_name();
             let help = one.get_after_long_help().map(ToString::to_string).unwrap_or_default();
-            let (_, examples) = help.split_once("Examples:\n").unwrap_or_else(|| panic!("{name} has no examples"));
+            let (_, examples) =
+                help.split_once("Examples:\n").unwrap_or_else(|| panic!("{name} has no examples"));
             let lines = examples.lines().take_while(|line| line.is_empty() || line.starts_with("  "));
             let before = read;
             for line in lines {
@@ -274,7 +284,10 @@ mod tests {
     #[test]
     fn the_version_says_what_was_built() {
         let shown = version();
-        assert!(shown.starts_with(env!("CARGO_PKG_VERSION")) && shown.contains(std::env::consts::ARCH), "{shown}");
+        assert!(
+            shown.starts_with(env!("CARGO_PKG_VERSION")) && shown.contains(std::env::consts::ARCH),
+            "{shown}"
+        );
         assert!(shown.contains(if cfg!(feature = "mpi") { "with MPI" } else { "without MPI" }), "{shown}");
     }
 }

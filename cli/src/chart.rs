@@ -75,8 +75,11 @@ pub fn write(trace: &ShownTrace, title: &str, out: &mut dyn Write) -> io::Result
 /// they are few, so that the picture does not change under the eyes of whoever goes on.
 pub fn embedded(trace: &ShownTrace, first_number: usize) -> String {
     const FEW: usize = 8;
-    let names =
-        if trace.end.len() <= FEW { trace.end.iter().map(|s| s.name.clone()).collect() } else { involved(trace) };
+    let names = if trace.end.len() <= FEW {
+        trace.end.iter().map(|s| s.name.clone()).collect()
+    } else {
+        involved(trace)
+    };
     let layout = Layout::new(trace, names, 4.0, first_number);
     let mut out = Vec::new();
     // Writing into memory does not fail.

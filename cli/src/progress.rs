@@ -1,4 +1,5 @@
-//! How far a run is, on standard error: a spinner on a terminal, else a line now and then.
+//! How far a run is, on standard error: a spinner on a terminal, a bar if it is known how much
+//! there is to do, else a line now and then.
 
 use crate::terminal::tell;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -11,6 +12,9 @@ const PATIENCE: Duration = Duration::from_millis(500);
 const FRAME: Duration = Duration::from_millis(120);
 /// The time between two lines where there is no terminal.
 const BETWEEN_LINES: Duration = Duration::from_secs(10);
+
+/// The finest part of a bar.
+const PARTS: u64 = 1000;
 
 /// A display.
 pub struct Progress {
@@ -37,11 +41,17 @@ impl Progress {
         Progress { kind, last: Instant::now() }
     }
 
-    /// Shows a line about something that began at `since`, if it is time for that.
-    pub fn show(&mut self, since: Instant, line: impl FnOnce() -> String) {
+    /// Shows a line about something that began at `since`, if it is time for that. `done` is the part that is done, from 0
+    /// to 1.
+    pub fn show(&mut self, since: Instant, done: Option<f64>, line: impl FnOnce() -> String) {
         match &mut self.kind {
             Kind::Spinner(bar) if since.elapsed() > PATIENCE && self.last.elapsed() > FRAME => {
                 let bar = bar.get_or_insert_with(spinner);
+                if let Some(done) = done {
+                    bar.set_length(PARTS);
+                    bar.set_position((done * PARTS as f64) as u64);
+                }
+                bar.set_style(style(done.is_some()));
                 bar.set_message(line());
                 bar.tick();
             }
@@ -62,9 +72,11 @@ impl Progress {
 }
 
 fn spinner() -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-    match ProgressStyle::with_template("{spinner} {wide_msg}") {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
-    }
+    ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr())
+}
+
+fn style(bar: bool) -> ProgressStyle {
+    let template = if bar { "{spinner} {bar:20} {percent:>3} % {wide_msg}" } else { "{spinner} {wide_msg}" };
+    let style = ProgressStyle::with_template(template);
+    style.unwrap_or_else(|_| ProgressStyle::default_spinner()).progress_chars("━╸·")
 }

@@ -47,6 +47,15 @@ pub fn count(n: impl TryInto<u64>) -> String {
     grouped(&n.try_into().unwrap_or(u64::MAX).to_string())
 }
 
+/// A number with one digit after the point, its other digits in groups of three: `1,314.0`.
+pub fn tenths(n: f64) -> String {
+    let text = format!("{:.1}", n.max(0.0));
+    match text.split_once('.') {
+        Some((whole, part)) => format!("{}.{part}", grouped(whole)),
+        None => text,
+    }
+}
+
 fn grouped(digits: &str) -> String {
     let mut text = String::with_capacity(digits.len() * 4 / 3);
     for (i, digit) in digits.chars().enumerate() {
@@ -161,6 +170,7 @@ mod tests {
             ["0", "999", "1,000", "188,569", "1,234,567"],
             [0u64, 999, 1000, 188_569, 1_234_567].map(count)[..]
         );
+        assert_eq!(["0.0", "9.9", "1,314.0"], [0.0, 9.94, 1313.96].map(tenths)[..]);
         let large = BigUint::from(10u32).pow(30) - 1u32;
         assert_eq!(rounded(&large).as_deref(), Some("9.99 * 10^29"));
         assert_eq!(big(&large), "9.99 * 10^29");

@@ -10,6 +10,8 @@ pub struct Style {
     pub strong: &'static str,
     /// What matters least.
     pub faint: &'static str,
+    /// What is as it should be.
+    pub good: &'static str,
     /// What is wrong.
     pub wrong: &'static str,
     /// Back to the ordinary.
@@ -17,9 +19,14 @@ pub struct Style {
 }
 
 impl Style {
-    const PLAIN: Style = Style { strong: "", faint: "", wrong: "", off: "" };
-    const COLOURED: Style =
-        Style { strong: "\x1b[1m", faint: "\x1b[2m", wrong: "\x1b[1;31m", off: "\x1b[0m" };
+    const PLAIN: Style = Style { strong: "", faint: "", good: "", wrong: "", off: "" };
+    const COLOURED: Style = Style {
+        strong: "\x1b[1m",
+        faint: "\x1b[2m",
+        good: "\x1b[1;32m",
+        wrong: "\x1b[1;31m",
+        off: "\x1b[0m",
+    };
 
     /// The style of standard output.
     pub fn of_stdout() -> Style {

@@ -52,6 +52,11 @@ struct Activity {
     since: Instant,
 }
 
+/// The finest part of the work that is told apart.
+const PARTS: u64 = 10_000;
+/// Nobody knows how much work there is.
+const UNKNOWN: u64 = u64::MAX;
+
 /// What is being done, and where it is shown.
 struct Board {
     activity: Option<Activity>,
@@ -70,6 +75,8 @@ pub struct Watch {
     board: Mutex<Board>,
     counted: AtomicU64,
     transitions: AtomicU64,
+    /// How many of [`PARTS`] are done, or [`UNKNOWN`].
+    done: AtomicU64,
     /// What else there is to say about how far the work is.
     detail: Mutex<String>,
 }
@@ -87,6 +94,7 @@ impl Watch {
             board: Mutex::new(Board { activity: None, progress }),
             counted: AtomicU64::new(0),
             transitions: AtomicU64::new(0),
+            done: AtomicU64::new(UNKNOWN),
             detail: Mutex::default(),
         }
     }
@@ -137,6 +145,7 @@ impl Watch {
     pub fn begin(&self, what: &'static str, unit: &'static str) {
         self.counted.store(0, Relaxed);
         self.transitions.store(0, Relaxed);
+        self.done.store(UNKNOWN, Relaxed);
         self.detail(String::new());
         self.lock().activity = Some(Activity { what, unit, since: Instant::now() });
     }
@@ -152,7 +161,7 @@ impl Watch {
     pub fn show(&self) {
         let mut board = self.lock();
         if let Some(activity) = board.activity {
-            board.progress.show(activity.since, || self.line(&activity));
+            board.progress.show(activity.since, self.done(), || self.line(&activity));
         }
     }
 
@@ -165,6 +174,17 @@ impl Watch {
     /// Says what else belongs into the line of progress, such as `12 waiting`.
     pub fn detail(&self, text: String) {
         *self.detail.lock().unwrap_or_else(PoisonError::into_inner) = text;
+    }
+
+    /// Says which part of the work is done, from 0 to 1.
+    pub fn part_done(&self, part: f64) {
+        self.done.store((part.clamp(0.0, 1.0) * PARTS as f64) as u64, Relaxed);
+    }
+
+    /// The part of the work that is done, if that is known.
+    fn done(&self) -> Option<f64> {
+        let done = self.done.load(Relaxed);
+        (done != UNKNOWN).then(|| done as f64 / PARTS as f64)
     }
 
     /// Time since the run began.
@@ -191,7 +211,11 @@ impl Watch {
         if let Some(resident) = memory::resident() {
             line += &format!(", {}", bytes(resident));
         }
-        line + &format!(", {}", duration(self.elapsed()))
+        line += &format!(", {}", duration(self.elapsed()));
+        if let Some(left) = self.done().and_then(|done| left(done, since.elapsed())) {
+            line += &format!(", about {} left", duration(left));
+        }
+        line
     }
 
     /// The reason for the end in the user's words, and what was seen until then.
@@ -213,6 +237,12 @@ impl Watch {
         // Whoever panicked with the lock left a value that is good enough to be shown.
         self.board.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The time that is left if the rest takes as long as what is done; nothing before that says something.
+fn left(done: f64, spent: Duration) -> Option<Duration> {
+    let enough = done >= 0.01 && done < 1.0 && spent >= Duration::from_secs(1);
+    enough.then(|| Duration::from_secs((spent.as_secs_f64() * (1.0 - done) / done).ceil() as u64))
 }
 
 #[cfg(test)]
@@ -255,6 +285,22 @@ mod tests {
         signalled.store(true, Relaxed);
         w.check();
         assert_eq!(w.stopped(), Some(Reason::Interrupted));
+    }
+
+    #[test]
+    fn what_is_left_is_told_once_it_can_be_known() {
+        let seconds = Duration::from_secs;
+        assert_eq!(left(0.25, seconds(10)), Some(seconds(30)));
+        assert_eq!(left(0.0, seconds(10)), None);
+        assert_eq!(left(1.0, seconds(10)), None);
+        assert_eq!(left(0.5, Duration::from_millis(10)), None);
+        let (w, _) = watch(Limits::default());
+        w.begin("searching", "states");
+        assert_eq!(w.done(), None);
+        w.part_done(0.5);
+        assert_eq!(w.done(), Some(0.5));
+        w.begin("writing", "");
+        assert_eq!(w.done(), None, "another work begins");
     }
 
     #[test]

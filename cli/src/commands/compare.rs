@@ -59,10 +59,10 @@ pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool) -> Result<Answer, 
     if watch.stopped().is_some() {
         return Err(Failure::Stopped);
     }
-    let Style { strong, off, .. } = Style::of_stdout();
+    let Style { good, wrong, off, .. } = Style::of_stdout();
     print(watch, |out| match &answer {
-        Comparison::Equal => writeln!(out, "{strong}equal{off} ({equivalence})"),
-        Comparison::Different(why) => writeln!(out, "{strong}different{off} ({equivalence}): {why}"),
+        Comparison::Equal => writeln!(out, "{good}equal{off} ({equivalence})"),
+        Comparison::Different(why) => writeln!(out, "{wrong}different{off} ({equivalence}): {why}"),
     })?;
     if !quiet {
         tell(format_args!("first: {}; second: {}; {}", size(&one), size(&two), duration(watch.elapsed())));

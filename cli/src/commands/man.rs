@@ -35,15 +35,17 @@ pub fn run(arguments: &Arguments, watch: &Watch) -> Result<Answer, Failure> {
         print(watch, |out| out.write_all(&page))?;
         return Ok(Answer::Yes);
     };
-    std::fs::create_dir_all(directory)
-        .map_err(|e| Failure::input(format_args!("cannot make the directory {}: {e}", directory.display())))?;
+    std::fs::create_dir_all(directory).map_err(|e| {
+        Failure::input(format_args!("cannot make the directory {}: {e}", directory.display()))
+    })?;
     let commands: Vec<_> = command.get_subcommands().filter(|c| c.get_name() != "help").cloned().collect();
     watch.enter(Phase::Writing);
     for command in commands.into_iter().chain([command]) {
         // A command of gridlock is known as gridlock-check, so that `man` finds it.
         let name = command.get_display_name().unwrap_or(command.get_name()).to_owned();
         let page = rendered(command).map_err(Failure::input)?;
-        write_whole(&directory.join(format!("{name}.1")), |out| out.write_all(&page)).map_err(Failure::input)?;
+        write_whole(&directory.join(format!("{name}.1")), |out| out.write_all(&page))
+            .map_err(Failure::input)?;
     }
     watch.enter(Phase::Working);
     Ok(Answer::Yes)

@@ -24,7 +24,10 @@ pub const GROUPS: &[(&str, &[&str])] = &[
     ("Check a specification", &["check", "replay"]),
     ("Look at a specification", &["info", "sim", "explore"]),
     ("Work with whole state spaces", &["lts", "minimise", "compare"]),
-    ("Informed swarms (many small searches instead of one, see docs/swarm.md)", &["traces", "status", "merge"]),
+    (
+        "Informed swarms (many small searches instead of one, see docs/swarm.md)",
+        &["traces", "status", "merge"],
+    ),
     ("Set up", &["completions", "man", "help"]),
 ];
 
@@ -61,7 +64,7 @@ impl Command {
             Command::Traces(a) => a.resources.watched(),
             Command::Status(_) | Command::Merge(_) | Command::Completions(_) | Command::Man(_) => {
                 Limits::default()
-            },
+            }
         }
     }
 

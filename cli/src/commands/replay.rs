@@ -92,9 +92,9 @@ fn show(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let style = Style::of_stdout();
-    let Style { strong, wrong, off, .. } = style;
+    let Style { strong, good, wrong, off, .. } = style;
     match end {
-        End::Ran => writeln!(out, "{strong}runs{off}: {}", counted(length, "step"))?,
+        End::Ran => writeln!(out, "{good}runs{off}: {}", counted(length, "step"))?,
         End::Fault => {
             writeln!(out, "{strong}runs{off}: {}, the last one without meaning", counted(length, "step"))?
         }

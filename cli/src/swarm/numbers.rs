@@ -97,6 +97,16 @@ pub fn progress(status: &Status) -> String {
     )
 }
 
+/// The part of the IDs that are done with, from 0 to 1.
+pub fn part_done(status: &Status) -> f64 {
+    let open = &status.remaining + &status.in_work;
+    if status.all == BigUint::ZERO || open > status.all {
+        return 0.0;
+    }
+    let millionths = (&status.all - open) * 1_000_000u32 / &status.all;
+    u32::try_from(millionths).map_or(0.0, |n| f64::from(n) / 1e6)
+}
+
 /// The page in a checkpoint, for whoever wants to know how far the run is.
 #[derive(Serialize, Deserialize, Clone, Debug)]
 pub struct Page {

@@ -45,17 +45,26 @@ impl Browser {
         };
         let profile = TempDir::new().expect("a directory");
         let mut command = Command::new(binary);
-        command.args(["--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--hide-scrollbars"]);
+        command.args([
+            "--headless=new",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--no-first-run",
+            "--hide-scrollbars",
+        ]);
         // It does not run as root otherwise. What it is shown are our own pages.
         command.args(["--no-sandbox", "--remote-debugging-port=0", "--window-size=1400,900"]);
         command.arg(format!("--user-data-dir={}", profile.path().display())).arg("about:blank");
         let process = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         let process = process.expect("the browser starts");
         let place = eventually("the browser listens", || {
-            fs::read_to_string(profile.path().join("DevToolsActivePort")).ok().filter(|text| text.lines().count() > 1)
+            fs::read_to_string(profile.path().join("DevToolsActivePort"))
+                .ok()
+                .filter(|text| text.lines().count() > 1)
         });
         let (port, path) = place.split_once('\n').expect("two lines");
-        let stream = TcpStream::connect(("127.0.0.1", port.parse::<u16>().expect("a port"))).expect("a connection");
+        let stream =
+            TcpStream::connect(("127.0.0.1", port.parse::<u16>().expect("a port"))).expect("a connection");
         stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
         let url = format!("ws://127.0.0.1:{port}{}", path.trim());
         let (socket, _) = tungstenite::client(url, stream).expect("a web socket");
@@ -94,8 +103,12 @@ impl Browser {
         let parameters = &event["params"];
         let is_problem = match event["method"].as_str() {
             Some("Runtime.exceptionThrown") => true,
-            Some("Runtime.consoleAPICalled") => matches!(parameters["type"].as_str(), Some("error" | "warning" | "assert")),
-            Some("Log.entryAdded") => matches!(parameters["entry"]["level"].as_str(), Some("error" | "warning")),
+            Some("Runtime.consoleAPICalled") => {
+                matches!(parameters["type"].as_str(), Some("error" | "warning" | "assert"))
+            }
+            Some("Log.entryAdded") => {
+                matches!(parameters["entry"]["level"].as_str(), Some("error" | "warning"))
+            }
             _ => false,
         };
         if is_problem {

@@ -19,7 +19,8 @@ impl Server {
     fn start(directory: &Path, arguments: &[&str]) -> Server {
         let mut command = Command::new(env!("CARGO_BIN_EXE_gridlock"));
         command.arg("explore").args(arguments).current_dir(directory);
-        let mut process = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("gridlock starts");
+        let mut process =
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("gridlock starts");
         let mut url = String::new();
         let out = process.stdout.take().expect("a pipe");
         BufReader::new(out).read_line(&mut url).expect("an address");
@@ -45,7 +46,11 @@ fn is_at(browser: &mut Browser, position: &str) {
 /// The local state of a process, as its card shows it.
 fn state(browser: &mut Browser, leaf: &str) -> String {
     let card = format!("article[data-name={}] .head", json!(leaf));
-    browser.value(&format!("document.querySelector({}).title", json!(card))).as_str().expect("text").to_owned()
+    browser
+        .value(&format!("document.querySelector({}).title", json!(card)))
+        .as_str()
+        .expect("text")
+        .to_owned()
 }
 
 #[test]

@@ -44,8 +44,8 @@ fn assert_pictures(browser: &mut Browser, least: usize) {
 #[test]
 fn a_swarm_that_holds() {
     let Some(mut browser) = Browser::start() else { return };
-    open(&mut browser, "beverage/beverage.mcrl2", &["--subsystem", "User"]);
-    assert_pictures(&mut browser, 2);
+    open(&mut browser, "paxos/paxos-two.mcrl2", &["--subsystem", "Observer", "--never", "tau"]);
+    assert_pictures(&mut browser, 3);
     assert!(browser.text("h1").starts_with("holds"), "{}", browser.text("h1"));
     let rows = browser.value("document.querySelectorAll('table tr').length").as_u64().expect("a number");
     assert!(rows > 8, "{rows}");
@@ -57,7 +57,7 @@ fn a_swarm_that_holds() {
 #[test]
 fn a_swarm_with_a_counterexample() {
     let Some(mut browser) = Browser::start() else { return };
-    open(&mut browser, "philosophers/philosophers-bug.mcrl2", &["--subsystem", "auto"]);
+    open(&mut browser, "philosophers/philosophers-bug.mcrl2", &["--subsystem", "auto", "--unroll", "1"]);
     assert!(browser.text("h1").starts_with("violated"), "{}", browser.text("h1"));
     assert_pictures(&mut browser, 2);
     let chart = browser.value(

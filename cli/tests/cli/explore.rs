@@ -184,11 +184,17 @@ fn it_ends_when_asked() {
     for signal in ["INT", "TERM"] {
         let server = Server::start(&b, &["buffers.mcrl2"]);
         assert_eq!(server.asks("look", "{\"path\":[]}")["possible"], 2);
-        assert_eq!(server.end(signal), (Some(0), String::new()), "nothing but the address is on standard output");
+        assert_eq!(
+            server.end(signal),
+            (Some(0), String::new()),
+            "nothing but the address is on standard output"
+        );
     }
     let taken = Server::start(&b, &["buffers.mcrl2"]);
     let port = taken.host.split_once(':').expect("a port").1;
-    b.run(&["explore", "buffers.mcrl2", "--port", port]).exits(2).tells(&["cannot serve on 127.0.0.1:", "--port"]);
+    b.run(&["explore", "buffers.mcrl2", "--port", port])
+        .exits(2)
+        .tells(&["cannot serve on 127.0.0.1:", "--port"]);
     b.run(&["explore", "buffers.mcrl2", "--trace", "none"]).exits(2).tells(&["cannot read none"]);
     b.run(&["explore", "buffers.mcrl2", "--time-limit", "300ms"]).exits(3).tells(&["the time limit"]);
 }

@@ -6,7 +6,7 @@ use super::report::Report;
 use super::swarm::SwarmRun;
 use super::swarm::picture::{self, COLOURS, became, who};
 use crate::chart::{self, escaped};
-use crate::quantities::{big, bytes, count};
+use crate::quantities::{big, bytes, count, counted};
 use gridlock_manager::swarm::Event;
 use std::cmp::Reverse;
 use std::io::{self, Write};
@@ -17,7 +17,8 @@ const LARGEST: usize = 20;
 const STYLE: &str = "\
 :root{color-scheme:light dark;--ink:#1b2733;--paper:#fff;--faint:#66727f;--line:#d5dde5;--pruned:#c9d2db;\
 --split:#e3b341;--bad:#c62828;--good:#2e7d32}\
-@media (prefers-color-scheme:dark){:root{--ink:#dde5ec;--paper:#14191f;--faint:#93a0ad;--line:#333d47;--pruned:#3d4853}}\
+@media (prefers-color-scheme:dark){:root{--ink:#dde5ec;--paper:#14191f;--faint:#93a0ad;--line:#333d47;--pruned:#3d4853;\
+--bad:#ef5f56;--good:#66bb6a}}\
 body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);max-width:1100px;margin:2em auto;\
 padding:0 1em}\
 h1{font-size:1.4em}h1 .bad{color:var(--bad)}h1 .good{color:var(--good)}h2{font-size:1.1em;margin-top:2em}\
@@ -94,7 +95,11 @@ fn write_swarm(report: &Report, swarm: &SwarmRun, out: &mut dyn Write) -> io::Re
     )?;
     writeln!(out, "<h2>Workers</h2>")?;
     for (who, jobs, seconds, svg) in picture::timelines(&swarm.events, &swarm.times) {
-        writeln!(out, "<p class=\"who\">{who}: {} jobs, {seconds:.3} s</p>\n{svg}", count(jobs))?;
+        writeln!(
+            out,
+            "<p class=\"who\">{who}: {}, {seconds:.3} s</p>\n{svg}",
+            counted(jobs as usize, "job")
+        )?;
     }
     writeln!(
         out,

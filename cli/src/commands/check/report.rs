@@ -4,7 +4,7 @@ use super::properties::{Asked, Kind};
 use super::search::{Conclusion, Outcome, after, per_state};
 use super::swarm::{Figures, SliceFigures};
 use super::{Arguments, Search};
-use crate::quantities::{bytes, count, counted};
+use crate::quantities::{bytes, count, counted, tenths};
 use crate::shown_trace::{JSON_VERSION, ShownState, ShownStep};
 use crate::terminal::Style;
 use serde::Serialize;
@@ -112,8 +112,12 @@ impl Report<'_> {
     /// Writes for people: the verdict, how much was searched, the counterexample.
     pub fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let style = Style::of_stdout();
-        let Style { strong, wrong, off, .. } = style;
-        let colour = if matches!(self.outcome.conclusion, Conclusion::Violated(_)) { wrong } else { strong };
+        let Style { strong, good, wrong, off, .. } = style;
+        let colour = match self.outcome.conclusion {
+            Conclusion::Holds => good,
+            Conclusion::Violated(_) => wrong,
+            _ => strong,
+        };
         let title = self.title();
         let (verdict, rest) = title.split_once(':').unwrap_or((&title, ""));
         writeln!(out, "{colour}{verdict}{off}:{rest}\n")?;
@@ -185,7 +189,7 @@ impl Report<'_> {
             ("seconds", format!("{:.3}", stats.time.as_secs_f64())),
             ("build seconds", format!("{:.3}", self.build_time.as_secs_f64())),
             ("peak memory", bytes(stats.peak_memory)),
-            ("bytes/state", format!("{:.1}", per_state(stats.peak_memory, stats))),
+            ("bytes/state", tenths(per_state(stats.peak_memory, stats))),
         ];
         write_rows(&rows, out)
     }
@@ -201,7 +205,7 @@ impl Report<'_> {
         rows.push(("seconds", format!("{:.3}", stats.time.as_secs_f64())));
         rows.push(("build seconds", format!("{:.3}", self.build_time.as_secs_f64())));
         rows.push(("peak memory", bytes(stats.peak_memory)));
-        rows.push(("bytes/state", format!("{:.1}", per_state(stats.peak_memory, stats))));
+        rows.push(("bytes/state", tenths(per_state(stats.peak_memory, stats))));
         write_rows(&rows, out)?;
         writeln!(out, "\n  {:<16}{}", "subsystem", slices.subsystem())
     }

@@ -80,8 +80,12 @@ pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool) -> Result<Answer, 
     let short = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
     let options = arguments.tables.options(TableMode::OnDemand);
     let system = specification.load(&short, &options, options.table_limit, watch)?;
-    let mut explorer =
-        Explorer { walk: Walk::new(system), specification, watch, start: Opened { path: Vec::new(), note: None } };
+    let mut explorer = Explorer {
+        walk: Walk::new(system),
+        specification,
+        watch,
+        start: Opened { path: Vec::new(), note: None },
+    };
     if let Some(wanted) = wanted {
         explorer.start = explorer.open(&wanted)?;
     }
@@ -173,7 +177,9 @@ impl Explorer<'_> {
                 match question.about.as_str() {
                     "look" => self.look(&place).map_or_else(problem, |view| serde_json::to_vec(&view)),
                     "chart" => self.chart(&place).map_or_else(problem, |drawn| serde_json::to_vec(&drawn)),
-                    _ => self.save(&place).map_or_else(problem, |text| serde_json::to_vec(&json!({ "text": text }))),
+                    _ => self
+                        .save(&place)
+                        .map_or_else(problem, |text| serde_json::to_vec(&json!({ "text": text }))),
                 }
             }
             "trace" => match self.read(&question.body) {
@@ -230,11 +236,18 @@ impl Explorer<'_> {
         let note = if !complete {
             let label = wanted.get(trace.len()).map_or("", Wanted::shown);
             let steps = counted(wanted.len(), "step");
-            Some(format!("after {} of {steps}, `{label}` is not possible: the trace is shown until there", trace.len()))
+            Some(format!(
+                "after {} of {steps}, `{label}` is not possible: the trace is shown until there",
+                trace.len()
+            ))
         } else if let Some(Outcome::Fault(fault)) = fault {
             Some(format!("the specification has no meaning after this: {}", net.faults[fault as usize]))
         } else if wanted.len() > shown.len() {
-            Some(format!("the first {} of {} are shown", counted(LONGEST, "step"), counted(wanted.len(), "step")))
+            Some(format!(
+                "the first {} of {} are shown",
+                counted(LONGEST, "step"),
+                counted(wanted.len(), "step")
+            ))
         } else {
             None
         };

@@ -144,7 +144,9 @@ async fn respond(
         let body = Limited::new(request.into_body(), BODY).collect();
         match timeout(PATIENCE, body).await {
             Ok(Ok(body)) => body.to_bytes(),
-            Ok(Err(_)) => return Ok(plain(StatusCode::PAYLOAD_TOO_LARGE, "This is too long, or was cut off.")),
+            Ok(Err(_)) => {
+                return Ok(plain(StatusCode::PAYLOAD_TOO_LARGE, "This is too long, or was cut off."));
+            }
             Err(_) => return Ok(plain(StatusCode::REQUEST_TIMEOUT, "This took too long.")),
         }
     } else {

@@ -189,7 +189,8 @@ fn split(text: &str) -> Option<(&str, Vec<(&str, &str)>)> {
 /// A name and what is equal to it.
 fn named(piece: &str) -> Option<(&str, &str)> {
     let (name, value) = piece.trim_start().split_once(" = ")?;
-    let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '\'' | '@'));
+    let is_name =
+        !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '\'' | '@'));
     is_name.then_some((name, value))
 }
 
@@ -206,7 +207,9 @@ mod tests {
             split(&format!("P(f = {function}, n = 2)")),
             Some(("P", vec![("f", function), ("n", "2")]))
         );
-        for whole in ["P", "", "(P(n = 1) || Q(n = 2))", "P(n = 1) . Q(n = 2)", "P(1)", "P(n = )) (", "P(n = (1)"] {
+        for whole in
+            ["P", "", "(P(n = 1) || Q(n = 2))", "P(n = 1) . Q(n = 2)", "P(1)", "P(n = )) (", "P(n = (1)"]
+        {
             assert_eq!(split(whole), None, "{whole}");
         }
     }

@@ -23,7 +23,7 @@ use crate::input::Specification;
 use crate::outcome::Failure;
 use crate::quantities::count;
 use crate::shown_trace::{JSON_VERSION, ShownTrace};
-use crate::swarm::numbers::{Numbers, Page, progress};
+use crate::swarm::numbers::{Numbers, Page, part_done, progress};
 use crate::swarm::subsystem::require_closed;
 use crate::terminal::tell;
 use crate::watch::Watch;
@@ -136,6 +136,7 @@ fn run(
     let tell_progress = |status: &Status| {
         watch.count(status.total.states as usize, 0);
         watch.detail(progress(status));
+        watch.part_done(part_done(status));
     };
     let page = |status: &Status| {
         let page = Page {

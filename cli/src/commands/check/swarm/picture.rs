@@ -125,7 +125,8 @@ pub fn ids(events: &[Event], all: &Range<BigUint>) -> String {
     let own: Vec<&Event> = events.iter().filter(|event| event.space == 0).collect();
     let rows = own.len().clamp(1, ROWS);
     let height = (HEIGHT / rows).clamp(2, 14);
-    open(&mut out, "what became of the trace IDs, job by job", (rows + 2) * height + 4);
+    let sum = (2 * height).max(14);
+    open(&mut out, "what became of the trace IDs, job by job", rows * height + 4 + sum);
     let mut whole = vec![Cell::Nothing; COLUMNS];
     for r in 0..rows {
         let of_row = &own[r * own.len() / rows..(r + 1) * own.len() / rows];
@@ -142,7 +143,7 @@ pub fn ids(events: &[Event], all: &Range<BigUint>) -> String {
         draw_row(&mut out, &row, r * height, height);
         out.push_str("</g>\n");
     }
-    draw_row(&mut out, &whole, rows * height + 4, 2 * height);
+    draw_row(&mut out, &whole, rows * height + 4, sum);
     out.push_str("</svg>\n");
     out
 }
