@@ -54,5 +54,56 @@ pub fn run(arguments: &Arguments, watch: &Watch) -> Result<Answer, Failure> {
 fn rendered(command: clap::Command) -> io::Result<Vec<u8>> {
     let mut page = Vec::new();
     Man::new(command).render(&mut page)?;
-    Ok(page)
+    match String::from_utf8(page) {
+        Ok(text) => Ok(with_sections(&text).into_bytes()),
+        Err(e) => Err(io::Error::other(e)),
+    }
+}
+
+/// What stands at the end of a help, with sections of its own: a line that ends in a colon becomes the title of the
+/// indented lines below it, which are not to be filled.
+fn with_sections(page: &str) -> String {
+    const LAST: &str = ".SH EXTRA\n";
+    let Some((before, help)) = page.split_once(LAST) else { return page.to_owned() };
+    let mut text = before.to_owned();
+    let lines: Vec<&str> = help.lines().collect();
+    let is_block = |k: usize| lines.get(k).is_some_and(|line| line.starts_with("  "));
+    for (k, line) in lines.iter().enumerate() {
+        let title = line.strip_suffix(':').filter(|_| is_block(k + 1) && !is_block(k));
+        match title {
+            Some(title) => text += &format!(".SH {}\n", title.to_uppercase()),
+            None if is_block(k) => {
+                let first = k == 0 || !is_block(k - 1);
+                let last = !is_block(k + 1);
+                text += &format!(
+                    "{}{line}\n{}",
+                    if first { ".nf\n" } else { "" },
+                    if last { ".fi\n" } else { "" }
+                );
+            }
+            None if k == 0 => text += &format!(".SH NOTES\n{line}\n"),
+            None if line.is_empty() => text += ".PP\n",
+            None => text += &format!("{line}\n"),
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_page_has_its_examples_as_they_are() {
+        let mut command = command();
+        command.build();
+        let names: Vec<_> = command.get_subcommands().filter(|c| c.get_name() != "help").cloned().collect();
+        for command in names.into_iter().chain([command]) {
+            let name = command.get_name().to_owned();
+            let page = String::from_utf8(rendered(command).expect("memory")).expect("text");
+            assert!(page.contains("\n.SH EXAMPLES\n.nf\n  "), "{name}: {page}");
+            assert_eq!(page.matches("\n.nf\n").count(), page.matches("\n.fi\n").count(), "{name}");
+            assert!(!page.contains(".SH EXTRA") && page.starts_with(".ie"), "{name}");
+        }
+    }
 }

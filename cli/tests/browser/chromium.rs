@@ -146,7 +146,7 @@ impl Browser {
     pub fn wait_for(&mut self, expression: &str) {
         let start = Instant::now();
         while self.value(expression) != json!(true) {
-            let told = self.value("document.body.innerText.slice(0, 600)");
+            let told = self.value("document.body ? document.body.innerText.slice(0, 600) : ''");
             assert!(start.elapsed() < PATIENCE, "never: {expression}: {told} {:?}", self.problems);
             sleep(Duration::from_millis(20));
         }
@@ -223,5 +223,17 @@ pub fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
         }
         assert!(start.elapsed() < PATIENCE, "never: {what}");
         sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn problems_are_noticed() {
+    let Some(mut browser) = Browser::start() else { return };
+    browser.open("data:text/html,<p>quiet");
+    browser.assert_no_problems();
+    for page in ["<script>throw 1</script>", "<script>console.error(1)</script>"] {
+        browser.open(&format!("data:text/html,{page}"));
+        browser.value("1");
+        assert_eq!(std::mem::take(&mut browser.problems).len(), 1, "{page}");
     }
 }

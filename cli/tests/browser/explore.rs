@@ -110,7 +110,9 @@ fn a_walk_by_mouse_and_keys() {
     assert!(browser.text(".action .label").contains("lost"));
     browser.press("Enter");
     is_at(&mut browser, "step 3 of 3");
+    browser.value("window.before = true");
     browser.call("Page.reload", json!({}));
+    browser.wait_for("window.before === undefined && document.body !== null");
     is_at(&mut browser, "step 3 of 3");
     browser.assert_no_problems();
 }

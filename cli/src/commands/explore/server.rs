@@ -9,7 +9,7 @@ use super::gate::Gate;
 use crate::chart;
 use crate::watch::Watch;
 use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::{Bytes, Incoming};
+use hyper::body::{Body, Bytes, Incoming};
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -140,13 +140,15 @@ async fn respond(
     if !asks && let Some(file) = file(&about) {
         return Ok(file);
     }
+    let too_long = || Ok(plain(StatusCode::PAYLOAD_TOO_LARGE, "This is too long, or was cut off."));
+    if request.body().size_hint().lower() > BODY as u64 {
+        return too_long();
+    }
     let body = if asks {
         let body = Limited::new(request.into_body(), BODY).collect();
         match timeout(PATIENCE, body).await {
             Ok(Ok(body)) => body.to_bytes(),
-            Ok(Err(_)) => {
-                return Ok(plain(StatusCode::PAYLOAD_TOO_LARGE, "This is too long, or was cut off."));
-            }
+            Ok(Err(_)) => return too_long(),
             Err(_) => return Ok(plain(StatusCode::REQUEST_TIMEOUT, "This took too long.")),
         }
     } else {
