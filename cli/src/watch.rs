@@ -241,7 +241,7 @@ impl Watch {
 
 /// The time that is left if the rest takes as long as what is done; nothing before that says something.
 fn left(done: f64, spent: Duration) -> Option<Duration> {
-    let enough = done >= 0.01 && done < 1.0 && spent >= Duration::from_secs(1);
+    let enough = (0.01..1.0).contains(&done) && spent >= Duration::from_secs(1);
     enough.then(|| Duration::from_secs((spent.as_secs_f64() * (1.0 - done) / done).ceil() as u64))
 }
 
