@@ -1,7 +1,7 @@
 //! Breadth-first search, level by level, on many threads.
 //!
-//! The states of a level are divided into chunks that workers take one at a time; what they find new becomes the chunks
-//! of the next level. Invariant: a level is expanded completely before the next begins, also when it contains a
+//! The states of a level are divided into chunks that workers take one at a time, each from its own stretch of the level
+//! and then from those of others; what they find new becomes the chunks of the next level. Invariant: a level is expanded completely before the next begins, also when it contains a
 //! violation, and of several findings the least is reported. So states, transitions, depth, deadlocks and the finding
 //! itself do not depend on the number of workers, and a finding is as near to the initial state as any.
 //!
@@ -14,7 +14,7 @@ use crate::memory::{Budget, Exhausted};
 use crate::pack::Width;
 use crate::successors::{Steps, Successors};
 use crate::visited::Table;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Mutex, PoisonError, RwLockReadGuard};
 
 /// Steps that are collected before they are looked up, so that their cache lines are fetched together.
@@ -46,6 +46,29 @@ impl<'a> Chunk<'a> {
 impl Drop for Chunk<'_> {
     fn drop(&mut self) {
         self.budget.give((self.states.capacity() * size_of::<u64>()) as u64);
+    }
+}
+
+/// The chunks of a level, a stretch of neighbours for each worker. States that stand close together share successors, and
+/// a worker that has both remembers the second time: fifteen philosophers took two workers 1.1 times as long when they
+/// took chunks in turns.
+struct Queue<'a>(Vec<VecDeque<Chunk<'a>>>);
+
+impl<'a> Queue<'a> {
+    fn new(level: Vec<Chunk<'a>>, workers: usize) -> Self {
+        let mut rest = VecDeque::from(level);
+        let stretches = (0..workers).rev().map(|others| {
+            let stretch = rest.len().div_ceil(others + 1);
+            rest.drain(..stretch).collect()
+        });
+        Queue(stretches.collect())
+    }
+
+    /// The next chunk of a worker: of its own, or else the last of whoever has the most left.
+    fn take(&mut self, worker: usize) -> Option<Chunk<'a>> {
+        self.0[worker]
+            .pop_front()
+            .or_else(|| self.0.iter_mut().max_by_key(|stretch| stretch.len())?.pop_back())
     }
 }
 
@@ -128,18 +151,19 @@ fn expand_level<'a, S: Successors>(
     scratch: &mut [Scratch<S>],
 ) -> (Option<Found>, Vec<Chunk<'a>>) {
     let workers = run.options.workers.clamp(1, level.len());
-    let queue = Mutex::new(level.into_iter());
-    let work = |scratch| {
+    let queue = Mutex::new(Queue::new(level, workers));
+    let work = |(number, scratch)| {
         let mut worker =
             Worker { run, depth, scratch, table: None, full: Vec::new(), done: Done::default(), found: None };
-        worker.work(&queue);
+        worker.work(&queue, number);
         (worker.found, worker.full)
     };
     let results: Vec<_> = std::thread::scope(|scope| {
         let work = &work;
         let (first, rest) = scratch[..workers].split_first_mut().expect("there is at least one worker");
-        let others: Vec<_> = rest.iter_mut().map(|scratch| scope.spawn(move || work(scratch))).collect();
-        let mine = work(first);
+        let others: Vec<_> =
+            (1..).zip(rest).map(|(number, scratch)| scope.spawn(move || work((number, scratch)))).collect();
+        let mine = work((0, first));
         let join = |other: std::thread::ScopedJoinHandle<'_, _>| {
             other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };
@@ -187,9 +211,9 @@ struct Worker<'r, 'a, S: Successors> {
 }
 
 impl<'a, S: Successors> Worker<'_, 'a, S> {
-    fn work(&mut self, queue: &Mutex<std::vec::IntoIter<Chunk<'a>>>) {
+    fn work(&mut self, queue: &Mutex<Queue<'a>>, number: usize) {
         loop {
-            let chunk = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let chunk = queue.lock().unwrap_or_else(PoisonError::into_inner).take(number);
             let Some(chunk) = chunk.filter(|_| !self.run.is_stopped()) else { break };
             if let Err(stop) = self.expand(&chunk.states) {
                 self.run.stop(stop);

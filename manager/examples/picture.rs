@@ -1,0 +1,163 @@
+//! Draws how a swarm covers a state space: every state a dot, placed by its distance from the initial state, and after
+//! some of the searches the states that this search visited and those that were visited before.
+//!
+//! `cargo run --release -p gridlock-manager --example picture -- SPEC PROCESS > picture.svg`
+//!
+//! PROCESS is the beginning of the name of the process whose traces guide the searches.
+
+use gridlock_lang::system::{Options, load};
+use gridlock_lts::guide::{Guide, Subsystem};
+use gridlock_lts::network::{LeafIx, Local, Network};
+use gridlock_lts::prepared::{Prepared, Search};
+use gridlock_lts::successors::Successors;
+use gridlock_manager::strategy::StrategyKind;
+use gridlock_manager::swarm::{Config, Granularity, Next, Pace, Swarm};
+use gridlock_worker::guided::{Setting, Worker};
+use gridlock_worker::job::JobLimits;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+const WIDTH: f64 = 300.0;
+const HEIGHT: f64 = 210.0;
+const GAP: f64 = 16.0;
+/// Above the dots of a panel.
+const CAPTION: f64 = 30.0;
+const COLUMNS: usize = 3;
+const STYLE: &str = "text{font:13px system-ui,sans-serif;fill:#888}.edge{stroke:#8886;stroke-width:.5}\
+                     .dot{fill:#8886}.old{fill:#7aa7c7}.new{fill:#d1495b}";
+
+type State = Vec<Local>;
+
+/// All states with their places, and the steps between them.
+struct Space {
+    places: BTreeMap<State, (f64, f64)>,
+    steps: Vec<(State, State)>,
+}
+
+fn space(net: &Network) -> Space {
+    let (mut levels, mut steps, mut out) = (vec![vec![net.initial()]], Vec::new(), Vec::new());
+    let mut seen = BTreeSet::from([net.initial()]);
+    while let Some(level) = levels.last().filter(|level| !level.is_empty()) {
+        let mut next = Vec::new();
+        for state in level {
+            net.successors(state, &mut out);
+            for step in &out {
+                steps.push((state.clone(), step.target.clone()));
+                if seen.insert(step.target.clone()) {
+                    next.push(step.target.clone());
+                }
+            }
+        }
+        levels.push(next);
+    }
+    levels.pop();
+    let widest = levels.iter().map(Vec::len).max().unwrap_or(1) as f64;
+    let mut places = BTreeMap::new();
+    for (depth, level) in levels.iter().enumerate() {
+        let x = 8.0 + depth as f64 * (WIDTH - 16.0) / (levels.len() - 1).max(1) as f64;
+        for (k, state) in level.iter().enumerate() {
+            let y = CAPTION
+                + (HEIGHT - CAPTION) * (0.5 + (k as f64 - (level.len() - 1) as f64 / 2.0) / (widest + 1.0));
+            places.insert(state.clone(), (x, y));
+        }
+    }
+    Space { places, steps }
+}
+
+/// The states that each search of a swarm visits, one search a trace, one after the other.
+struct Play<'a> {
+    net: &'a Network,
+    guide: Guide,
+}
+
+impl Search for Play<'_> {
+    type Out = Vec<BTreeSet<State>>;
+
+    fn search<S: Successors>(self, system: &S) -> Self::Out {
+        let Play { net, guide } = self;
+        let mut config = Config::new(JobLimits { states: u64::MAX, memory: 1 << 28 });
+        config.granularity = Granularity::Trace;
+        config.strategy = StrategyKind::Different;
+        config.pace = Pace::Window(1);
+        let setting = Setting { system, net, deadlock: None, guide: Arc::new(guide.clone()) };
+        let (mut worker, mut swarm) = (Worker::new(setting), Swarm::new(net, guide, config));
+        let mut searches = Vec::new();
+        while let Next::Job(job) = swarm.next() {
+            let mut seen = BTreeSet::new();
+            let feedback = worker.observed(&job, &AtomicBool::new(false), &mut |state| {
+                seen.insert(system.packing().unpack(state));
+            });
+            swarm.accept(feedback, 0);
+            searches.push(seen);
+        }
+        searches
+    }
+}
+
+fn draw(space: &Space, searches: &[BTreeSet<State>]) -> String {
+    let mut shown: Vec<usize> =
+        (0..).map(|power| 1 << power).take_while(|&n| n < searches.len()).take(5).collect();
+    shown.push(searches.len());
+    let (columns, rows) = (COLUMNS.min(shown.len()), shown.len().div_ceil(COLUMNS));
+    let size = |count: usize, one: f64| count as f64 * (one + GAP) - GAP;
+    let mut svg = String::new();
+    let (width, height) = (size(columns, WIDTH), size(rows, HEIGHT));
+    let _ = writeln!(
+        svg,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
+         height=\"{height}\"><style>{STYLE}</style><defs><g id=\"all\">"
+    );
+    for (from, to) in &space.steps {
+        let ((x, y), (u, v)) = (space.places[from], space.places[to]);
+        let _ =
+            writeln!(svg, "<line class=\"edge\" x1=\"{x:.0}\" y1=\"{y:.0}\" x2=\"{u:.0}\" y2=\"{v:.0}\"/>");
+    }
+    dots(&mut svg, space, space.places.keys(), "dot");
+    svg.push_str("</g></defs>\n");
+    for (k, &number) in shown.iter().enumerate() {
+        let (x, y) = ((k % COLUMNS) as f64 * (WIDTH + GAP), (k / COLUMNS) as f64 * (HEIGHT + GAP));
+        let before: BTreeSet<&State> = searches[..number - 1].iter().flatten().collect();
+        let this = &searches[number - 1];
+        let seen = before.union(&this.iter().collect()).count();
+        let _ = writeln!(
+            svg,
+            "<g transform=\"translate({x} {y})\"><text x=\"4\" y=\"14\">search {number} of {}: {} states, {seen} of \
+             {} seen</text><use href=\"#all\"/>",
+            searches.len(),
+            this.len(),
+            space.places.len()
+        );
+        dots(&mut svg, space, before.iter().copied().filter(|state| !this.contains(*state)), "old");
+        dots(&mut svg, space, this, "new");
+        svg.push_str("</g>\n");
+    }
+    svg.push_str("</svg>\n");
+    svg
+}
+
+fn dots<'s>(svg: &mut String, space: &Space, states: impl IntoIterator<Item = &'s State>, class: &str) {
+    let _ = writeln!(svg, "<g class=\"{class}\">");
+    for state in states {
+        let (x, y) = space.places[state];
+        let _ = writeln!(svg, "<circle cx=\"{x:.0}\" cy=\"{y:.0}\" r=\"2.5\"/>");
+    }
+    svg.push_str("</g>\n");
+}
+
+fn main() -> Result<(), String> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let [file, process] = &args[..] else { return Err("SPEC PROCESS".to_owned()) };
+    let text = std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
+    let system = load(&text, file, &Options::default(), &mut |_| true)
+        .map_err(|problems| format!("{file}: {problems:?}"))?;
+    let net = &system.network;
+    let leaf = net.leaves.iter().position(|leaf| leaf.name.starts_with(process.as_str()));
+    let leaf = LeafIx(leaf.ok_or(format!("no process begins with {process}"))? as u32);
+    let guide = Subsystem::new(net, &[leaf], 1 << 20).and_then(|subsystem| subsystem.guide(net));
+    let guide = guide.map_err(|_| format!("{process} is cyclic or too large"))?;
+    let searches = Prepared::new(net, &[]).search(Play { net, guide })?;
+    print!("{}", draw(&space(net), &searches));
+    Ok(())
+}
