@@ -355,10 +355,7 @@ fn the_models_are_as_expected_whatever_the_number_of_workers() {
             // A monitor counts: the system is then searched together with it.
             let (states, transitions) = (one["states"].as_u64(), one["transitions"].as_u64());
             if row.property.ends_with(".mcf") || row.has_equal_steps() {
-                assert!(
-                    states >= row.states && transitions >= row.transitions,
-                    "{arguments:?}: {one}"
-                );
+                assert!(states >= row.states && transitions >= row.transitions, "{arguments:?}: {one}");
             } else {
                 assert_eq!((states, transitions), (row.states, row.transitions), "{arguments:?}");
             }

@@ -69,7 +69,8 @@ fn expectations(folder: &Path) -> Vec<Expectation> {
             assert!(!cells[7].is_empty(), "{}: where does it come from? {line}", path.display());
             let number =
                 |i: usize| cells[i].parse().unwrap_or_else(|e| panic!("{}: {e}: {line}", path.display()));
-            let sizes = (cells[1] != "-").then(|| (number(1), number(2), number(3)));
+            let counted = (1..=3).all(|i| cells[i] != "-");
+            let sizes = counted.then(|| (number(1), number(2), number(3)));
             Expectation {
                 spec: cells[0].to_owned(),
                 sizes,
