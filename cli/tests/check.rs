@@ -272,8 +272,9 @@ fn wrong_use_is_told() {
 struct Expected {
     directory: PathBuf,
     spec: String,
-    states: u64,
-    transitions: u64,
+    /// No number: too large to be counted.
+    states: Option<u64>,
+    transitions: Option<u64>,
     property: String,
     verdict: String,
     trace_length: Option<usize>,
@@ -297,8 +298,8 @@ fn expectations() -> Vec<Expected> {
             rows.push(Expected {
                 directory: directory.clone(),
                 spec: spec.to_owned(),
-                states: states.parse().expect("a number"),
-                transitions: transitions.parse().expect("a number"),
+                states: states.parse().ok(),
+                transitions: transitions.parse().ok(),
                 property: property.to_owned(),
                 verdict: verdict.to_owned(),
                 trace_length: trace_length.parse().ok(),
@@ -309,10 +310,10 @@ fn expectations() -> Vec<Expected> {
 }
 
 impl Expected {
-    /// Larger models are left to the benchmarks, and one whose tables take seconds to the tests that may be slow.
+    /// Larger models are left to the benchmarks, and those that take seconds to the tests that may be slow.
     fn is_quick(&self) -> bool {
-        let slow = std::env::var_os("GRIDLOCK_SLOW").is_some();
-        self.states <= 200_000 && (slow || !self.directory.ends_with("drm"))
+        let most = if std::env::var_os("GRIDLOCK_SLOW").is_some() { 200_000 } else { 30_000 };
+        self.states.is_some_and(|states| states <= most)
     }
 
     /// Where several processes can make the same hidden step to the same state, a search counts each, the table one.
@@ -354,12 +355,9 @@ fn the_models_are_as_expected_whatever_the_number_of_workers() {
             // A monitor counts: the system is then searched together with it.
             let (states, transitions) = (one["states"].as_u64(), one["transitions"].as_u64());
             if row.property.ends_with(".mcf") || row.has_equal_steps() {
-                assert!(
-                    states >= Some(row.states) && transitions >= Some(row.transitions),
-                    "{arguments:?}: {one}"
-                );
+                assert!(states >= row.states && transitions >= row.transitions, "{arguments:?}: {one}");
             } else {
-                assert_eq!((states, transitions), (Some(row.states), Some(row.transitions)), "{arguments:?}");
+                assert_eq!((states, transitions), (row.states, row.transitions), "{arguments:?}");
             }
         } else {
             assert_eq!(one["trace"].as_array().map(Vec::len), row.trace_length, "{arguments:?}");
@@ -379,7 +377,7 @@ fn the_models_are_as_expected_whatever_the_number_of_workers() {
 
 #[test]
 fn tables_on_demand_give_the_same_answers() {
-    for row in expectations().iter().filter(|row| row.states <= 1000 && row.is_quick()) {
+    for row in expectations().iter().filter(|row| row.states <= Some(1000) && row.is_quick()) {
         let arguments = row.arguments();
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let (before, _) = json(&[&arguments[..], &["--tables", "auto"]].concat());

@@ -2,7 +2,8 @@
 //!
 //! Every folder of `models/` has an `expect.tsv` with one line for each specification and property. Here each
 //! specification is loaded and explored, and its states, transitions and deadlocks are compared with that file;
-//! properties are only read, not checked.
+//! properties are only read, not checked. Those that are too large for that, or too large to be counted at all (`-`), are
+//! only read as well.
 
 use gridlock_lang::{check, syntax, system};
 use gridlock_lts::explore::{self, explore};
@@ -11,12 +12,14 @@ use std::path::{Path, PathBuf};
 
 const HEADER: &str = "spec\tstates\ttransitions\tdeadlocks\tproperty\tverdict\ttrace_length\tsource";
 
+/// What is larger is not explored here.
+const MOST_STATES: usize = 200_000;
+
 /// A line of an `expect.tsv`.
 struct Expectation {
     spec: String,
-    states: usize,
-    transitions: usize,
-    deadlocks: usize,
+    /// States, transitions and deadlocks, where they are known.
+    sizes: Option<(usize, usize, usize)>,
     property: String,
     verdict: String,
     trace_length: String,
@@ -66,11 +69,11 @@ fn expectations(folder: &Path) -> Vec<Expectation> {
             assert!(!cells[7].is_empty(), "{}: where does it come from? {line}", path.display());
             let number =
                 |i: usize| cells[i].parse().unwrap_or_else(|e| panic!("{}: {e}: {line}", path.display()));
+            let counted = (1..=3).all(|i| cells[i] != "-");
+            let sizes = counted.then(|| (number(1), number(2), number(3)));
             Expectation {
                 spec: cells[0].to_owned(),
-                states: number(1),
-                transitions: number(2),
-                deadlocks: number(3),
+                sizes,
                 property: cells[4].to_owned(),
                 verdict: cells[5].to_owned(),
                 trace_length: cells[6].to_owned(),
@@ -85,7 +88,7 @@ fn sizes(path: &Path) -> Result<(usize, usize, usize), String> {
     let mut system = system::load(&text, &path.to_string_lossy(), &system::Options::default(), &mut |_| true)
         .map_err(|errors| errors.iter().map(|e| e.message.clone()).collect::<Vec<_>>().join("\n"))?;
     let source = if system.closed { None } else { Some(&mut system.builder as _) };
-    let options = explore::Options { max_states: 1_000_000, progress: &mut |_| true };
+    let options = explore::Options { max_states: MOST_STATES, progress: &mut |_| true };
     let lts = explore(&mut system.network, source, options).map_err(|stop| format!("{stop:?}"))?;
     let deadlocks = lts.states().filter(|&s| lts.outgoing(s).is_empty()).count();
     Ok((lts.num_states(), lts.num_transitions(), deadlocks))
@@ -97,7 +100,9 @@ fn sizes_are_as_expected() {
     for folder in folders() {
         let by_spec: BTreeMap<String, BTreeSet<(usize, usize, usize)>> =
             expectations(&folder).into_iter().fold(BTreeMap::new(), |mut map, e| {
-                map.entry(e.spec).or_default().insert((e.states, e.transitions, e.deadlocks));
+                if let Some(sizes) = e.sizes.filter(|sizes| sizes.0 <= MOST_STATES) {
+                    map.entry(e.spec).or_default().insert(sizes);
+                }
                 map
             });
         for (spec, expected) in by_spec {
@@ -129,8 +134,10 @@ fn files_of_a_folder_are_complete() {
             };
             assert!(length_fits, "{shown}: {} {}: {} {}", e.spec, e.property, e.verdict, e.trace_length);
             assert_eq!(e.verdict == "-", e.property == "-", "{shown}: {}", e.spec);
-            let deadlock_fits = e.property != "deadlock" || (e.verdict == "violated") == (e.deadlocks > 0);
-            assert!(deadlock_fits, "{shown}: {}: {} deadlocks", e.spec, e.deadlocks);
+            if let (Some((_, _, deadlocks)), "deadlock") = (e.sizes, e.property.as_str()) {
+                let fits = (e.verdict == "violated") == (deadlocks > 0);
+                assert!(fits, "{shown}: {}: {deadlocks} deadlocks", e.spec);
+            }
         }
         for formula in &formulas {
             assert!(
@@ -159,8 +166,9 @@ fn files_of_a_folder_are_complete() {
 /// `NAME-8.mcrl2` is `NAME.mcrl2` with another size, and nothing else.
 #[test]
 fn size_variants_differ_in_their_size_only() {
+    let is_size = |line: &str| line.starts_with("eqn  N = ") || line.starts_with("     ttp = ");
     let without_size = |path: &Path| -> Vec<String> {
-        text(path).lines().filter(|line| !line.starts_with("eqn  N = ")).map(str::to_owned).collect()
+        text(path).lines().filter(|line| !is_size(line)).map(str::to_owned).collect()
     };
     let mut found = 0;
     for folder in folders() {
@@ -174,7 +182,8 @@ fn size_variants_differ_in_their_size_only() {
             let variant = folder.join(&spec);
             let base = folder.join(format!("{base}.mcrl2"));
             assert_eq!(without_size(&variant), without_size(&base), "{}", variant.display());
-            assert!(text(&variant).contains(&format!("eqn  N = {size};")), "{}", variant.display());
+            let is_this = |line: &str| is_size(line) && line.ends_with(&format!(" = {size};"));
+            assert!(text(&variant).lines().any(is_this), "{}", variant.display());
         }
     }
     assert!(found > 0);

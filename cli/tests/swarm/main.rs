@@ -2,6 +2,7 @@
 
 mod checkpoints;
 mod harness;
+mod large;
 mod paper;
 mod results;
 mod verdicts;
