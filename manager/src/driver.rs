@@ -191,7 +191,8 @@ impl Driver {
                     warn!(job = number, worker, %why, "lost");
                     let tries = self.tries.entry(number).or_default();
                     *tries += 1;
-                    if *tries == TRIES {
+                    // At the end it does not matter any more.
+                    if *tries == TRIES && !self.cancelled {
                         return Err(format!("job {number} was lost {TRIES} times, at last because: {why}"));
                     }
                     swarm.lost(number);
