@@ -46,9 +46,9 @@ pub fn processes(word: &str) -> Vec<u32> {
             continue;
         }
         let environment = read("environ");
-        let rank = environment.split(|b| *b == 0).find_map(|v| {
-            v.strip_prefix(b"OMPI_COMM_WORLD_RANK=").or(v.strip_prefix(b"PMI_RANK="))
-        });
+        let rank = environment
+            .split(|b| *b == 0)
+            .find_map(|v| v.strip_prefix(b"OMPI_COMM_WORLD_RANK=").or(v.strip_prefix(b"PMI_RANK=")));
         let rank = rank.and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok());
         found.extend(rank.map(|rank| (rank, pid)));
     }
