@@ -9,14 +9,17 @@ use crate::watch::Watch;
 use gridlock_lts::guide::Guide;
 use gridlock_lts::prepared::Prepared;
 use gridlock_manager::driver::Control;
-use gridlock_manager::isv::{Opened, Report, on_threads};
+use gridlock_manager::isv::{self, Opened, Report};
 use gridlock_manager::journal::Identity;
 use gridlock_manager::swarm::Config;
 use gridlock_manager::transport::launch::{Launch, launched};
+use gridlock_manager::transport::threads::Threads;
+use gridlock_worker::job::{Feedback, Job};
 use std::sync::Arc;
+use std::time::Duration;
 
 #[cfg(feature = "mpi")]
-use gridlock_manager::{isv, transport::mpi::World};
+use gridlock_manager::transport::mpi::{self, World};
 
 /// The processes that work together.
 pub struct Company {
@@ -27,7 +30,7 @@ pub struct Company {
 /// A swarm and those who work for it.
 pub struct Undertaking<'a> {
     /// The network.
-    pub prepared: &'a Prepared<'a>,
+    pub prepared: &'static Prepared<'static>,
     /// What guides the searches.
     pub guide: &'a Arc<Guide>,
     /// What the run is: all ranks must agree on it.
@@ -35,6 +38,14 @@ pub struct Undertaking<'a> {
     pub identity: &'a Identity,
     /// Threads of each process.
     pub threads: usize,
+    /// How long one of them may give no sign of life.
+    pub stuck_after: Option<Duration>,
+}
+
+impl Undertaking<'_> {
+    fn workers(&self) -> Threads<Job, Feedback> {
+        isv::lasting_workers(self.prepared, self.guide, self.threads, self.stuck_after)
+    }
 }
 
 /// What went over the network.
@@ -136,10 +147,9 @@ impl Company {
     pub fn serve(&self, work: &Undertaking) -> Result<(), Failure> {
         #[cfg(feature = "mpi")]
         if let Some(world) = self.world.as_ref().filter(|world| world.rank() > 0) {
-            let threads = work.threads as u32;
             let code = world
-                .hello(threads, Ok(work.identity.clone()))
-                .and_then(|()| isv::serve(world, threads, work.prepared, work.guide));
+                .hello(work.threads as u32, Ok(work.identity.clone()))
+                .and_then(|()| mpi::serve(world, &mut work.workers()));
             return match code {
                 Ok(code) => Err(Failure::Served(code)),
                 Err(why) => {
@@ -166,7 +176,7 @@ impl Company {
             let warn = |text: String| crate::terminal::tell(format_args!("warning: {text}"));
             return isv::on_ranks(world, &hellos, work.prepared, work.guide, config, journal, control, &warn);
         }
-        on_threads(work.prepared, work.guide, config, work.threads, journal, control)
+        isv::conduct(work.prepared, work.guide, config, &mut work.workers(), journal, control)
     }
 
     fn leave(self, outcome: Result<Answer, Failure>, watch: &Watch) -> u8 {

@@ -13,9 +13,9 @@ use gridlock_lts::prepared::Prepared;
 use gridlock_lts::property::Property;
 use gridlock_lts::random::{Rng, Shape};
 use gridlock_manager::driver::Control;
-use gridlock_manager::isv::{Conclusion, Report, on_ranks, on_threads, serve};
+use gridlock_manager::isv::{Conclusion, Report, on_ranks, on_threads, with_workers};
 use gridlock_manager::swarm::{Config, Granularity};
-use gridlock_manager::transport::mpi::World;
+use gridlock_manager::transport::mpi::{World, serve};
 use gridlock_worker::job::JobLimits;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -57,7 +57,9 @@ fn main() -> ExitCode {
         let identity = vec![("seed".to_owned(), seed.to_string())];
         if world.rank() > 0 {
             world.hello(2, Ok(identity)).expect("rank 0 listens");
-            let code = serve(&world, 2, &prepared, &guide).expect("rank 0 has work");
+            let code = with_workers(&prepared, &guide, 2, |pool| serve(&world, pool))
+                .flatten()
+                .expect("rank 0 has work");
             assert_eq!(code, 7, "the code of rank 0");
             continue;
         }

@@ -1,7 +1,8 @@
 //! Runs a swarm over a transport: the one loop with clocks, journals and answers that come or do not come.
 //!
-//! Invariant: an answer counts only once it is in the journal, if there is one. A job that is lost is handed out again;
-//! one that is lost again and again is an error, since there is something wrong with the job and not with its workers.
+//! Invariant: an answer counts only once it is in the journal, if there is one; whoever gave it does other work meanwhile.
+//! A job that is lost is handed out again; one that is lost again and again is an error, since there is something wrong
+//! with the job and not with its workers.
 
 use crate::journal::{Journal, Trouble};
 use crate::swarm::{Accepted, Next, Status, Swarm};
@@ -20,6 +21,8 @@ const TELL: Duration = Duration::from_millis(200);
 const PAGE: Duration = Duration::from_secs(2);
 /// A job that was lost so often is given up.
 const TRIES: u32 = 3;
+/// How long answers are waited for while others are on their way to the disk.
+const SYNC: Duration = Duration::from_millis(1);
 /// Answers that are put into the journal at once.
 const AT_ONCE: usize = 1_000;
 
@@ -61,6 +64,8 @@ pub fn drive(
         times: swarm.config().record.then(Times::default),
         free: transport.slots().into(),
         busy: Vec::new(),
+        unsettled: VecDeque::new(),
+        recorded: 0,
         resumed: resumed.into_iter().map(|feedback| (feedback.number, feedback)).collect(),
         tries: Map::default(),
         cancelled: false,
@@ -79,7 +84,7 @@ pub fn drive(
     }
     (control.progress)(&swarm.status());
     match (result?, collected?) {
-        (ended, None) => Ok((ended, driver.times.unwrap_or_default())),
+        (ended @ Ended::Journal(_), _) | (ended, None) => Ok((ended, driver.times.unwrap_or_default())),
         (_, Some(trouble)) => Ok((Ended::Journal(trouble), driver.times.unwrap_or_default())),
     }
 }
@@ -91,6 +96,10 @@ struct Driver {
     free: VecDeque<u32>,
     /// Who works on what.
     busy: Vec<(u32, u64)>,
+    /// Answers that do not count yet: how many records there are in the journal once they do, and from whom they are.
+    unsettled: VecDeque<(u64, u32, Feedback)>,
+    /// Records for the journal so far.
+    recorded: u64,
     resumed: Map<u64, Feedback>,
     tries: Map<u64, u32>,
     /// Nothing more is handed out, so what is interrupted need not be done again.
@@ -114,10 +123,10 @@ impl Driver {
             if (control.stop)() {
                 return Ok(Ended::Stopped);
             }
-            if self.busy.is_empty() {
+            if self.busy.is_empty() && self.unsettled.is_empty() {
                 return Err("internal: nothing is in work and nothing can be handed out".to_owned());
             }
-            let answers = self.receive(transport, LOOK)?;
+            let answers = self.receive(transport)?;
             if let Err(trouble) = self.take(swarm, answers, journal)? {
                 return Ok(Ended::Journal(trouble));
             }
@@ -157,8 +166,8 @@ impl Driver {
     fn receive(
         &mut self,
         transport: &mut dyn Transport<Job, Feedback>,
-        wait: Duration,
     ) -> Result<Vec<(u32, Ticket, Answer<Feedback>)>, String> {
+        let wait = if self.unsettled.is_empty() { LOOK } else { SYNC };
         let mut answers: Vec<_> = transport.receive(wait)?.into_iter().collect();
         while !answers.is_empty() && answers.len() < AT_ONCE {
             match transport.receive(Duration::ZERO)? {
@@ -191,21 +200,28 @@ impl Driver {
                     warn!(job = number, worker, %why, "lost");
                     let tries = self.tries.entry(number).or_default();
                     *tries += 1;
-                    if *tries == TRIES {
+                    // At the end it does not matter any more.
+                    if *tries == TRIES && !self.cancelled {
                         return Err(format!("job {number} was lost {TRIES} times, at last because: {why}"));
                     }
                     swarm.lost(number);
                 }
             }
         }
+        let counts = |f: &Feedback| !matches!(f.end, End::Interrupted | End::Failed(_));
+        let mut settled = u64::MAX;
         if let Some(journal) = journal {
-            let counts = |f: &&(u32, Feedback)| !matches!(f.1.end, End::Interrupted | End::Failed(_));
-            let records: Vec<Feedback> = done.iter().filter(counts).map(|(_, f)| f.clone()).collect();
-            if let Err(trouble) = journal.append(&records) {
-                return Ok(Err(trouble));
+            let records: Vec<Feedback> = done.iter().map(|(_, f)| f).filter(|f| counts(f)).cloned().collect();
+            match journal.begin(&records).and_then(|()| journal.settled()) {
+                Ok(records) => settled = records,
+                Err(trouble) => return Ok(Err(trouble)),
             }
         }
         for (worker, feedback) in done {
+            self.recorded += u64::from(counts(&feedback));
+            self.unsettled.push_back((self.recorded, worker, feedback));
+        }
+        while let Some((_, worker, feedback)) = self.unsettled.pop_front_if(|(at, ..)| *at <= settled) {
             let Effort { states, nanoseconds, .. } = feedback.effort;
             debug!(job = feedback.number, worker, states, nanoseconds, end = feedback.end.name(), "answered");
             if swarm.accept(feedback, worker) == Accepted::Unknown {
@@ -223,10 +239,18 @@ impl Driver {
         journal: &mut Option<&mut Journal<Feedback>>,
     ) -> Result<Option<Trouble>, String> {
         let mut trouble = None;
-        while !self.busy.is_empty() {
-            let answers = self.receive(transport, LOOK)?;
-            let mut journal = journal.as_deref_mut().filter(|_| trouble.is_none());
-            trouble = self.take(swarm, answers, &mut journal)?.err().or(trouble);
+        while !self.busy.is_empty() || !self.unsettled.is_empty() {
+            let answers = if self.busy.is_empty() {
+                std::thread::sleep(SYNC);
+                Vec::new()
+            } else {
+                self.receive(transport)?
+            };
+            if let Err(why) = self.take(swarm, answers, journal)? {
+                // They will never count.
+                self.unsettled.clear();
+                trouble = trouble.or(Some(why));
+            }
         }
         Ok(trouble)
     }

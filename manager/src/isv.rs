@@ -7,7 +7,7 @@ use crate::driver::{Control, Ended, Times, drive};
 use crate::journal::{Journal, Trouble};
 use crate::swarm::{Config, Event, Outcome, Status, Stuck, Swarm};
 use crate::transport::Transport;
-use crate::transport::threads::with_threads;
+use crate::transport::threads::{Crew, Threads, lasting, with_threads};
 use gridlock_lts::guide::Guide;
 use gridlock_lts::network::VectorIx;
 use gridlock_lts::prepared::{Prepared, Search};
@@ -15,7 +15,9 @@ use gridlock_lts::search::Verdict;
 use gridlock_lts::successors::Successors;
 use gridlock_worker::guided::{Setting, Worker};
 use gridlock_worker::job::{Feedback, Job};
+use gridlock_worker::life::Life;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What a swarm concludes.
 #[derive(Debug)]
@@ -55,7 +57,7 @@ pub struct Report {
 /// A journal and the answers that were in it.
 pub type Opened = (Journal<Feedback>, Vec<Feedback>);
 
-/// Runs a swarm with threads as its workers.
+/// Runs a swarm with threads as its workers, who are waited for even if they are stuck.
 pub fn on_threads(
     prepared: &Prepared,
     guide: &Arc<Guide>,
@@ -64,44 +66,77 @@ pub fn on_threads(
     journal: Option<Opened>,
     control: &Control,
 ) -> Result<Report, String> {
-    prepared.search(OnThreads { prepared, guide, config, workers, journal, control })?
+    with_workers(prepared, guide, workers, |threads| {
+        conduct(prepared, guide, config, threads, journal, control)
+    })?
 }
 
-struct OnThreads<'a> {
+/// Starts threads that do jobs, and calls `body` with them.
+pub fn with_workers<R>(
+    prepared: &Prepared,
+    guide: &Arc<Guide>,
+    threads: usize,
+    body: impl FnOnce(&mut Threads<Job, Feedback>) -> R,
+) -> Result<R, String> {
+    prepared.search(WithWorkers { prepared, guide, threads, body })
+}
+
+struct WithWorkers<'a, B> {
     prepared: &'a Prepared<'a>,
     guide: &'a Arc<Guide>,
-    config: Config,
-    workers: usize,
-    journal: Option<Opened>,
-    control: &'a Control<'a>,
+    threads: usize,
+    body: B,
 }
 
-impl Search for OnThreads<'_> {
-    type Out = Result<Report, String>;
+impl<R, B: FnOnce(&mut Threads<Job, Feedback>) -> R> Search for WithWorkers<'_, B> {
+    type Out = R;
 
-    fn search<S: Successors>(self, system: &S) -> Self::Out {
-        let OnThreads { prepared, guide, config, workers, journal, control } = self;
-        with_threads(workers, worker(prepared, guide, system), |threads| {
-            conduct(prepared, guide, config, threads, journal, control)
-        })
+    fn search<S: Successors>(self, system: &S) -> R {
+        with_threads(self.threads, worker(self.prepared, self.guide, system), self.body)
     }
 }
 
-/// Makes workers for [`with_threads`].
-pub(crate) fn worker<'a, S: Successors>(
+/// Starts threads that do jobs and that are given up if they give no sign of life for `patience`. Nobody knows how long
+/// such a thread goes on looking at the network, so that has to last.
+pub fn lasting_workers(
+    prepared: &'static Prepared<'static>,
+    guide: &Arc<Guide>,
+    threads: usize,
+    patience: Option<Duration>,
+) -> Threads<Job, Feedback> {
+    let guide = guide.clone();
+    lasting(threads, patience, move |crew| prepared.search(Lasting { prepared, guide, crew }))
+}
+
+struct Lasting {
+    prepared: &'static Prepared<'static>,
+    guide: Arc<Guide>,
+    crew: Crew<Job, Feedback>,
+}
+
+impl Search for Lasting {
+    type Out = ();
+
+    fn search<S: Successors>(self, system: &S) {
+        self.crew.work(worker(self.prepared, &self.guide, system));
+    }
+}
+
+/// Makes workers for [`Crew::work`].
+fn worker<'a, S: Successors>(
     prepared: &'a Prepared,
     guide: &'a Arc<Guide>,
     system: &'a S,
-) -> impl Fn() -> Box<dyn FnMut(Job, &std::sync::atomic::AtomicBool) -> Feedback + 'a> + Sync {
+) -> impl Fn() -> Box<dyn FnMut(Job, &Life) -> Feedback + 'a> + Sync {
     move || {
         let (net, deadlock) = (prepared.net(), prepared.deadlock());
         let mut worker = Worker::new(Setting { system, net, deadlock, guide: guide.clone() });
-        Box::new(move |job, cancel| worker.run(&job, cancel))
+        Box::new(move |job, life| worker.run(&job, life))
     }
 }
 
 /// Runs a swarm over a transport.
-pub(crate) fn conduct(
+pub fn conduct(
     prepared: &Prepared,
     guide: &Guide,
     config: Config,
@@ -147,13 +182,13 @@ fn conclude(prepared: &Prepared, outcome: &Outcome, sharded: bool) -> Result<Con
 }
 
 #[cfg(feature = "mpi")]
-pub use ranks::{on_ranks, serve};
+pub use ranks::on_ranks;
 
 /// The same with ranks of an MPI job as workers.
 #[cfg(feature = "mpi")]
 mod ranks {
     use super::*;
-    use crate::transport::mpi::{self, Hello, Ranks, World};
+    use crate::transport::mpi::{Hello, Ranks, World};
 
     /// Runs a swarm on rank 0 with the ranks that said hello as its workers.
     #[allow(clippy::too_many_arguments)]
@@ -169,25 +204,5 @@ mod ranks {
     ) -> Result<Report, String> {
         let mut ranks = Ranks::new(world, hellos, warn);
         conduct(prepared, guide, config, &mut ranks, journal, control)
-    }
-
-    /// Does jobs for rank 0 on some threads until it says that it is over, and returns its exit code.
-    pub fn serve(world: &World, threads: u32, prepared: &Prepared, guide: &Arc<Guide>) -> Result<u8, String> {
-        prepared.search(Serve { world, threads, prepared, guide })?
-    }
-
-    struct Serve<'a> {
-        world: &'a World,
-        threads: u32,
-        prepared: &'a Prepared<'a>,
-        guide: &'a Arc<Guide>,
-    }
-
-    impl Search for Serve<'_> {
-        type Out = Result<u8, String>;
-
-        fn search<S: Successors>(self, system: &S) -> Self::Out {
-            mpi::serve(self.world, self.threads, worker(self.prepared, self.guide, system))
-        }
     }
 }

@@ -1,8 +1,11 @@
 //! The journal of a run: every answer that counts, on disk before it does.
 //!
 //! A journal is a directory with a file of records, a lock and a page for people and programs that want to know how far
-//! the run is. The run is a function of its answers, so to resume means to give them again. Invariant: a record is whole
-//! or not there; a torn end, from a kill or a full disk, is cut off when the journal is opened again.
+//! the run is. The run is a function of its answers, so to resume means to give them again. Disks are slow to promise that
+//! something is on them, so a thread of its own waits for that, and records that come meanwhile share the next promise.
+//!
+//! Invariants: a record is whole or not there; a torn end, from a kill or a full disk, is cut off when the journal is
+//! opened again. Nothing is written after something that could not be.
 
 use crate::wire;
 use serde::Serialize;
@@ -11,6 +14,8 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::thread::JoinHandle;
 
 const MAGIC: &[u8; 8] = b"GRIDLOCK";
 const RECORDS: &str = "journal";
@@ -68,7 +73,10 @@ pub type Identity = Vec<(String, String)>;
 /// An open journal with records of one type.
 pub struct Journal<T> {
     dir: PathBuf,
-    file: File,
+    writer: Writer,
+    /// Records that were to be written, and those that are on disk.
+    begun: u64,
+    settled: u64,
     /// Held as long as the journal is open.
     _lock: File,
     records: PhantomData<T>,
@@ -125,22 +133,97 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
             File::open(dir)?.sync_all()
         };
         begin(&mut file).map_err(io(&path))?;
-        Ok((Journal { dir: dir.to_owned(), file, _lock: lock, records: PhantomData }, records))
+        let writer = Writer::start(file);
+        let journal =
+            Journal { dir: dir.to_owned(), writer, begun: 0, settled: 0, _lock: lock, records: PhantomData };
+        Ok((journal, records))
     }
 
     /// Appends records; once this returns they survive whatever happens to the process or the machine.
     pub fn append(&mut self, records: &[T]) -> Result<(), Trouble> {
-        let path = self.dir.join(RECORDS);
+        self.begin(records)?;
+        while self.settled < self.begun {
+            let settled = self.writer.settled.recv().unwrap_or_else(|_| Err(given_up()));
+            self.settled += settled.map_err(|e| self.cannot_write(e))?;
+        }
+        Ok(())
+    }
+
+    /// Begins to append records, and does not wait for the disk. [`Journal::settled`] tells when they are there.
+    pub fn begin(&mut self, records: &[T]) -> Result<(), Trouble> {
         let mut bytes = Vec::new();
         for record in records {
-            record_to(&mut bytes, record).map_err(|why| Trouble::Foreign(path.clone(), why))?;
+            record_to(&mut bytes, record).map_err(|why| Trouble::Foreign(self.dir.join(RECORDS), why))?;
         }
-        self.file.write_all(&bytes).and_then(|()| self.file.sync_data()).map_err(|e| Trouble::Io(path, e))
+        if let Some(writer) = self.writer.bytes.as_ref().filter(|_| !records.is_empty()) {
+            self.begun += records.len() as u64;
+            // If nobody is there to write, why not is told next time somebody asks.
+            let _ = writer.send((bytes, records.len() as u64));
+        }
+        Ok(())
+    }
+
+    /// How many of the records that were begun survive whatever happens to the process or the machine.
+    pub fn settled(&mut self) -> Result<u64, Trouble> {
+        loop {
+            match self.writer.settled.try_recv() {
+                Ok(settled) => self.settled += settled.map_err(|e| self.cannot_write(e))?,
+                Err(TryRecvError::Empty) => return Ok(self.settled),
+                Err(TryRecvError::Disconnected) => return Err(self.cannot_write(given_up())),
+            }
+        }
+    }
+
+    fn cannot_write(&self, error: io::Error) -> Trouble {
+        Trouble::Io(self.dir.join(RECORDS), error)
     }
 
     /// Replaces the page that tells how far the run is. It is a convenience: a failure is no reason to stop.
     pub fn tell(&self, status: &[u8]) {
         let _ = gridlock_lts::whole_file::write_whole(&self.dir.join(STATUS), |out| out.write_all(status));
+    }
+}
+
+/// What is said of a journal that could not be written before.
+fn given_up() -> io::Error {
+    io::Error::other("it could not be written before")
+}
+
+/// The thread that waits for the disk.
+struct Writer {
+    /// Bytes, and how many records they are.
+    bytes: Option<Sender<(Vec<u8>, u64)>>,
+    /// Records that are on disk now, and were not before.
+    settled: Receiver<io::Result<u64>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Writer {
+    fn start(mut file: File) -> Self {
+        let ((bytes, wanted), (done, settled)) = (channel::<(Vec<u8>, u64)>(), channel());
+        let thread = std::thread::spawn(move || {
+            while let Ok((mut bytes, mut records)) = wanted.recv() {
+                for (more, count) in wanted.try_iter() {
+                    bytes.extend(more);
+                    records += count;
+                }
+                let settled = file.write_all(&bytes).and_then(|()| file.sync_data()).map(|()| records);
+                let failed = settled.is_err();
+                if done.send(settled).is_err() || failed {
+                    return;
+                }
+            }
+        });
+        Writer { bytes: Some(bytes), settled, thread: Some(thread) }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.bytes = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
     }
 }
 
@@ -248,6 +331,28 @@ mod tests {
             assert_eq!(again[old.len()..], ["more"]);
             assert_eq!(read::<String>(&at).unwrap().1, again);
         }
+    }
+
+    #[test]
+    fn records_settle_in_order_and_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut journal, _) = Journal::<u64>::open(dir.path(), &identity("m"), false).unwrap();
+        let mut before = 0;
+        for k in 0..200 {
+            journal.begin(&[3 * k, 3 * k + 1, 3 * k + 2]).unwrap();
+            let settled = journal.settled().unwrap();
+            assert!(before <= settled && settled <= 3 * k + 3);
+            before = settled;
+            // What has settled is there for others to read.
+            let there = read::<u64>(dir.path()).unwrap().1;
+            assert!(there.len() as u64 >= settled, "{} of {settled}", there.len());
+            assert_eq!(there, (0..there.len() as u64).collect::<Vec<_>>());
+        }
+        journal.append(&[]).unwrap();
+        assert_eq!(journal.settled().unwrap(), 600);
+        drop(journal);
+        let (_, all) = Journal::<u64>::open(dir.path(), &identity("m"), true).unwrap();
+        assert_eq!(all.len(), 600);
     }
 
     #[test]

@@ -12,10 +12,10 @@ use gridlock_manager::swarm::{Config, Granularity, Outcome, Pace, Swarm};
 use gridlock_manager::testbed::{Workers, run};
 use gridlock_worker::guided::{Setting, Worker};
 use gridlock_worker::job::{Effort, End, Feedback, JobLimits, Order};
+use gridlock_worker::life::Life;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 type States = BTreeSet<Vec<Local>>;
 
@@ -61,7 +61,7 @@ impl Search for Play<'_> {
                 return Feedback { number: job.number, end, possible, bounded: false, effort };
             }
             let mut seen = States::new();
-            let feedback = worker.observed(job, &AtomicBool::new(false), &mut |state| {
+            let feedback = worker.observed(job, &Life::default(), &mut |state| {
                 seen.insert(system.packing().unpack(state));
             });
             // What a job over its budget has visited must be visited again by others.

@@ -18,8 +18,9 @@
 # LIMIT       when to stop (default: 3h55m of the four hours above)
 set -u
 cd "$PBS_O_WORKDIR" || exit 2
+# An MPI library that was built for PBS knows the nodes by itself; it does no harm to tell it.
 # ARGS is a list of words.
 # shellcheck disable=SC2086
-exec mpirun --bind-to none "${GRIDLOCK:-gridlock}" check ${ARGS:?} --search isv \
+exec mpirun --bind-to none --hostfile "$PBS_NODEFILE" "${GRIDLOCK:-gridlock}" check ${ARGS:?} --search isv \
     --checkpoint "${CHECKPOINT:-gridlock-checkpoint}" --resume \
     --time-limit "${LIMIT:-235m}"

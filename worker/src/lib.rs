@@ -7,5 +7,6 @@
 pub mod guided;
 pub mod hunt;
 pub mod job;
+pub mod life;
 pub mod slice;
 mod states;

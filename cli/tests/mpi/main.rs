@@ -2,7 +2,13 @@
 //!
 //!     cargo test -p gridlock --features mpi --test mpi
 //!
-//! Needs Open MPI's mpirun. GRIDLOCK_SLOW=1 runs more models, more ranks and more kills.
+//! Needs Open MPI's mpirun. GRIDLOCK_SLOW=1 runs more models, more ranks and more kills. For another MPI library
+//! GRIDLOCK_MPIRUN says how to start ranks, and the build must be one with that library:
+//!
+//!     MPICC=mpicc.mpich GRIDLOCK_MPIRUN=mpiexec.mpich \\
+//!         cargo test -p gridlock --features mpi --target-dir target/mpich --test mpi -- same wrong_use
+//!
+//! Other tests are about what Open MPI does with signals and dead ranks.
 #![cfg(unix)]
 
 #[path = "../swarm/harness.rs"]
@@ -10,5 +16,6 @@ mod harness;
 mod killed;
 mod ranks;
 mod same;
+mod scripts;
 mod stopped;
 mod wrong_use;

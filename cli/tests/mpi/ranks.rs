@@ -8,10 +8,18 @@ pub fn slow() -> bool {
     std::env::var_os("GRIDLOCK_SLOW").is_some_and(|v| v == "1")
 }
 
+/// The launcher and its options, which GRIDLOCK_MPIRUN may say.
+fn launcher() -> Vec<String> {
+    let said = std::env::var("GRIDLOCK_MPIRUN").unwrap_or_default();
+    let words = if said.trim().is_empty() { "mpirun --oversubscribe --bind-to none" } else { &said };
+    words.split_whitespace().map(str::to_owned).collect()
+}
+
 /// mpirun of so many ranks, for a program and its arguments.
 pub fn mpirun(ranks: usize, program: &str, arguments: &[&str]) -> Command {
-    let mut command = Command::new("mpirun");
-    command.args(["--oversubscribe", "--bind-to", "none", "-n", &ranks.to_string(), program]);
+    let launcher = launcher();
+    let mut command = Command::new(&launcher[0]);
+    command.args(&launcher[1..]).args(["-n", &ranks.to_string(), program]);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // Tests may run in a container, where everybody is root.
     command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
@@ -38,7 +46,9 @@ pub fn processes(word: &str) -> Vec<u32> {
             continue;
         }
         let environment = read("environ");
-        let rank = environment.split(|b| *b == 0).find_map(|v| v.strip_prefix(b"OMPI_COMM_WORLD_RANK="));
+        let rank = environment
+            .split(|b| *b == 0)
+            .find_map(|v| v.strip_prefix(b"OMPI_COMM_WORLD_RANK=").or(v.strip_prefix(b"PMI_RANK=")));
         let rank = rank.and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok());
         found.extend(rank.map(|rank| (rank, pid)));
     }

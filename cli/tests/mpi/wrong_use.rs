@@ -85,7 +85,7 @@ fn ranks_that_differ_are_named() {
         &script,
         "#!/bin/sh\n# each PROGRAM RANK SPEC OTHER OPTIONS...: that rank reads another specification\n\
          program=$1 rank=$2 spec=$3 other=$4\nshift 4\n\
-         [ \"$OMPI_COMM_WORLD_RANK\" = \"$rank\" ] && spec=$other\nexec \"$program\" check \"$spec\" \"$@\"\n",
+         [ \"${OMPI_COMM_WORLD_RANK:-$PMI_RANK}\" = \"$rank\" ] && spec=$other\nexec \"$program\" check \"$spec\" \"$@\"\n",
     )
     .expect("a script");
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("a mode");

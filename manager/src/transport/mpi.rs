@@ -7,7 +7,7 @@
 //!
 //! Invariants: all calls into MPI come from the thread that started it. A message that makes no sense is an error.
 
-use super::threads::with_threads;
+use super::threads::Threads;
 use super::{Answer, Ticket, Transport};
 use crate::journal::Identity;
 use crate::wire;
@@ -21,7 +21,6 @@ use serde::{Deserialize, Serialize};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use tracing::{debug, info};
 
@@ -411,54 +410,51 @@ impl<J: Serialize, A: DeserializeOwned> Transport<J, A> for Ranks<'_, A> {
 }
 
 /// Does jobs for rank 0 on some threads until it says that it is over, and returns its exit code.
-pub fn serve<J, A, W>(world: &World, threads: u32, worker: impl Fn() -> W + Sync) -> Result<u8, String>
+pub fn serve<J, A>(world: &World, pool: &mut Threads<J, A>) -> Result<u8, String>
 where
     J: Send + DeserializeOwned,
     A: Send + Serialize,
-    W: FnMut(J, &AtomicBool) -> A,
 {
-    with_threads(threads as usize, worker, |pool| {
-        let mut free = pool.slots();
-        let mut jobs: VecDeque<(Ticket, J)> = VecDeque::new();
-        let (mut pause, mut spoken) = (Pause::default(), Instant::now());
-        loop {
-            let mut idle = true;
-            match world.poll::<Down<J>>(DOWN)? {
-                Some((_, Down::Job(ticket, job))) => {
-                    debug!(job = ticket, "received");
-                    jobs.push_back((ticket, job));
-                }
-                Some((_, Down::Cancel)) => pool.cancel(),
-                Some((_, Down::End(code))) => {
-                    world.post(0, UP, &Up::<A>::Bye)?;
-                    return Ok(code);
-                }
-                None => {}
+    let mut free = pool.slots();
+    let mut jobs: VecDeque<(Ticket, J)> = VecDeque::new();
+    let (mut pause, mut spoken) = (Pause::default(), Instant::now());
+    loop {
+        let mut idle = true;
+        match world.poll::<Down<J>>(DOWN)? {
+            Some((_, Down::Job(ticket, job))) => {
+                debug!(job = ticket, "received");
+                jobs.push_back((ticket, job));
             }
-            while let Some(thread) = free.pop_if(|_| !jobs.is_empty()) {
-                let (ticket, job) = jobs.pop_front().expect("there is a job");
-                pool.send(thread, ticket, job)?;
-                idle = false;
+            Some((_, Down::Cancel)) => pool.cancel(),
+            Some((_, Down::End(code))) => {
+                world.post(0, UP, &Up::<A>::Bye)?;
+                return Ok(code);
             }
-            // An answer ends the pause, a message does not.
-            let mut wait = if idle { pause.longer() } else { Duration::ZERO };
-            while let Some((thread, ticket, answer)) = pool.receive(std::mem::take(&mut wait))? {
-                free.push(thread);
-                let message = match answer {
-                    Answer::Done(answer) => Up::Done(ticket, answer),
-                    Answer::Lost(why) => Up::Lost(ticket, why),
-                };
-                world.post(0, UP, &message)?;
-                debug!(job = ticket, "answered");
-                (idle, spoken) = (false, Instant::now());
-            }
-            if spoken.elapsed() > ALIVE {
-                world.post(0, UP, &Up::<A>::Alive)?;
-                spoken = Instant::now();
-            }
-            if !idle {
-                pause = Pause::default();
-            }
+            None => {}
         }
-    })
+        while let Some(thread) = free.pop_if(|_| !jobs.is_empty()) {
+            let (ticket, job) = jobs.pop_front().expect("there is a job");
+            pool.send(thread, ticket, job)?;
+            idle = false;
+        }
+        // An answer ends the pause, a message does not.
+        let mut wait = if idle { pause.longer() } else { Duration::ZERO };
+        while let Some((thread, ticket, answer)) = pool.receive(std::mem::take(&mut wait))? {
+            free.push(thread);
+            let message = match answer {
+                Answer::Done(answer) => Up::Done(ticket, answer),
+                Answer::Lost(why) => Up::Lost(ticket, why),
+            };
+            world.post(0, UP, &message)?;
+            debug!(job = ticket, "answered");
+            (idle, spoken) = (false, Instant::now());
+        }
+        if spoken.elapsed() > ALIVE {
+            world.post(0, UP, &Up::<A>::Alive)?;
+            spoken = Instant::now();
+        }
+        if !idle {
+            pause = Pause::default();
+        }
+    }
 }

@@ -18,13 +18,13 @@ mod tests;
 mod way;
 
 use crate::job::{Effort, End, Feedback, Job, Order, Refinement};
+use crate::life::Life;
 use gridlock_lts::guide::{EdgeIx, Guide, NoGuide};
 use gridlock_lts::memory::Budget;
 use gridlock_lts::network::{LeafIx, Network};
 use gridlock_lts::successors::Successors;
 use search::{Search, moves_anywhere};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 /// The largest guide that is made for a single trace, in states.
@@ -70,15 +70,15 @@ impl<'a, S: Successors> Worker<'a, S> {
         Worker { setting, guides: Vec::new() }
     }
 
-    /// Does a job. It ends early, as interrupted, soon after `cancel` becomes true.
-    pub fn run(&mut self, job: &Job, cancel: &AtomicBool) -> Feedback {
-        self.observed(job, cancel, &mut |_| {})
+    /// Does a job. It ends early, as interrupted, soon after it is cancelled.
+    pub fn run(&mut self, job: &Job, life: &Life) -> Feedback {
+        self.observed(job, life, &mut |_| {})
     }
 
     /// Does a job and tells of every state it expands.
-    pub fn observed(&mut self, job: &Job, cancel: &AtomicBool, observer: Observer) -> Feedback {
+    pub fn observed(&mut self, job: &Job, life: &Life, observer: Observer) -> Feedback {
         let begun = Instant::now();
-        let mut feedback = match self.search(job, cancel, observer) {
+        let mut feedback = match self.search(job, life, observer) {
             Ok(feedback) => feedback,
             Err(message) => Feedback {
                 number: job.number,
@@ -92,7 +92,7 @@ impl<'a, S: Successors> Worker<'a, S> {
         feedback
     }
 
-    fn search(&mut self, job: &Job, cancel: &AtomicBool, observer: Observer) -> Result<Feedback, String> {
+    fn search(&mut self, job: &Job, life: &Life, observer: Observer) -> Result<Feedback, String> {
         let guide = self.guide(&job.refinements)?;
         let path = checked_path(&guide, &job.path)?;
         let budget = Budget::new(job.limits.memory);
@@ -104,7 +104,7 @@ impl<'a, S: Successors> Worker<'a, S> {
             path: &path,
             anywhere: moves_anywhere(&guide, !job.refinements.is_empty(), job),
             job,
-            cancel,
+            life,
         };
         match job.order {
             Order::BreadthFirst => {

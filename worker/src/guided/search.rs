@@ -2,12 +2,12 @@
 
 use super::place::{Move, Place};
 use crate::job::{Effort, End, Feedback, Job, Then, What};
+use crate::life::Life;
 use gridlock_lts::guide::{EdgeIx, Guide, StateIx};
 use gridlock_lts::memory::Exhausted;
 use gridlock_lts::network::VectorIx;
 use gridlock_lts::search;
 use gridlock_lts::successors::{Steps, Successors, Via};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// A guided search to be done.
 pub(super) struct Search<'s, S> {
@@ -18,7 +18,7 @@ pub(super) struct Search<'s, S> {
     /// Whether the subsystem moves without regard to the guide once it has followed the path.
     pub(super) anywhere: bool,
     pub(super) job: &'s Job,
-    pub(super) cancel: &'s AtomicBool,
+    pub(super) life: &'s Life,
 }
 
 /// Whether the subsystem moves without regard to the guide once it has followed the path of a job. The other way to move
@@ -145,7 +145,7 @@ impl<S: Successors> Search<'_, S> {
         if effort.states >= self.job.limits.states {
             return Err(Stop::OverBudget);
         }
-        if effort.states.is_multiple_of(1_024) && self.cancel.load(Relaxed) {
+        if effort.states.is_multiple_of(1_024) && self.life.is_cancelled() {
             return Err(Stop::Interrupted);
         }
         steps.clear();

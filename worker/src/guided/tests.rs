@@ -36,7 +36,7 @@ impl<F: FnMut(Doer)> prepared::Search for Do<'_, F> {
         let mut worker = Worker::new(setting);
         (self.with)(&mut |job| {
             let mut seen = BTreeSet::new();
-            let feedback = worker.observed(job, &AtomicBool::new(false), &mut |state| {
+            let feedback = worker.observed(job, &Life::default(), &mut |state| {
                 let mut locals = system.packing().unpack(state);
                 locals.truncate(net.leaves.len());
                 seen.insert(locals);
@@ -296,7 +296,7 @@ fn both_ways_to_rebuild_agree() {
         fn search<S: Successors>(self, system: &S) -> bool {
             let Rebuild { prepared, guide, path } = self;
             let job = job(path, Then::Free, Order::BreadthFirst);
-            let cancel = AtomicBool::new(false);
+            let life = Life::default();
             let search = Search {
                 system,
                 deadlock: prepared.deadlock(),
@@ -304,7 +304,7 @@ fn both_ways_to_rebuild_agree() {
                 path,
                 anywhere: true,
                 job: &job,
-                cancel: &cancel,
+                life: &life,
             };
             let budget = Budget::new(1 << 30);
             let (_, found) = breadth::run(&search, &budget, &mut |_| {}).unwrap();

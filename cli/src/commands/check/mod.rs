@@ -228,7 +228,7 @@ fn examine(
     let properties = arguments.wanted.translate(&system.builder)?;
     asked.clone_from(&properties.asked);
     let outcome = match arguments.search {
-        Search::Isv => swarm::search(specification, system, &properties, arguments, watch, quiet, company)?,
+        Search::Isv => swarm::search(specification, system, properties, arguments, watch, quiet, company)?,
         Search::Bfs | Search::Dfs => search::search(system, &properties, arguments, watch)?,
     };
     // What was not spent on the search was spent before it.

@@ -3,7 +3,7 @@
 //! Invariant: everything here is refused with another search, so that no flag is ignored.
 
 use crate::outcome::Failure;
-use crate::quantities::parse_bytes;
+use crate::quantities::{parse_bytes, parse_duration};
 use crate::swarm::ids::{Ids, Share};
 use clap::{Args, ValueEnum};
 use gridlock_manager::strategy::StrategyKind;
@@ -12,6 +12,7 @@ use gridlock_worker::job::Order;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::time::Duration;
 
 /// How an informed swarm is run.
 #[derive(Args, Clone, Debug)]
@@ -80,6 +81,10 @@ pub struct SwarmArguments {
     #[arg(long, requires = "checkpoint")]
     pub resume: bool,
 
+    /// Give up a thread that gives no sign of life for so long: its job goes to another one; 0 is never [default: 5m]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub stuck_after: Option<Duration>,
+
     /// The size of the state space, if it is known, to compare the work with
     #[arg(long, value_name = "N", conflicts_with = "compare_bfs", value_parser = clap::value_parser!(u64).range(1..))]
     pub states: Option<u64>,
@@ -124,6 +129,9 @@ impl FromStr for Jobs {
             .map_err(|_| format!("there is no `{text}`: choose trace, prefix or slice"))
     }
 }
+
+/// Jobs ask many times a second whether to go on, so this is long, whatever else the machine does.
+const DEFAULT_STUCK_AFTER: Duration = Duration::from_secs(300);
 
 /// What `--subsystem` says to leave the choice to the program.
 const AUTO: &str = "auto";
@@ -210,6 +218,7 @@ impl SwarmArguments {
             (self.shard.is_some(), "--shard"),
             (self.checkpoint.is_some(), "--checkpoint"),
             (self.resume, "--resume"),
+            (self.stuck_after.is_some(), "--stuck-after"),
             (self.states.is_some(), "--states"),
             (self.compare_bfs, "--compare-bfs"),
             (self.report.is_some(), "--report"),
@@ -220,6 +229,11 @@ impl SwarmArguments {
     /// Whether the program is to choose the subsystem.
     pub fn is_auto(&self) -> bool {
         self.subsystem.iter().any(|name| name.trim() == AUTO)
+    }
+
+    /// How long a thread may give no sign of life; `None` if for ever.
+    pub fn stuck_after(&self) -> Option<Duration> {
+        Some(self.stuck_after.unwrap_or(DEFAULT_STUCK_AFTER)).filter(|time| !time.is_zero())
     }
 
     /// How IDs are chosen.

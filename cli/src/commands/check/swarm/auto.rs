@@ -16,11 +16,11 @@ use gridlock_lts::prepared::{Prepared, Search};
 use gridlock_lts::successors::Successors;
 use gridlock_worker::guided::{Setting, Worker};
 use gridlock_worker::job::{End, Job, JobLimits, Order, Then};
+use gridlock_worker::life::Life;
 use num_bigint::BigUint;
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// Pairs are candidates if there are not more processes than this.
 const FEW: usize = 8;
@@ -191,7 +191,7 @@ impl Search for Sampling<'_> {
                     order: Order::BreadthFirst,
                     limits,
                 };
-                let feedback = worker.run(&job, &AtomicBool::new(false));
+                let feedback = worker.run(&job, &Life::default());
                 seen += feedback.effort.states;
                 watch.count(seen as usize, 0);
                 candidate.see(feedback.effort.states, &feedback.end);

@@ -54,28 +54,32 @@ pub struct SwarmRun {
 pub fn search(
     specification: &Specification,
     system: System,
-    properties: &Properties,
+    properties: Properties,
     arguments: &Arguments,
     watch: &Watch,
     quiet: bool,
     company: &Company,
 ) -> Result<Outcome, Failure> {
     if arguments.swarm.is_slice() {
-        return slice::search(system, properties, arguments, watch, quiet);
+        return slice::search(system, &properties, arguments, watch, quiet);
     }
     require_closed(&system, "an informed swarm")?;
     let System { network, builder, .. } = system;
-    let prepared = Prepared::new(&network, &properties.checked);
+    // A thread that is stuck may look at these until the process ends, and so they are there until then.
+    let (network, properties): (&'static _, &'static Properties) =
+        (Box::leak(Box::new(network)), Box::leak(Box::new(properties)));
+    let prepared: &'static Prepared = Box::leak(Box::new(Prepared::new(network, &properties.checked)));
     if let Some(verdict) = prepared.violated_initially() {
-        let (conclusion, trace) = conclude(verdict, |trace| ShownTrace::new(&network, &builder, trace));
+        let (conclusion, trace) = conclude(verdict, |trace| ShownTrace::new(network, &builder, trace));
         return Ok(Outcome { conclusion, stats: Stats::default(), trace, swarm: None, slices: None });
     }
-    let plan = Plan::new(specification, &prepared, properties, arguments, watch)?;
+    let plan = Plan::new(specification, prepared, properties, arguments, watch)?;
     let work = Undertaking {
-        prepared: &prepared,
+        prepared,
         guide: &plan.guide,
         identity: &plan.agreed(),
         threads: arguments.workers(),
+        stuck_after: arguments.swarm.stuck_after(),
     };
     company.serve(&work)?;
     if !quiet {
@@ -91,7 +95,7 @@ pub fn search(
         isv::Conclusion::Holds => (Conclusion::Holds, None),
         isv::Conclusion::Found(verdict, job) => {
             figures.found_by = Some(job);
-            conclude(verdict, |trace| ShownTrace::new(&network, &builder, trace))
+            conclude(verdict, |trace| ShownTrace::new(network, &builder, trace))
         }
         other => {
             let bound = bound(other, &status.given_up, &mut figures, arguments, watch);
@@ -99,7 +103,7 @@ pub fn search(
         }
     };
     if arguments.swarm.compare_bfs && watch.stopped().is_none() {
-        figures.compare(compare::search(&network, properties, arguments, watch)?, &conclusion)?;
+        figures.compare(compare::search(network, properties, arguments, watch)?, &conclusion)?;
     }
     let swarm = Some(Box::new(SwarmRun { figures, events, times, ids: plan.ids }));
     Ok(Outcome { conclusion, stats, trace, swarm, slices: None })

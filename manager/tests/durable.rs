@@ -1,0 +1,68 @@
+//! An answer counts only once it is on disk, also while others are on their way there.
+
+use gridlock_manager::driver::{Control, Ended, drive};
+use gridlock_manager::journal::{Identity, Journal, read};
+use gridlock_manager::swarm::{Config, Granularity, Pace, Swarm};
+use gridlock_manager::testbed::{Shape, System};
+use gridlock_manager::transport::{Answer, Ticket, Transport};
+use gridlock_worker::job::{Feedback, Job, JobLimits};
+use std::collections::VecDeque;
+use std::path::Path;
+use std::time::Duration;
+
+/// Answers at once, and looks into the journal before.
+struct Suspicious<'a> {
+    system: &'a System,
+    journal: &'a Path,
+    window: u64,
+    answers: VecDeque<(u32, Ticket, Answer<Feedback>)>,
+    /// How often a job came while answers were on their way to the disk.
+    ahead: u64,
+}
+
+impl Transport<Job, Feedback> for Suspicious<'_> {
+    fn slots(&self) -> Vec<u32> {
+        vec![0; 4]
+    }
+
+    fn send(&mut self, worker: u32, ticket: Ticket, job: Job) -> Result<(), String> {
+        // This job was chosen by all answers but the last ones, so these count, so they must be there.
+        let on_disk = read::<Feedback>(self.journal).map_err(|e| e.to_string())?.1.len() as u64;
+        assert!(on_disk + self.window > job.number, "job {} was chosen by {on_disk} answers", job.number);
+        self.ahead += u64::from(on_disk < job.number);
+        self.answers.push_back((worker, ticket, Answer::Done(self.system.answer(&job))));
+        Ok(())
+    }
+
+    fn receive(&mut self, wait: Duration) -> Result<Option<(u32, Ticket, Answer<Feedback>)>, String> {
+        if self.answers.is_empty() {
+            std::thread::sleep(wait);
+        }
+        Ok(self.answers.pop_front())
+    }
+
+    fn cancel(&mut self) {}
+}
+
+#[test]
+fn a_job_is_chosen_only_by_answers_that_are_on_disk() {
+    let system = System::new(Shape { depth: 5, width: 4, branching: 3, possible: 80, cost: 10 }, 3);
+    for window in [1, 3, 64] {
+        let dir = tempfile::tempdir().expect("a directory");
+        let identity: Identity = vec![("test".to_owned(), "durable".to_owned())];
+        let (mut journal, _) = Journal::open(dir.path(), &identity, false).expect("a journal");
+        let limits = JobLimits { states: u64::MAX, memory: u64::MAX };
+        let (granularity, pace) = (Granularity::Trace, Pace::Window(window));
+        let config = Config { granularity, pace, ..Config::new(limits) };
+        let mut swarm = Swarm::new(&system.net, system.guide.clone(), config);
+        let answers = VecDeque::new();
+        let mut transport = Suspicious { system: &system, journal: dir.path(), window, answers, ahead: 0 };
+        let control = Control { stop: &|| false, progress: &|_| {}, page: &|_| Vec::new() };
+        let ended = drive(&mut swarm, &mut transport, Some(&mut journal), Vec::new(), &control);
+        assert!(matches!(ended, Ok((Ended::Done, _))), "{ended:?}");
+        let status = swarm.status();
+        assert!(status.done > 20, "{status:?}");
+        assert_eq!(read::<Feedback>(dir.path()).expect("whole").1.len() as u64, status.done);
+        assert_eq!(transport.ahead > 0, window > 1, "nobody waits for the disk");
+    }
+}
