@@ -7,10 +7,12 @@ use crate::commands::Command;
 use crate::outcome::{Answer, Failure, finish};
 use crate::watch::Watch;
 use gridlock_lts::guide::Guide;
+use gridlock_lts::network::LeafIx;
 use gridlock_lts::prepared::Prepared;
 use gridlock_manager::driver::Control;
 use gridlock_manager::isv::{Opened, Report, on_threads};
 use gridlock_manager::journal::Identity;
+use gridlock_manager::slices;
 use gridlock_manager::swarm::Config;
 use gridlock_manager::transport::launch::{Launch, launched};
 use std::sync::Arc;
@@ -24,12 +26,21 @@ pub struct Company {
     world: Option<World>,
 }
 
+/// What a job is.
+#[derive(Clone, Copy)]
+pub enum Jobs<'a> {
+    /// Some traces of a guide.
+    Traces(&'a Arc<Guide>),
+    /// A slice; of which subsystem, rank 0 says.
+    Slices,
+}
+
 /// A swarm and those who work for it.
 pub struct Undertaking<'a> {
     /// The network.
     pub prepared: &'a Prepared<'a>,
-    /// What guides the searches.
-    pub guide: &'a Arc<Guide>,
+    /// What a job is.
+    pub jobs: Jobs<'a>,
     /// What the run is: all ranks must agree on it.
     #[cfg_attr(not(feature = "mpi"), allow(dead_code))]
     pub identity: &'a Identity,
@@ -137,9 +148,10 @@ impl Company {
         #[cfg(feature = "mpi")]
         if let Some(world) = self.world.as_ref().filter(|world| world.rank() > 0) {
             let threads = work.threads as u32;
-            let code = world
-                .hello(threads, Ok(work.identity.clone()))
-                .and_then(|()| isv::serve(world, threads, work.prepared, work.guide));
+            let code = world.hello(threads, Ok(work.identity.clone())).and_then(|()| match work.jobs {
+                Jobs::Traces(guide) => isv::serve(world, threads, work.prepared, guide),
+                Jobs::Slices => slices::serve(world, threads, work.prepared),
+            });
             return match code {
                 Ok(code) => Err(Failure::Served(code)),
                 Err(why) => {
@@ -152,10 +164,30 @@ impl Company {
         Ok(())
     }
 
+    /// Searches by slices with the threads of this process, or with the other ranks.
+    pub fn search_slices(
+        &self,
+        work: &Undertaking,
+        subsystem: &[LeafIx],
+        options: &slices::Options,
+        journal: Option<slices::Opened>,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<slices::Report, String> {
+        #[cfg(feature = "mpi")]
+        if let Some(world) = &self.world {
+            let hellos = world.gather(work.identity, stop)?;
+            let warn = |text: String| crate::terminal::tell(format_args!("warning: {text}"));
+            return slices::on_ranks(world, &hellos, work.prepared, subsystem, options, journal, &warn);
+        }
+        let _ = stop;
+        slices::check(work.prepared, subsystem, options, journal)
+    }
+
     /// Runs a swarm with the threads of this process, or with the other ranks.
     pub fn conduct(
         &self,
         work: &Undertaking,
+        guide: &Arc<Guide>,
         config: Config,
         journal: Option<Opened>,
         control: &Control,
@@ -164,9 +196,9 @@ impl Company {
         if let Some(world) = &self.world {
             let hellos = world.gather(work.identity, control.stop)?;
             let warn = |text: String| crate::terminal::tell(format_args!("warning: {text}"));
-            return isv::on_ranks(world, &hellos, work.prepared, work.guide, config, journal, control, &warn);
+            return isv::on_ranks(world, &hellos, work.prepared, guide, config, journal, control, &warn);
         }
-        on_threads(work.prepared, work.guide, config, work.threads, journal, control)
+        on_threads(work.prepared, guide, config, work.threads, journal, control)
     }
 
     fn leave(self, outcome: Result<Answer, Failure>, watch: &Watch) -> u8 {

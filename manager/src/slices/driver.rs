@@ -10,7 +10,7 @@ use super::limits::Limits;
 use super::past::Past;
 use super::reach::Reach;
 use super::trace;
-use super::{Answer, Options, Report, SliceSize, Slicing, Where, Why};
+use super::{Answer, Options, Progress, Report, SliceSize, Slicing, Where, Why};
 use crate::transport;
 use crate::transport::threads::with_threads;
 use gridlock_lts::hash::Map;
@@ -119,7 +119,7 @@ pub(super) fn run<S: Successors>(system: &S, slicing: Slicing) -> Result<Report,
         }
     };
     driver.limits.know(&coordinator);
-    past.end(|| driver.page());
+    past.end(|resumed| driver.page(resumed));
     let answer = match (searched, past.failed) {
         (Ok(verdict), _) => Answer::Verdict(verdict),
         // The memory for what is put away is a part of the limit that the user knows.
@@ -147,8 +147,9 @@ impl<S: Successors> Driver<'_, S> {
         self.options.job_memory * self.workers as u64
     }
 
-    fn page(&self) -> Vec<u8> {
-        self.options.page.map_or(Vec::new(), |page| page(&self.limits.progress()))
+    fn page(&self, resumed: u64) -> Vec<u8> {
+        let progress = Progress { resumed, ..self.limits.progress() };
+        self.options.page.map_or(Vec::new(), |page| page(&progress))
     }
 
     /// Searches and comes to a verdict.
@@ -189,7 +190,7 @@ impl<S: Successors> Driver<'_, S> {
             }
             self.divide(coordinator)?;
             past.end_round()?;
-            past.tell(|| self.page());
+            past.tell(|resumed| self.page(resumed));
             if coordinator.round.is_multiple_of(FORGET) {
                 coordinator.forget(self.store);
             }
@@ -282,7 +283,7 @@ impl<S: Successors> Driver<'_, S> {
                 }
             }
             self.limits.watch();
-            past.tell(|| self.page());
+            past.tell(|resumed| self.page(resumed));
             let stopped = self.limits.stopped().map(|_| Trouble::Stopped);
             if trouble.is_none() && stopped.is_some() || trouble.is_some() && !slices.is_empty() {
                 crew.cancel();

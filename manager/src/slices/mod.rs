@@ -89,6 +89,8 @@ pub struct Progress {
     pub activations: u64,
     /// Slices that were divided.
     pub splits: u64,
+    /// Activations whose results were in the journal, when the page is written.
+    pub resumed: u64,
     /// Bytes in use for what is put away.
     pub memory: u64,
     /// Bytes written to files so far.

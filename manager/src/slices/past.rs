@@ -135,24 +135,24 @@ impl Past {
     }
 
     /// Replaces the page of the journal if it is time.
-    pub(super) fn tell(&mut self, page: impl Fn() -> Vec<u8>) {
+    pub(super) fn tell(&mut self, page: impl Fn(u64) -> Vec<u8>) {
         if let Some(journal) = &self.journal
             && self.paged.is_none_or(|paged| paged.elapsed() >= PAGE)
         {
             self.paged = Some(Instant::now());
-            journal.tell(&page());
+            journal.tell(&page(self.resumed));
         }
     }
 
     /// Keeps everything for good.
-    pub(super) fn end(&mut self, page: impl Fn() -> Vec<u8>) {
+    pub(super) fn end(&mut self, page: impl Fn(u64) -> Vec<u8>) {
         if let Some(journal) = &mut self.journal {
             if self.failed.is_none()
                 && let Err(trouble) = journal.sync()
             {
                 self.failed = Some(trouble.to_string());
             }
-            journal.tell(&page());
+            journal.tell(&page(self.resumed));
         }
     }
 }

@@ -46,7 +46,7 @@ impl Shard {
         let cannot = |why: &dyn std::fmt::Display| Failure::input(format_args!("cannot use {name}: {why}"));
         let file = if path.is_dir() { path.join(RESULT) } else { path.to_owned() };
         if path.is_dir() && !file.exists() {
-            let (identity, _) = checkpoint::read(path)?;
+            let identity = checkpoint::identity(path)?;
             let ids = ids(&identity).ok_or_else(|| cannot(&"its trace IDs are not clear"))?;
             return Ok(Shard { ids, identity, says: Says::Unknown, result: Value::Null, name });
         }

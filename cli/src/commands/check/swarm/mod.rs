@@ -10,19 +10,20 @@ mod figures;
 pub mod picture;
 mod plan;
 mod slice;
+mod slice_plan;
 
 pub use arguments::SwarmArguments;
 pub use figures::Figures;
-pub use slice::SliceFigures;
+pub use slice::{ShownSlice, SliceFigures, SliceRun};
 
 use super::Arguments;
 use super::properties::Properties;
 use super::search::{Bound, Conclusion, Outcome, TooLarge};
-use crate::company::{Company, Undertaking};
+use crate::company::{Company, Jobs, Undertaking};
 use crate::input::Specification;
 use crate::outcome::Failure;
 use crate::quantities::count;
-use crate::shown_trace::{JSON_VERSION, ShownTrace};
+use crate::shown_trace::ShownTrace;
 use crate::swarm::numbers::{Numbers, Page, progress};
 use crate::swarm::subsystem::require_closed;
 use crate::terminal::tell;
@@ -36,7 +37,7 @@ use gridlock_manager::swarm::{Event, Status};
 use num_bigint::BigUint;
 use plan::Plan;
 use std::ops::Range;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 /// What a swarm leaves behind beside its conclusion.
 pub struct SwarmRun {
@@ -61,7 +62,7 @@ pub fn search(
     company: &Company,
 ) -> Result<Outcome, Failure> {
     if arguments.swarm.is_slice() {
-        return slice::search(system, properties, arguments, watch, quiet);
+        return slice::search(specification, system, properties, arguments, watch, quiet, company);
     }
     require_closed(&system, "an informed swarm")?;
     let System { network, builder, .. } = system;
@@ -73,7 +74,7 @@ pub fn search(
     let plan = Plan::new(specification, &prepared, properties, arguments, watch)?;
     let work = Undertaking {
         prepared: &prepared,
-        guide: &plan.guide,
+        jobs: Jobs::Traces(&plan.guide),
         identity: &plan.agreed(),
         threads: arguments.workers(),
     };
@@ -138,26 +139,18 @@ fn run(
         watch.detail(progress(status));
     };
     let page = |status: &Status| {
-        let page = Page {
-            version: JSON_VERSION,
-            gridlock: env!("CARGO_PKG_VERSION").to_owned(),
-            specification: specification.name.clone(),
-            written: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs()),
-            seconds: start.elapsed().as_secs_f64(),
-            workers: arguments.workers(),
-            resumed,
-            identity: plan.identity.iter().cloned().collect(),
-            numbers: Numbers::new(status),
-        };
-        // A page that cannot be written is no reason to stop, and numbers and texts always can.
-        serde_json::to_vec_pretty(&page).unwrap_or_default()
+        let identity = plan.identity.iter().cloned().collect();
+        let page = Page::new(&specification.name, start.elapsed(), arguments.workers(), identity);
+        Page { resumed, numbers: Some(Numbers::new(status)), ..page }.bytes()
     };
     let control = Control { stop: &|| watch.stopped().is_some(), progress: &tell_progress, page: &page };
-    let report = company.conduct(work, plan.config.clone(), opened, &control);
-    let failure = |message: String| {
-        if message.contains("internal: ") { Failure::Internal(message) } else { Failure::Input(message) }
-    };
+    let report = company.conduct(work, &plan.guide, plan.config.clone(), opened, &control);
     Ok((report.map_err(failure)?, resumed))
+}
+
+/// What went wrong in the manager: a fault of ours, or something the user can do something about.
+fn failure(message: String) -> Failure {
+    if message.contains("internal: ") { Failure::Internal(message) } else { Failure::Input(message) }
 }
 
 /// A verdict of the library in the words of `check`.
@@ -194,11 +187,15 @@ fn bound(
         isv::Conclusion::Journal(trouble) => Bound::Checkpoint(trouble.to_string()),
         // `Holds` and `Found` are answers and do not come here.
         isv::Conclusion::Stopped | isv::Conclusion::Holds | isv::Conclusion::Found(..) => {
-            let bound = Bound::of(watch).unwrap_or(Bound::Interrupted);
-            match arguments.swarm.checkpoint {
-                Some(_) => Bound::Resumable(Box::new(bound)),
-                None => bound,
-            }
+            resumable(Bound::of(watch).unwrap_or(Bound::Interrupted), arguments)
         }
+    }
+}
+
+/// The same bound; if there is a checkpoint, there is something to resume.
+fn resumable(bound: Bound, arguments: &Arguments) -> Bound {
+    match arguments.swarm.checkpoint {
+        Some(_) => Bound::Resumable(Box::new(bound)),
+        None => bound,
     }
 }
