@@ -10,5 +10,6 @@ mod harness;
 mod killed;
 mod ranks;
 mod same;
+mod slices;
 mod stopped;
 mod wrong_use;

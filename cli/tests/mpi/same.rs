@@ -37,7 +37,7 @@ const RUNS: [(&str, &str); 20] = [
 ];
 
 /// Takes away what depends on time, the machine and the way there.
-fn strip(value: &mut Value) {
+pub fn strip(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             let about_the_way = ["traffic", "workers", "checkpoint", "peak_memory_bytes"];

@@ -4,5 +4,6 @@ mod checkpoints;
 mod harness;
 mod paper;
 mod results;
+mod slices;
 mod verdicts;
 mod wrong_use;
