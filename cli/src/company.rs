@@ -16,6 +16,7 @@ use gridlock_manager::slices;
 use gridlock_manager::swarm::Config;
 use gridlock_manager::transport::launch::{Launch, launched};
 use std::sync::Arc;
+use std::time::Duration;
 
 #[cfg(feature = "mpi")]
 use gridlock_manager::{isv, transport::mpi::World};
@@ -57,6 +58,9 @@ pub struct Traffic {
     pub bytes: u64,
 }
 
+/// Time for the process that speaks to do so.
+const SPEAK: Duration = Duration::from_secs(1);
+
 /// Whether this process has nothing to say, because another one speaks.
 pub fn is_silent() -> bool {
     launched().is_some_and(|launch| launch.has_company() && !launch.speaks())
@@ -66,7 +70,11 @@ pub fn is_silent() -> bool {
 pub fn run(command: &Command, watch: &Watch, quiet: bool) -> u8 {
     let company = match Company::join(command) {
         Ok(company) => company,
-        Err(_) if is_silent() => return 2,
+        Err(_) if is_silent() => {
+            // mpirun ends all processes when one has failed: the one that speaks must come first.
+            std::thread::sleep(SPEAK);
+            return 2;
+        }
         Err(failure) => {
             watch.rest();
             return finish(Err(failure), watch);

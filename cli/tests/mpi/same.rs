@@ -40,7 +40,7 @@ const RUNS: [(&str, &str); 20] = [
 pub fn strip(value: &mut Value) {
     match value {
         Value::Object(fields) => {
-            let about_the_way = ["traffic", "workers", "checkpoint", "peak_memory_bytes"];
+            let about_the_way = ["traffic", "workers", "checkpoint", "peak_memory_bytes", "bytes_per_state"];
             fields.retain(|name, _| !name.contains("second") && !about_the_way.contains(&name.as_str()));
             fields.values_mut().for_each(strip);
         }

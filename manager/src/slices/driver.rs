@@ -136,7 +136,12 @@ pub(super) fn run<S: Successors>(system: &S, slicing: Slicing) -> Result<Report,
     };
     let mut report = report(&coordinator, subsystem, prepared, answer, started);
     report.spilled = store.spilled();
-    report.peak_memory = store.memory().peak() + workers * coordinator.totals.peak;
+    let at_work = match place {
+        Where::Threads(_) => workers,
+        #[cfg(feature = "mpi")]
+        Where::Ranks { hellos, .. } => hellos.iter().map(|hello| u64::from(hello.threads)).sum(),
+    };
+    report.peak_memory = store.memory().peak() + at_work * coordinator.totals.peak;
     report.resumed = past.resumed;
     Ok(report)
 }
@@ -173,16 +178,14 @@ impl<S: Successors> Driver<'_, S> {
         crew.begin();
         self.begin(coordinator)?;
         while coordinator.found.is_none() {
-            let slices = coordinator.next_round();
+            let mut slices = coordinator.next_round();
             if slices.is_empty() {
                 return Ok(());
             }
             self.limits.know(coordinator);
-            let mut results = past.of_round(coordinator.round, &slices, self.store, &self.limits)?;
-            let rest: VecDeque<SliceIx> =
-                slices.into_iter().filter(|slice| results.iter().all(|(done, _)| done != slice)).collect();
-            if !rest.is_empty() {
-                results.extend(self.activate(coordinator, rest, crew, past)?);
+            let mut results = past.of_round(coordinator.round, &mut slices, self.store, &self.limits)?;
+            if !slices.is_empty() {
+                results.extend(self.activate(coordinator, slices.into(), crew, past)?);
             }
             results.sort_by_key(|(slice, _)| *slice);
             for (slice, done) in results {

@@ -8,6 +8,7 @@
 
 use super::limits::Limits;
 use crate::journal::{Journal, Records};
+use gridlock_lts::hash::Set;
 use gridlock_worker::slice::Trouble;
 use gridlock_worker::slice::message::Done;
 use gridlock_worker::slice::partition::SliceIx;
@@ -63,22 +64,22 @@ impl Past {
         Past { journal, records, next: None, resumed: 0, failed: None, synced: Instant::now(), paged: None }
     }
 
-    /// The results of a round that are in the journal.
+    /// The results of a round that are in the journal. Their slices are taken away from those of the round.
     pub(super) fn of_round(
         &mut self,
         round: u32,
-        slices: &[SliceIx],
+        slices: &mut Vec<SliceIx>,
         store: &Store,
         limits: &Limits,
     ) -> Result<Vec<(SliceIx, Done)>, Trouble> {
-        let mut results: Vec<(SliceIx, Done)> = Vec::new();
+        let (mut results, mut left) = (Vec::new(), None::<Set<SliceIx>>);
         while let Some(record) = self.read()? {
             if record.round != round {
                 self.next = Some(record);
                 break;
             }
             let Record { slice, done, .. } = record;
-            if !slices.contains(&slice) || results.iter().any(|(other, _)| *other == slice) {
+            if !left.get_or_insert_with(|| slices.iter().copied().collect()).remove(&slice) {
                 return Err(unfit());
             }
             limits.add(done.states);
@@ -89,8 +90,11 @@ impl Past {
                 return Err(Trouble::Stopped);
             }
         }
+        if let Some(left) = left {
+            slices.retain(|slice| left.contains(slice));
+        }
         // A round that is not complete is the last one.
-        if self.next.is_some() && results.len() < slices.len() {
+        if self.next.is_some() && !slices.is_empty() {
             return Err(unfit());
         }
         Ok(results)

@@ -220,8 +220,11 @@ fn a_search_is_resumed_wherever_it_was_cut_off() {
     let (mut found, mut split, mut resumed) = (0, 0, 0);
     for seed in 0..60 {
         let rng = &mut Rng::new(seed);
-        let (leaves, states) = if seed % 6 == 0 { (8, 9) } else { (5, 6) };
-        let net = Shape { acyclic: seed % 4 == 1, leaves, states, ..Shape::default() }.network(seed);
+        // Some are larger, so that slices are divided.
+        let net = match seed % 6 {
+            0 => synthetic::counters(3, 9 + seed as u32 % 5),
+            _ => Shape { acyclic: seed % 4 == 1, leaves: 5, states: 6, ..Shape::default() }.network(seed),
+        };
         let properties = if seed % 3 == 0 { Vec::new() } else { random::properties(&net, seed) };
         let prepared = Prepared::new(&net, &properties);
         let subsystem = random_subsystem(net.leaves.len(), rng);
@@ -229,7 +232,8 @@ fn a_search_is_resumed_wherever_it_was_cut_off() {
         let options = |workers: usize| {
             let job_memory = words * [1500, 2500, 100_000][seed as usize % 3];
             // With little room, what is resumed is spilled, too.
-            let max_memory = Some((workers as u64 * job_memory + 60_000) * 10 / 9);
+            let room = if seed % 6 == 0 { 400_000 } else { 60_000 };
+            let max_memory = Some((workers as u64 * job_memory + room) * 10 / 9);
             Options { workers, job_memory, max_memory, ..Options::default() }
         };
         let expected = check(&prepared, &subsystem, &options(2), None).expect("a report");

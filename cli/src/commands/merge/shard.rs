@@ -54,7 +54,11 @@ impl Shard {
         let result: Value = serde_json::from_slice(&bytes).map_err(|e| cannot(&e))?;
         let identity: Identity = match result.pointer("/swarm/identity") {
             Some(identity) => serde_json::from_value(identity.clone()).map_err(|e| cannot(&e))?,
-            None => return Err(cannot(&"it is not the result of `gridlock check --search isv --json`")),
+            None => {
+                return Err(cannot(
+                    &"it is not the result of a swarm over traces (`gridlock check --search isv --jobs prefix --json`)",
+                ));
+            }
         };
         let ids = ids(&identity).ok_or_else(|| cannot(&"its trace IDs are not clear"))?;
         let text = |field: &str| result.get(field).and_then(Value::as_str);
