@@ -7,10 +7,12 @@ use crate::commands::Command;
 use crate::outcome::{Answer, Failure, finish};
 use crate::watch::Watch;
 use gridlock_lts::guide::Guide;
+use gridlock_lts::network::LeafIx;
 use gridlock_lts::prepared::Prepared;
 use gridlock_manager::driver::Control;
 use gridlock_manager::isv::{self, Opened, Report};
 use gridlock_manager::journal::Identity;
+use gridlock_manager::slices;
 use gridlock_manager::swarm::Config;
 use gridlock_manager::transport::launch::{Launch, launched};
 use gridlock_manager::transport::threads::Threads;
@@ -27,12 +29,21 @@ pub struct Company {
     world: Option<World>,
 }
 
+/// What a job is.
+#[derive(Clone, Copy)]
+pub enum Jobs<'a> {
+    /// Some traces of a guide.
+    Traces(&'a Arc<Guide>),
+    /// A slice; of which subsystem, rank 0 says.
+    Slices,
+}
+
 /// A swarm and those who work for it.
 pub struct Undertaking<'a> {
     /// The network.
     pub prepared: &'static Prepared<'static>,
-    /// What guides the searches.
-    pub guide: &'a Arc<Guide>,
+    /// What a job is.
+    pub jobs: Jobs<'a>,
     /// What the run is: all ranks must agree on it.
     #[cfg_attr(not(feature = "mpi"), allow(dead_code))]
     pub identity: &'a Identity,
@@ -43,8 +54,8 @@ pub struct Undertaking<'a> {
 }
 
 impl Undertaking<'_> {
-    fn workers(&self) -> Threads<Job, Feedback> {
-        isv::lasting_workers(self.prepared, self.guide, self.threads, self.stuck_after)
+    fn workers(&self, guide: &Arc<Guide>) -> Threads<Job, Feedback> {
+        isv::lasting_workers(self.prepared, guide, self.threads, self.stuck_after)
     }
 }
 
@@ -57,6 +68,9 @@ pub struct Traffic {
     pub bytes: u64,
 }
 
+/// Time for the process that speaks to do so.
+const SPEAK: Duration = Duration::from_secs(1);
+
 /// Whether this process has nothing to say, because another one speaks.
 pub fn is_silent() -> bool {
     launched().is_some_and(|launch| launch.has_company() && !launch.speaks())
@@ -66,7 +80,11 @@ pub fn is_silent() -> bool {
 pub fn run(command: &Command, watch: &Watch, quiet: bool) -> u8 {
     let company = match Company::join(command) {
         Ok(company) => company,
-        Err(_) if is_silent() => return 2,
+        Err(_) if is_silent() => {
+            // mpirun ends all processes when one has failed: the one that speaks must come first.
+            std::thread::sleep(SPEAK);
+            return 2;
+        }
         Err(failure) => {
             watch.rest();
             return finish(Err(failure), watch);
@@ -147,9 +165,11 @@ impl Company {
     pub fn serve(&self, work: &Undertaking) -> Result<(), Failure> {
         #[cfg(feature = "mpi")]
         if let Some(world) = self.world.as_ref().filter(|world| world.rank() > 0) {
-            let code = world
-                .hello(work.threads as u32, Ok(work.identity.clone()))
-                .and_then(|()| mpi::serve(world, &mut work.workers()));
+            let threads = work.threads as u32;
+            let code = world.hello(threads, Ok(work.identity.clone())).and_then(|()| match work.jobs {
+                Jobs::Traces(guide) => mpi::serve(world, &mut work.workers(guide)),
+                Jobs::Slices => slices::serve(world, threads, work.prepared),
+            });
             return match code {
                 Ok(code) => Err(Failure::Served(code)),
                 Err(why) => {
@@ -162,10 +182,30 @@ impl Company {
         Ok(())
     }
 
+    /// Searches by slices with the threads of this process, or with the other ranks.
+    pub fn search_slices(
+        &self,
+        work: &Undertaking,
+        subsystem: &[LeafIx],
+        options: &slices::Options,
+        journal: Option<slices::Opened>,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<slices::Report, String> {
+        #[cfg(feature = "mpi")]
+        if let Some(world) = &self.world {
+            let hellos = world.gather(work.identity, stop)?;
+            let warn = |text: String| crate::terminal::tell(format_args!("warning: {text}"));
+            return slices::on_ranks(world, &hellos, work.prepared, subsystem, options, journal, &warn);
+        }
+        let _ = stop;
+        slices::check(work.prepared, subsystem, options, journal)
+    }
+
     /// Runs a swarm with the threads of this process, or with the other ranks.
     pub fn conduct(
         &self,
         work: &Undertaking,
+        guide: &Arc<Guide>,
         config: Config,
         journal: Option<Opened>,
         control: &Control,
@@ -174,9 +214,9 @@ impl Company {
         if let Some(world) = &self.world {
             let hellos = world.gather(work.identity, control.stop)?;
             let warn = |text: String| crate::terminal::tell(format_args!("warning: {text}"));
-            return isv::on_ranks(world, &hellos, work.prepared, work.guide, config, journal, control, &warn);
+            return isv::on_ranks(world, &hellos, work.prepared, guide, config, journal, control, &warn);
         }
-        isv::conduct(work.prepared, work.guide, config, &mut work.workers(), journal, control)
+        isv::conduct(work.prepared, guide, config, &mut work.workers(guide), journal, control)
     }
 
     fn leave(self, outcome: Result<Answer, Failure>, watch: &Watch) -> u8 {

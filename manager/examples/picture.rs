@@ -14,10 +14,10 @@ use gridlock_manager::strategy::StrategyKind;
 use gridlock_manager::swarm::{Config, Granularity, Next, Pace, Swarm};
 use gridlock_worker::guided::{Setting, Worker};
 use gridlock_worker::job::JobLimits;
+use gridlock_worker::life::Life;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 const WIDTH: f64 = 300.0;
 const HEIGHT: f64 = 210.0;
@@ -86,7 +86,7 @@ impl Search for Play<'_> {
         let mut searches = Vec::new();
         while let Next::Job(job) = swarm.next() {
             let mut seen = BTreeSet::new();
-            let feedback = worker.observed(&job, &AtomicBool::new(false), &mut |state| {
+            let feedback = worker.observed(&job, &Life::default(), &mut |state| {
                 seen.insert(system.packing().unpack(state));
             });
             swarm.accept(feedback, 0);

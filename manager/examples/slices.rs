@@ -70,7 +70,7 @@ fn main() -> Result<(), String> {
         }
         leaves = choice.leaves().to_vec();
     }
-    let report = slices::check(&prepared, &leaves, &options)?;
+    let report = slices::check(&prepared, &leaves, &options, None)?;
     let activated = report.slices.iter().filter(|slice| slice.activations > 0).count();
     println!(
         "{:?}\n{} states, {} transitions, {} deadlocks in {:.2} s, {:.1} s of processors",

@@ -221,7 +221,8 @@ impl Driver {
             self.recorded += u64::from(counts(&feedback));
             self.unsettled.push_back((self.recorded, worker, feedback));
         }
-        while let Some((_, worker, feedback)) = self.unsettled.pop_front_if(|(at, ..)| *at <= settled) {
+        while self.unsettled.front().is_some_and(|(at, ..)| *at <= settled) {
+            let Some((_, worker, feedback)) = self.unsettled.pop_front() else { break };
             let Effort { states, nanoseconds, .. } = feedback.effort;
             debug!(job = feedback.number, worker, states, nanoseconds, end = feedback.end.name(), "answered");
             if swarm.accept(feedback, worker) == Accepted::Unknown {

@@ -1,8 +1,9 @@
 //! The journal of a run: every answer that counts, on disk before it does.
 //!
 //! A journal is a directory with a file of records, a lock and a page for people and programs that want to know how far
-//! the run is. The run is a function of its answers, so to resume means to give them again. Disks are slow to promise that
-//! something is on them, so a thread of its own waits for that, and records that come meanwhile share the next promise.
+//! the run is. The run is a function of its answers, so to resume means to give them again, one record at a time: together
+//! they may be larger than the memory. Disks are slow to promise that something is on them, so a thread of its own waits
+//! for that, and records that come meanwhile share the next promise.
 //!
 //! Invariants: a record is whole or not there; a torn end, from a kill or a full disk, is cut off when the journal is
 //! opened again. Nothing is written after something that could not be.
@@ -11,7 +12,7 @@ use crate::wire;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
@@ -24,6 +25,8 @@ const LOCK: &str = "lock";
 pub const STATUS: &str = "status.json";
 /// Length and checksum in front of a record.
 const HEAD: usize = 8;
+/// Bytes of a record that are read if only its beginning is wanted.
+const BEGINNING: usize = 64;
 
 /// Why a journal cannot be used.
 #[derive(Debug)]
@@ -86,6 +89,20 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
     /// Opens the journal in a directory, which is made if need be, and reads what is in it. If there is one already it
     /// must be of the same run, and `resume` must be true.
     pub fn open(dir: &Path, identity: &Identity, resume: bool) -> Result<(Self, Vec<T>), Trouble> {
+        let (journal, mut records) = Self::open_streaming(dir, identity, resume)?;
+        let mut all = Vec::new();
+        while let Some(record) = records.next()? {
+            all.push(record);
+        }
+        Ok((journal, all))
+    }
+
+    /// The same; the records that are in it are to be read one after the other.
+    pub fn open_streaming(
+        dir: &Path,
+        identity: &Identity,
+        resume: bool,
+    ) -> Result<(Self, Records<T>), Trouble> {
         let io = |path: &Path| {
             let path = path.to_owned();
             move |e: io::Error| Trouble::Io(path, e)
@@ -106,47 +123,42 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
             .truncate(false)
             .open(&path)
             .map_err(io(&path))?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(io(&path))?;
-        let (mut records, mut end) = (Vec::new(), 0);
-        match read_head(&bytes).map_err(|why| Trouble::Foreign(path.clone(), why))? {
+        let mut source = Source::open(&path)?;
+        let end = match source.head()? {
             // A head that is not whole was never followed by a record.
-            None => {}
+            None => 0,
             Some(_) if !resume => return Err(Trouble::Exists(dir.to_owned())),
-            Some((theirs, after)) => {
+            Some(theirs) => {
                 compare(&theirs, identity)?;
-                (records, end) =
-                    read_records(&bytes, after).map_err(|why| Trouble::Foreign(path.clone(), why))?;
+                source.last()?
             }
-        }
+        };
         let head = if end == 0 {
             head(identity).map_err(|why| Trouble::Foreign(path.clone(), why))?
         } else {
             vec![]
         };
         let begin = |file: &mut File| {
-            file.set_len(end as u64)?;
-            file.seek(SeekFrom::Start(end as u64))?;
+            file.set_len(end)?;
+            file.seek(SeekFrom::Start(end))?;
             file.write_all(&head)?;
             file.sync_all()?;
             // The names of the files, too.
             File::open(dir)?.sync_all()
         };
         begin(&mut file).map_err(io(&path))?;
+        let mut source = Source::open(&path)?;
+        source.head()?;
         let writer = Writer::start(file);
         let journal =
             Journal { dir: dir.to_owned(), writer, begun: 0, settled: 0, _lock: lock, records: PhantomData };
-        Ok((journal, records))
+        Ok((journal, Records { source, records: PhantomData }))
     }
 
     /// Appends records; once this returns they survive whatever happens to the process or the machine.
     pub fn append(&mut self, records: &[T]) -> Result<(), Trouble> {
         self.begin(records)?;
-        while self.settled < self.begun {
-            let settled = self.writer.settled.recv().unwrap_or_else(|_| Err(given_up()));
-            self.settled += settled.map_err(|e| self.cannot_write(e))?;
-        }
-        Ok(())
+        self.settle()
     }
 
     /// Begins to append records, and does not wait for the disk. [`Journal::settled`] tells when they are there.
@@ -155,10 +167,39 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
         for record in records {
             record_to(&mut bytes, record).map_err(|why| Trouble::Foreign(self.dir.join(RECORDS), why))?;
         }
-        if let Some(writer) = self.writer.bytes.as_ref().filter(|_| !records.is_empty()) {
-            self.begun += records.len() as u64;
+        if !records.is_empty() {
+            self.send(bytes, records.len() as u64, true);
+        }
+        Ok(())
+    }
+
+    /// Appends a record that survives what happens to the process, and with [`Journal::sync`] to the machine.
+    pub fn write(&mut self, record: &T) -> Result<(), Trouble> {
+        let mut bytes = Vec::new();
+        record_to(&mut bytes, record).map_err(|why| Trouble::Foreign(self.dir.join(RECORDS), why))?;
+        self.send(bytes, 1, false);
+        self.settle()
+    }
+
+    /// Makes what was written survive a failure of the machine.
+    pub fn sync(&mut self) -> Result<(), Trouble> {
+        self.send(Vec::new(), 1, true);
+        self.settle()
+    }
+
+    fn send(&mut self, bytes: Vec<u8>, records: u64, sync: bool) {
+        if let Some(writer) = &self.writer.orders {
+            self.begun += records;
             // If nobody is there to write, why not is told next time somebody asks.
-            let _ = writer.send((bytes, records.len() as u64));
+            let _ = writer.send(Order { bytes, records, sync });
+        }
+    }
+
+    /// Waits until everything that was begun is done.
+    fn settle(&mut self) -> Result<(), Trouble> {
+        while self.settled < self.begun {
+            let settled = self.writer.settled.recv().unwrap_or_else(|_| Err(given_up()));
+            self.settled += settled.map_err(|e| self.cannot_write(e))?;
         }
         Ok(())
     }
@@ -189,10 +230,16 @@ fn given_up() -> io::Error {
     io::Error::other("it could not be written before")
 }
 
+/// Bytes to be written, how many records they are, and whether the disk is to promise that they are there.
+struct Order {
+    bytes: Vec<u8>,
+    records: u64,
+    sync: bool,
+}
+
 /// The thread that waits for the disk.
 struct Writer {
-    /// Bytes, and how many records they are.
-    bytes: Option<Sender<(Vec<u8>, u64)>>,
+    orders: Option<Sender<Order>>,
     /// Records that are on disk now, and were not before.
     settled: Receiver<io::Result<u64>>,
     thread: Option<JoinHandle<()>>,
@@ -200,54 +247,192 @@ struct Writer {
 
 impl Writer {
     fn start(mut file: File) -> Self {
-        let ((bytes, wanted), (done, settled)) = (channel::<(Vec<u8>, u64)>(), channel());
+        let ((orders, wanted), (done, settled)) = (channel::<Order>(), channel());
         let thread = std::thread::spawn(move || {
-            while let Ok((mut bytes, mut records)) = wanted.recv() {
-                for (more, count) in wanted.try_iter() {
-                    bytes.extend(more);
-                    records += count;
+            while let Ok(mut order) = wanted.recv() {
+                for more in wanted.try_iter() {
+                    order.bytes.extend(more.bytes);
+                    order.records += more.records;
+                    order.sync |= more.sync;
                 }
-                let settled = file.write_all(&bytes).and_then(|()| file.sync_data()).map(|()| records);
+                let written = file.write_all(&order.bytes);
+                let synced = written.and_then(|()| if order.sync { file.sync_data() } else { Ok(()) });
+                let settled = synced.map(|()| order.records);
                 let failed = settled.is_err();
                 if done.send(settled).is_err() || failed {
                     return;
                 }
             }
         });
-        Writer { bytes: Some(bytes), settled, thread: Some(thread) }
+        Writer { orders: Some(orders), settled, thread: Some(thread) }
     }
 }
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        self.bytes = None;
+        self.orders = None;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
     }
 }
 
-/// What a journal is about and the records in it, without opening it for writing: it may be in use.
-pub fn read<T: DeserializeOwned>(dir: &Path) -> Result<(Identity, Vec<T>), Trouble> {
-    let path = dir.join(RECORDS);
-    let bytes = fs::read(&path).map_err(|e| Trouble::Io(path.clone(), e))?;
-    let foreign = |why: String| Trouble::Foreign(path.clone(), why);
-    let (identity, after) =
-        read_head(&bytes).map_err(foreign)?.ok_or_else(|| foreign("it has only just begun".to_owned()))?;
-    Ok((identity, read_records(&bytes, after).map_err(foreign)?.0))
+/// The records of a journal, one after the other.
+pub struct Records<T> {
+    source: Source,
+    records: PhantomData<T>,
 }
 
-fn compare(theirs: &Identity, ours: &Identity) -> Result<(), Trouble> {
-    let nothing = || "nothing".to_owned();
-    for k in 0..theirs.len().max(ours.len()) {
-        if theirs.get(k) != ours.get(k) {
-            let what = theirs.get(k).or(ours.get(k)).map_or_else(nothing, |pair| pair.0.clone());
-            let value =
-                |all: &Identity| all.iter().find(|p| p.0 == what).map_or_else(nothing, |p| p.1.clone());
-            return Err(Trouble::Other { journal: value(theirs), run: value(ours), what });
+impl<T: DeserializeOwned> Records<T> {
+    /// The next record, if there is one more.
+    #[allow(clippy::should_implement_trait, reason = "an iterator cannot fail and go on")]
+    pub fn next(&mut self) -> Result<Option<T>, Trouble> {
+        if !self.source.advance()? {
+            return Ok(None);
         }
+        wire::decode(&self.source.payload)
+            .map(Some)
+            .map_err(|why| Trouble::Foreign(self.source.path.clone(), why))
     }
-    Ok(())
+
+    /// The beginning of the next record; the rest of it is passed over, so that whether it is whole is not looked at.
+    pub fn next_beginning<H: DeserializeOwned>(&mut self) -> Result<Option<H>, Trouble> {
+        if !self.source.skip(BEGINNING)? {
+            return Ok(None);
+        }
+        wire::decode_first(&self.source.payload)
+            .map(Some)
+            .map_err(|why| Trouble::Foreign(self.source.path.clone(), why))
+    }
+}
+
+/// What a journal is about and the records in it, without opening it for writing: it may be in use.
+pub fn look<T: DeserializeOwned>(dir: &Path) -> Result<(Identity, Records<T>), Trouble> {
+    let path = dir.join(RECORDS);
+    let mut source = Source::open(&path)?;
+    let identity =
+        source.head()?.ok_or_else(|| Trouble::Foreign(path, "it has only just begun".to_owned()))?;
+    Ok((identity, Records { source, records: PhantomData }))
+}
+
+/// The same with all records at once.
+pub fn read<T: DeserializeOwned>(dir: &Path) -> Result<(Identity, Vec<T>), Trouble> {
+    let (identity, mut records) = look(dir)?;
+    let mut all = Vec::new();
+    while let Some(record) = records.next()? {
+        all.push(record);
+    }
+    Ok((identity, all))
+}
+
+/// A file of records that is read from front to back.
+struct Source {
+    path: PathBuf,
+    reader: BufReader<File>,
+    /// Bytes before the reader, and after it when the file was opened.
+    at: u64,
+    left: u64,
+    /// The record that was read last.
+    payload: Vec<u8>,
+}
+
+impl Source {
+    fn open(path: &Path) -> Result<Self, Trouble> {
+        let opened = File::open(path).and_then(|file| Ok((file.metadata()?.len(), file)));
+        let (left, file) = opened.map_err(|e| Trouble::Io(path.to_owned(), e))?;
+        let reader = BufReader::with_capacity(1 << 16, file);
+        Ok(Source { path: path.to_owned(), reader, at: 0, left, payload: Vec::new() })
+    }
+
+    fn take(&mut self, bytes: &mut [u8]) -> Result<(), Trouble> {
+        self.reader.read_exact(bytes).map_err(|e| Trouble::Io(self.path.clone(), e))?;
+        self.at += bytes.len() as u64;
+        self.left -= bytes.len() as u64;
+        Ok(())
+    }
+
+    /// The identity; `None` if the head is not whole.
+    fn head(&mut self) -> Result<Option<Identity>, Trouble> {
+        let foreign = |path: &Path, why: &str| Trouble::Foreign(path.to_owned(), why.to_owned());
+        let mut magic = *MAGIC;
+        let known = self.left.min(MAGIC.len() as u64) as usize;
+        self.take(&mut magic[..known])?;
+        if magic != *MAGIC {
+            return Err(foreign(&self.path, "it is not a checkpoint"));
+        }
+        let mut version = [0; 4];
+        if self.left < version.len() as u64 {
+            return Ok(None);
+        }
+        self.take(&mut version)?;
+        if version != wire::VERSION.to_le_bytes() {
+            return Err(foreign(&self.path, "it was written by another version"));
+        }
+        if !self.advance()? {
+            return Ok(None);
+        }
+        wire::decode(&self.payload).map(Some).map_err(|why| foreign(&self.path, &why))
+    }
+
+    /// Length and checksum of the next record, if as many bytes are there.
+    fn next_head(&mut self) -> Result<Option<(usize, u32)>, Trouble> {
+        let mut head = [0; HEAD];
+        if self.left < HEAD as u64 {
+            return Ok(None);
+        }
+        self.take(&mut head)?;
+        let [a, b, c, d, e, f, g, h] = head;
+        let (length, checksum) = (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]));
+        Ok((u64::from(length) <= self.left).then_some((length as usize, checksum)))
+    }
+
+    /// Reads the next record, if it is whole.
+    fn advance(&mut self) -> Result<bool, Trouble> {
+        let Some((length, checksum)) = self.next_head()? else { return Ok(false) };
+        let mut payload = std::mem::take(&mut self.payload);
+        payload.clear();
+        payload.resize(length, 0);
+        self.take(&mut payload)?;
+        self.payload = payload;
+        Ok(crc32fast::hash(&self.payload) == checksum)
+    }
+
+    /// Reads so many bytes of the next record at most, if it is as long as it says.
+    fn skip(&mut self, most: usize) -> Result<bool, Trouble> {
+        let Some((length, _)) = self.next_head()? else { return Ok(false) };
+        let mut payload = vec![0; length.min(most)];
+        self.take(&mut payload)?;
+        let rest = (length - payload.len()) as u64;
+        self.payload = payload;
+        self.reader.seek_relative(rest as i64).map_err(|e| Trouble::Io(self.path.clone(), e))?;
+        self.at += rest;
+        self.left -= rest;
+        Ok(true)
+    }
+
+    /// Where the last whole record ends.
+    fn last(&mut self) -> Result<u64, Trouble> {
+        let mut end = self.at;
+        while self.advance()? {
+            end = self.at;
+        }
+        Ok(end)
+    }
+}
+
+/// Two runs are the same if their lists are. What both say differently is told rather than what only one says.
+fn compare(theirs: &Identity, ours: &Identity) -> Result<(), Trouble> {
+    if theirs == ours {
+        return Ok(());
+    }
+    let value = |all: &Identity, what: &str| all.iter().find(|p| p.0 == what).map(|p| p.1.clone());
+    let names = ours.iter().chain(theirs).map(|pair| &pair.0);
+    let differ = names.filter(|name| value(ours, name) != value(theirs, name));
+    let both = |name: &&String| value(ours, name).is_some() && value(theirs, name).is_some();
+    let what = differ.clone().find(both).or_else(|| differ.clone().next());
+    let what = what.map_or("the order of its options".to_owned(), String::clone);
+    let shown = |all: &Identity| value(all, &what).unwrap_or_else(|| "nothing".to_owned());
+    Err(Trouble::Other { journal: shown(theirs), run: shown(ours), what })
 }
 
 fn head(identity: &Identity) -> Result<Vec<u8>, String> {
@@ -257,48 +442,16 @@ fn head(identity: &Identity) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// The identity and where it ends; `None` if the head is not whole.
-fn read_head(bytes: &[u8]) -> Result<Option<(Identity, usize)>, String> {
-    let known = bytes.len().min(MAGIC.len());
-    if bytes[..known] != MAGIC[..known] {
-        return Err("it is not a checkpoint".to_owned());
-    }
-    let Some(version) = bytes.get(MAGIC.len()..MAGIC.len() + 4) else { return Ok(None) };
-    if version != wire::VERSION.to_le_bytes() {
-        return Err("it was written by another version".to_owned());
-    }
-    match read_record(&bytes[MAGIC.len() + 4..]) {
-        None => Ok(None),
-        Some(payload) => {
-            let end = MAGIC.len() + 4 + HEAD + payload.len();
-            Ok(Some((wire::decode(payload)?, end)))
-        }
-    }
-}
-
-/// The records from a place on, and where the last whole one ends.
-fn read_records<T: DeserializeOwned>(bytes: &[u8], from: usize) -> Result<(Vec<T>, usize), String> {
-    let (mut records, mut at) = (Vec::new(), from);
-    while let Some(payload) = read_record(&bytes[at..]) {
-        records.push(wire::decode(payload)?);
-        at += HEAD + payload.len();
-    }
-    Ok((records, at))
-}
-
 fn record_to(bytes: &mut Vec<u8>, value: &impl Serialize) -> Result<(), String> {
-    let payload = wire::encode(value)?;
-    bytes.extend(u32::try_from(payload.len()).map_err(|_| "a record is too long")?.to_le_bytes());
-    bytes.extend(crc32fast::hash(&payload).to_le_bytes());
-    bytes.extend(payload);
+    let start = bytes.len();
+    bytes.extend([0; HEAD]);
+    wire::encode_into(value, bytes)?;
+    let payload = &bytes[start + HEAD..];
+    let length = u32::try_from(payload.len()).map_err(|_| "a record is too long")?.to_le_bytes();
+    let checksum = crc32fast::hash(payload).to_le_bytes();
+    bytes[start..start + 4].copy_from_slice(&length);
+    bytes[start + 4..start + HEAD].copy_from_slice(&checksum);
     Ok(())
-}
-
-/// The first record, if it is whole.
-fn read_record(bytes: &[u8]) -> Option<&[u8]> {
-    let number = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
-    let payload = bytes.get(HEAD..HEAD.checked_add(number(0)? as usize)?)?;
-    (crc32fast::hash(payload) == number(4)?).then_some(payload)
 }
 
 #[cfg(test)]

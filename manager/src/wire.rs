@@ -10,8 +10,8 @@ use serde::de::DeserializeOwned;
 /// The version of everything that is written with this module. Ranks and journals must agree on it.
 pub const VERSION: u32 = 1;
 
-/// No value is longer than this.
-const LIMIT: usize = 1 << 30;
+/// No value is longer than this: the largest result of a slice, and some more.
+const LIMIT: usize = 3 << 30;
 
 fn config() -> impl bincode::config::Config {
     bincode::config::standard().with_limit::<LIMIT>()
@@ -19,12 +19,28 @@ fn config() -> impl bincode::config::Config {
 
 /// A value as bytes.
 pub fn encode(value: &impl Serialize) -> Result<Vec<u8>, String> {
-    bincode::serde::encode_to_vec(value, config()).map_err(|e| format!("a message cannot be written: {e}"))
+    let mut bytes = Vec::new();
+    encode_into(value, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// Appends a value as bytes.
+pub fn encode_into(value: &impl Serialize, bytes: &mut Vec<u8>) -> Result<(), String> {
+    let written = bincode::serde::encode_into_std_write(value, bytes, config());
+    written.map(drop).map_err(|e| format!("a message cannot be written: {e}"))
+}
+
+/// The value with which some bytes begin.
+pub fn decode_first<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
+    let decoded = bincode::serde::borrow_decode_from_slice(bytes, config());
+    decoded.map(|(value, _)| value).map_err(|e| format!("a message makes no sense: {e}"))
 }
 
 /// The value of some bytes, all of which must belong to it.
 pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
-    match bincode::serde::decode_from_slice(bytes, config()) {
+    // Borrowing, though nothing borrowed is kept: long parts are then copied from what is there, and not into a place that
+    // is as large as the bytes pretend.
+    match bincode::serde::borrow_decode_from_slice(bytes, config()) {
         Ok((value, read)) if read == bytes.len() => Ok(value),
         Ok((_, read)) => Err(format!("a message has {} bytes too many", bytes.len() - read)),
         Err(e) => Err(format!("a message makes no sense: {e}")),

@@ -96,8 +96,8 @@ pub struct Finding {
     pub path: Vec<(u32, Vec<u64>)>,
 }
 
-/// The kinds of findings; see [`gridlock_lts::search::What`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+/// The kinds of findings, in the order of preference; see [`gridlock_lts::search::What`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub enum What {
     /// A step without meaning.
     Fault(u32),

@@ -6,8 +6,8 @@ use crate::outcome::{Answer, Failure};
 use crate::output::print;
 use crate::quantities::{bytes, count, duration, percent};
 use crate::shown_trace::JSON_VERSION;
-use crate::swarm::checkpoint::{self, RESULT};
-use crate::swarm::numbers::{Identity, Page, shown};
+use crate::swarm::checkpoint::{self, Contents, RESULT};
+use crate::swarm::numbers::{Identity, Numbers, Page, SliceNumbers, shown};
 use crate::terminal::Style;
 use crate::watch::Watch;
 use clap::Args;
@@ -91,12 +91,15 @@ fn look(dir: &Path) -> Result<Status, Failure> {
     // The result first: what comes after it can only be newer.
     let result: Option<Value> = parsed(&dir.join(RESULT))?;
     let page: Option<Page> = parsed(&dir.join(STATUS))?;
-    let (identity, answers) = checkpoint::read(dir)?;
+    let Contents { identity, answers, states, seconds } = checkpoint::read(dir)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs());
     let age = page.as_ref().map(|page| now.saturating_sub(page.written));
     let text = |field: &str| result.as_ref().and_then(|r| Some(r.get(field)?.as_str()?.to_owned()));
     let state = match (&result, text("reason").as_deref()) {
-        (Some(_), Some("interrupted" | "time-limit" | "max-memory" | "checkpoint")) => "stopped",
+        (
+            Some(_),
+            Some("interrupted" | "time-limit" | "max-memory" | "max-states" | "checkpoint" | "spill"),
+        ) => "stopped",
         (Some(_), _) => "finished",
         (None, _) if age.is_some_and(|age| age <= ALIVE) => "running",
         (None, _) => "silent",
@@ -108,9 +111,9 @@ fn look(dir: &Path) -> Result<Status, Failure> {
         verdict: text("verdict"),
         reason: text("reason"),
         message: text("message"),
-        answers: answers.len() as u64,
-        answered_states: answers.iter().map(|answer| answer.effort.states).sum(),
-        answered_seconds: answers.iter().map(|answer| answer.effort.nanoseconds as f64 / 1e9).sum(),
+        answers,
+        answered_states: states,
+        answered_seconds: seconds,
         age_seconds: age,
         identity,
         page,
@@ -141,26 +144,9 @@ fn show(status: &Status, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{strong}{}{off}: {about}\n", status.state)?;
     let mut rows = Vec::new();
     if let Some(page) = &status.page {
-        let n = &page.numbers;
-        let number = |digits: &str| digits.parse().unwrap_or(BigUint::ZERO);
-        let remaining = percent(&number(&n.ids_remaining), &number(&n.ids_all));
         rows.push(("specification", page.specification.clone()));
-        rows.push((
-            "jobs done",
-            format!("{}, {} in work", count(n.jobs_done), count(n.jobs_made - n.jobs_done.min(n.jobs_made))),
-        ));
-        rows.push((
-            "IDs remaining",
-            format!("{remaining} = {} of {}", shown(&n.ids_remaining), shown(&n.ids_all)),
-        ));
-        rows.push(("IDs explored", shown(&n.ids_explored)));
-        rows.push(("IDs pruned", shown(&n.ids_pruned)));
-        rows.push((
-            "largest search",
-            format!("{} states, {}", count(n.largest_states), bytes(n.largest_memory_bytes)),
-        ));
-        rows.push(("longest search", format!("{:.3} s", n.longest_seconds)));
-        rows.push(("states in total", count(n.total_states)));
+        rows.extend(page.numbers.iter().flat_map(swarm_rows));
+        rows.extend(page.slices.iter().flat_map(slice_rows));
         let time = duration(Duration::try_from_secs_f64(page.seconds).unwrap_or_default());
         rows.push((
             "this run",
@@ -171,10 +157,36 @@ fn show(status: &Status, out: &mut dyn Write) -> io::Result<()> {
         "answers on disk",
         format!("{}, {} states", count(status.answers), count(status.answered_states)),
     ));
-    let settings: Vec<String> = ["subsystem", "unroll", "traces", "ids", "jobs", "strategy"]
+    let settings: Vec<String> = ["subsystem", "unroll", "traces", "ids", "jobs", "job memory", "strategy"]
         .iter()
         .filter_map(|name| Some(format!("{name} {}", shown(status.identity.get(*name)?))))
         .collect();
     rows.push(("run", settings.join("; ")));
     rows.iter().try_for_each(|(name, value)| writeln!(out, "  {name:<17}{value}"))
+}
+
+fn swarm_rows(n: &Numbers) -> Vec<(&'static str, String)> {
+    let number = |digits: &str| digits.parse().unwrap_or(BigUint::ZERO);
+    let remaining = percent(&number(&n.ids_remaining), &number(&n.ids_all));
+    let in_work = n.jobs_made - n.jobs_done.min(n.jobs_made);
+    vec![
+        ("jobs done", format!("{}, {} in work", count(n.jobs_done), count(in_work))),
+        ("IDs remaining", format!("{remaining} = {} of {}", shown(&n.ids_remaining), shown(&n.ids_all))),
+        ("IDs explored", shown(&n.ids_explored)),
+        ("IDs pruned", shown(&n.ids_pruned)),
+        ("largest search", format!("{} states, {}", count(n.largest_states), bytes(n.largest_memory_bytes))),
+        ("longest search", format!("{:.3} s", n.longest_seconds)),
+        ("states in total", count(n.total_states)),
+    ]
+}
+
+fn slice_rows(n: &SliceNumbers) -> Vec<(&'static str, String)> {
+    vec![
+        ("states", count(n.states)),
+        ("states waiting", format!("{}, some more than once", count(n.states_waiting))),
+        ("slices", format!("{}, {} divided", count(n.slices), count(n.divided))),
+        ("largest slice", format!("{} states", count(n.largest_states))),
+        ("rounds", format!("{}, {} activations", count(n.rounds), count(n.activations))),
+        ("put away", format!("{} in memory, {} spilled", bytes(n.memory_bytes), bytes(n.spilled_bytes))),
+    ]
 }

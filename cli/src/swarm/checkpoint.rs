@@ -2,18 +2,72 @@
 
 use crate::outcome::Failure;
 use crate::swarm::numbers::Identity;
-use gridlock_manager::journal::{self, Trouble};
+use gridlock_manager::journal::{self, Records, Trouble};
+use gridlock_manager::slices::{Beginning, Record};
 use gridlock_worker::job::Feedback;
+use serde::de::DeserializeOwned;
 use std::io;
 use std::path::Path;
 
 /// The file with the result of a run that came to its end.
 pub const RESULT: &str = "result.json";
 
-/// What the run is, and its answers so far. It may be running.
-pub fn read(dir: &Path) -> Result<(Identity, Vec<Feedback>), Failure> {
-    match journal::read::<Feedback>(dir) {
-        Ok((identity, answers)) => Ok((identity.into_iter().collect(), answers)),
+/// The part of the identity that says what a job is, and what it says of a search by slices.
+pub const JOBS: &str = "jobs";
+pub const SLICE: &str = "slice";
+/// The part of the identity that says what a job may use.
+pub const JOB_MEMORY: &str = "job memory";
+
+/// What is in a checkpoint.
+pub struct Contents {
+    /// What the run is.
+    pub identity: Identity,
+    /// Answers, and what they took.
+    pub answers: u64,
+    pub states: u64,
+    /// Not known of slices.
+    pub seconds: f64,
+}
+
+/// What the run is. It may be running.
+pub fn identity(dir: &Path) -> Result<Identity, Failure> {
+    open::<Feedback>(dir).map(|(identity, _)| identity)
+}
+
+/// What the run is, and how many answers it has so far. It may be running.
+pub fn read(dir: &Path) -> Result<Contents, Failure> {
+    let (identity, mut answers) = open::<Feedback>(dir)?;
+    let mut contents = Contents { identity, answers: 0, states: 0, seconds: 0.0 };
+    if contents.identity.get(JOBS).is_some_and(|jobs| jobs == SLICE) {
+        // These have the states themselves in them, which would take long to read.
+        let mut results = open::<Record>(dir)?.1;
+        while let Some(result) = results.next_beginning::<Beginning>().map_err(cannot_use)? {
+            contents.answers += 1;
+            contents.states += result.states;
+        }
+    } else {
+        while let Some(answer) = answers.next().map_err(cannot_use)? {
+            contents.answers += 1;
+            contents.states += answer.effort.states;
+            contents.seconds += answer.effort.nanoseconds as f64 / 1e9;
+        }
+    }
+    Ok(contents)
+}
+
+/// Removes the result of an earlier run, which is not that of this one.
+pub fn forget_result(dir: &Path) -> Result<(), Failure> {
+    match std::fs::remove_file(dir.join(RESULT)) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => {
+            Err(Failure::input(format_args!("cannot remove {}: {e}", dir.join(RESULT).display())))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn open<T: DeserializeOwned>(dir: &Path) -> Result<(Identity, Records<T>), Failure> {
+    match journal::look::<T>(dir) {
+        Ok((identity, records)) => Ok((identity.into_iter().collect(), records)),
         Err(Trouble::Io(_, e)) if e.kind() == io::ErrorKind::NotFound => Err(Failure::input(format_args!(
             "there is no checkpoint in {}: name the directory that --checkpoint was given",
             dir.display()

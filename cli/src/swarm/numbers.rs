@@ -4,10 +4,13 @@
 //! lose some.
 
 use crate::quantities::{big, count, percent};
+use crate::shown_trace::JSON_VERSION;
+use gridlock_manager::slices::Progress;
 use gridlock_manager::swarm::Status;
 use num_bigint::BigUint;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// What a run is, name by name: runs with the same ones can share a checkpoint.
 pub type Identity = BTreeMap<String, String>;
@@ -123,5 +126,67 @@ pub struct Page {
     /// Answers that were in the checkpoint when the run began.
     pub resumed: usize,
     pub identity: Identity,
-    pub numbers: Numbers,
+    /// Where a swarm over traces is.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub numbers: Option<Numbers>,
+    /// Where a search by slices is.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub slices: Option<SliceNumbers>,
+}
+
+impl Page {
+    /// A page of now, without numbers.
+    pub fn new(specification: &str, time: Duration, workers: usize, identity: Identity) -> Self {
+        Page {
+            version: JSON_VERSION,
+            gridlock: env!("CARGO_PKG_VERSION").to_owned(),
+            specification: specification.to_owned(),
+            written: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs()),
+            seconds: time.as_secs_f64(),
+            workers,
+            resumed: 0,
+            identity,
+            numbers: None,
+            slices: None,
+        }
+    }
+
+    /// The page as bytes. One that cannot be written is no reason to stop, and numbers and texts always can.
+    pub fn bytes(&self) -> Vec<u8> {
+        serde_json::to_vec_pretty(self).unwrap_or_default()
+    }
+}
+
+/// Where a search by slices is and what it took.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug)]
+pub struct SliceNumbers {
+    pub states: u64,
+    pub transitions: u64,
+    pub slices: u64,
+    pub largest_states: u64,
+    /// States in inboxes; some of them more than once.
+    pub states_waiting: u64,
+    pub rounds: u64,
+    pub activations: u64,
+    pub divided: u64,
+    pub memory_bytes: u64,
+    pub spilled_bytes: u64,
+}
+
+impl SliceNumbers {
+    /// The figures of a search.
+    pub fn new(progress: &Progress) -> Self {
+        SliceNumbers {
+            states: progress.states,
+            transitions: progress.transitions,
+            slices: progress.slices,
+            largest_states: progress.largest,
+            states_waiting: progress.waiting,
+            rounds: progress.rounds,
+            activations: progress.activations,
+            divided: progress.splits,
+            memory_bytes: progress.memory,
+            spilled_bytes: progress.spilled,
+        }
+    }
 }

@@ -17,5 +17,6 @@ mod killed;
 mod ranks;
 mod same;
 mod scripts;
+mod slices;
 mod stopped;
 mod wrong_use;

@@ -1,6 +1,7 @@
 //! Runs the binary.
 
 use serde_json::Value;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -57,4 +58,40 @@ pub fn directory() -> (tempfile::TempDir, impl Fn(&str) -> String) {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().to_owned();
     (dir, move |name: &str| path.join(name).display().to_string())
+}
+
+/// A line of an `expect.tsv`: specification, states, options that ask for the property, verdict.
+pub struct Expected {
+    pub spec: String,
+    pub states: u64,
+    pub property: Vec<String>,
+    pub verdict: String,
+}
+
+/// Models that are quickly done.
+pub fn expectations(most: u64) -> Vec<Expected> {
+    let mut directories: Vec<PathBuf> =
+        fs::read_dir(models()).expect("models").map(|e| e.expect("an entry").path()).collect();
+    directories.sort();
+    let mut rows = Vec::new();
+    for directory in &directories {
+        let Ok(table) = fs::read_to_string(directory.join("expect.tsv")) else { continue };
+        for line in table.lines().skip(1) {
+            let fields: Vec<&str> = line.split('\t').collect();
+            let [spec, states, _, _, property, verdict, ..] = fields[..] else { continue };
+            let path = |name: &str| directory.join(name).display().to_string();
+            // What was never counted is larger than anything here.
+            let states: u64 = states.parse().unwrap_or(u64::MAX);
+            if verdict == "-" || states > most {
+                continue;
+            }
+            let property = match property {
+                "deadlock" => vec!["--deadlock".to_owned()],
+                formula if formula.ends_with(".mcf") => vec!["--property".to_owned(), path(formula)],
+                never => vec!["--never".to_owned(), never.trim_start_matches("never ").to_owned()],
+            };
+            rows.push(Expected { spec: path(spec), states, property, verdict: verdict.to_owned() });
+        }
+    }
+    rows
 }

@@ -5,5 +5,6 @@ mod harness;
 mod large;
 mod paper;
 mod results;
+mod slices;
 mod verdicts;
 mod wrong_use;

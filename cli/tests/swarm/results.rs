@@ -62,8 +62,11 @@ fn shards_are_merged() {
 fn shares_are_merged() {
     let (_dir, path) = directory();
     for (spec, options) in [
-        ("paxos/paxos-two.mcrl2", &["--subsystem", "Observer", "--never", "tau"][..]),
-        ("accumulator/accumulator-bug.mcrl2", &["--subsystem", "Client", "--property", "in_order"]),
+        ("paxos/paxos-two.mcrl2", &["--subsystem", "Observer", "--never", "tau", "--jobs", "prefix"][..]),
+        (
+            "accumulator/accumulator-bug.mcrl2",
+            &["--subsystem", "Client", "--property", "in_order", "--jobs", "prefix"],
+        ),
         // By traces: of prefixes, the one job without a path sees beyond cut cycles, and a share has no such job.
         ("beverage/machines.mcrl2", &["--subsystem", "BeverageMachine", "--unroll", "1", "--jobs", "trace"]),
     ] {
@@ -103,7 +106,7 @@ fn the_page_needs_nothing_else() {
     let odd = path("<b>&\".mcrl2");
     fs::copy(model("beverage/beverage.mcrl2"), &odd).expect("a copy");
     for (spec, options) in [
-        (odd, &["--subsystem", "User"][..]),
+        (odd, &["--subsystem", "User", "--jobs", "prefix"][..]),
         (
             model("paxos/paxos-two.mcrl2"),
             &["--subsystem", "Observer", "--never", "tau", "--job-states", "5000"],
@@ -118,7 +121,7 @@ fn the_page_needs_nothing_else() {
             assert!(html.contains(part), "no {part} for {spec} {options:?}");
         }
         assert!(!html.contains("<b>"), "names are escaped");
-        assert_eq!(html.contains("<h2>Counterexample</h2>"), options.len() == 2);
+        assert_eq!(html.contains("<h2>Counterexample</h2>"), options.len() == 4);
         for elsewhere in [" src=", " href=", "@import", "<script", "<link"] {
             assert!(!html.contains(elsewhere), "{elsewhere}");
         }
@@ -136,7 +139,7 @@ fn the_page_needs_nothing_else() {
 }
 
 /// Every element that is opened is closed, in order.
-fn balanced(html: &str) {
+pub fn balanced(html: &str) {
     let mut open: Vec<&str> = Vec::new();
     for tag in html.split('<').skip(1) {
         let (inside, _) = tag.split_once('>').expect("a tag ends");
@@ -161,7 +164,14 @@ fn every_field_is_documented() {
         swarm(&spec, &["--subsystem", "auto", "--never", "get_tea", "--checkpoint", &place, "--compare-bfs"]);
     let parsed = |out: String| serde_json::from_str::<Value>(&out).expect("JSON");
     let status = parsed(ends(&["status", &place, "--json"], 0));
+    let sliced_place = path("sliced");
+    let sliced = swarm(&spec, &["--never", "get_tea", "--checkpoint", &sliced_place]);
+    let sliced_status = parsed(ends(&["status", &sliced_place, "--json"], 0));
     let others = [
+        sliced["slices"].clone(),
+        sliced_status["page"]["slices"].clone(),
+        sliced_status,
+        sliced,
         report["swarm"].clone(),
         report["swarm"]["auto"].clone(),
         report["swarm"]["auto"]["candidates"][0].clone(),
@@ -184,7 +194,8 @@ fn every_field_is_documented() {
 #[test]
 fn a_choice_is_explained() {
     let spec = model("paxos/paxos-two.mcrl2");
-    let options = ["check", &spec, "--search", "isv", "--subsystem", "auto", "--never", "tau"];
+    let options =
+        ["check", &spec, "--search", "isv", "--subsystem", "auto", "--never", "tau", "--jobs", "prefix"];
     let err = text(&run(&options).stderr);
     assert!(err.starts_with("subsystem: ") && err.contains(", because "), "{err}");
     let table: Vec<&str> = err.lines().skip(1).collect();
@@ -192,7 +203,7 @@ fn a_choice_is_explained() {
     let chosen = err["subsystem: ".len()..].split(", because").next().expect("a name");
     assert!(table[1].trim_start().starts_with(chosen), "the best comes first: {err}");
     assert_eq!(text(&run(&[&options[..], &["--quiet"]].concat()).stderr), "");
-    let report = swarm(&spec, &["--subsystem", "auto", "--never", "tau", "--quiet"]);
+    let report = swarm(&spec, &["--subsystem", "auto", "--never", "tau", "--jobs", "prefix", "--quiet"]);
     assert_eq!(report["swarm"]["subsystem"].as_array().map(|names| names.len()), Some(1));
     assert_eq!(report["swarm"]["auto"]["candidates"][0]["subsystem"], report["swarm"]["subsystem"]);
 }

@@ -1,46 +1,8 @@
 //! What a swarm says about the models is what the exhaustive search says, and what `models/*/expect.tsv` says, which
 //! others found.
 
-use crate::harness::{model, models, run, swarm};
+use crate::harness::{expectations, model, run, swarm};
 use serde_json::Value;
-use std::fs;
-use std::path::PathBuf;
-
-/// A line of an `expect.tsv`: specification, states, options that ask for the property, verdict.
-struct Expected {
-    spec: String,
-    states: u64,
-    property: Vec<String>,
-    verdict: String,
-}
-
-/// Models that are quickly done.
-fn expectations(most: u64) -> Vec<Expected> {
-    let mut directories: Vec<PathBuf> =
-        fs::read_dir(models()).expect("models").map(|e| e.expect("an entry").path()).collect();
-    directories.sort();
-    let mut rows = Vec::new();
-    for directory in &directories {
-        let Ok(table) = fs::read_to_string(directory.join("expect.tsv")) else { continue };
-        for line in table.lines().skip(1) {
-            let fields: Vec<&str> = line.split('\t').collect();
-            let [spec, states, _, _, property, verdict, ..] = fields[..] else { continue };
-            let path = |name: &str| directory.join(name).display().to_string();
-            // What was never counted is larger than anything here.
-            let states: u64 = states.parse().unwrap_or(u64::MAX);
-            if verdict == "-" || states > most {
-                continue;
-            }
-            let property = match property {
-                "deadlock" => vec!["--deadlock".to_owned()],
-                formula if formula.ends_with(".mcf") => vec!["--property".to_owned(), path(formula)],
-                never => vec!["--never".to_owned(), never.trim_start_matches("never ").to_owned()],
-            };
-            rows.push(Expected { spec: path(spec), states, property, verdict: verdict.to_owned() });
-        }
-    }
-    rows
-}
 
 /// The subsystem among the candidates of `auto` that has most traces, but not too many to search along each.
 fn subsystem(report: &Value) -> Option<String> {
@@ -56,7 +18,8 @@ fn subsystem(report: &Value) -> Option<String> {
 fn choose(spec: &str) -> Option<(String, &'static [&'static str])> {
     let unrolled: &[&str] = &["--unroll", "0"];
     [&[][..], unrolled].into_iter().find_map(|more| {
-        let options = ["check", spec, "--search", "isv", "--json", "-", "--subsystem", "auto"];
+        let options =
+            ["check", spec, "--search", "isv", "--json", "-", "--subsystem", "auto", "--jobs", "prefix"];
         let report = serde_json::from_slice(&run(&[&options[..], more].concat()).stdout).ok()?;
         Some((subsystem(&report)?, more))
     })

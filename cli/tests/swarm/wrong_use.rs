@@ -17,14 +17,27 @@ fn wrong_use_is_told_with_a_remedy() {
     let leak = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
     let (user, machines, endless) = (leak(user), leak(machines), leak(endless));
     let mut cases: Vec<(Vec<&str>, &str)> = vec![
-        (isv(user), "--search isv needs --subsystem"),
+        ([isv(user), vec!["--jobs", "trace"]].concat(), "needs --subsystem"),
+        ([isv(user), vec!["--unroll", "1"]].concat(), "(--unroll is about traces) needs --subsystem"),
+        (
+            [isv(user), vec!["--jobs", "slice", "--iss", "dfs"]].concat(),
+            "--iss does not belong to --jobs slice",
+        ),
+        ([isv(user), vec!["--spill", "/none"]].concat(), "needs a directory that is there"),
+        (
+            [isv(user), vec!["--subsystem", "User", "--spill", ".", "--shard", "0/2"]].concat(),
+            "--spill belongs to --jobs slice",
+        ),
         ([isv(user), vec!["--subsystem", "Usr(2)"]].concat(), "did you mean `User(2)`?"),
         ([isv(user), vec!["--subsystem", "Usr(2)"]].concat(), "the processes are: User(2), BeverageMachine"),
-        ([isv(machines), vec!["--subsystem", "SnackMachine"]].concat(), "--unroll K"),
-        ([isv(machines), vec!["--subsystem", "auto"]].concat(), "--unroll K"),
+        ([isv(machines), vec!["--subsystem", "SnackMachine", "--jobs", "trace"]].concat(), "--unroll K"),
+        ([isv(machines), vec!["--subsystem", "auto", "--strategy", "even"]].concat(), "--unroll K"),
         ([isv(endless), vec!["--subsystem", "Q"]].concat(), "needs complete tables"),
         ([isv(user), vec!["--subsystem", "User", "--tables", "on-demand"]].concat(), "needs complete tables"),
-        ([isv(user), vec!["--subsystem", "User", "--max-states", "5"]].concat(), "--job-states"),
+        (
+            [isv(user), vec!["--subsystem", "User", "--jobs", "prefix", "--max-states", "5"]].concat(),
+            "--job-states",
+        ),
         ([isv(user), vec!["--subsystem", "User", "--max-depth", "5"]].concat(), "--max-depth"),
         ([isv(user), vec!["--subsystem", "User", "--seed", "5"]].concat(), "--strategy random"),
         ([isv(user), vec!["--subsystem", "User", "--resume"]].concat(), "--checkpoint"),

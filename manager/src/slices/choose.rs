@@ -123,8 +123,8 @@ fn candidate(
     options: &Options,
     started: Instant,
 ) -> Result<Candidate, String> {
-    let options = Options { max_states: None, progress: None, ..options.clone() };
-    let slicing = Slicing { prepared, subsystem: &leaves, options: &options, sample: Some(SAMPLE), started };
+    let options = Options { max_states: None, progress: None, page: None, ..options.clone() };
+    let slicing = Slicing { sample: Some(SAMPLE), started, ..Slicing::new(prepared, &leaves, &options) };
     let report: Report = prepared.search(slicing)??;
     let states = report.states.max(1) as f64;
     let (largest, sent, loaded) =

@@ -7,11 +7,12 @@
 
 use super::reach::Reach;
 use gridlock_worker::slice::Trouble;
-use gridlock_worker::slice::activation::{Done, Found, Run, SEGMENT_BYTES, Slice, keep_least};
 use gridlock_worker::slice::layout::Layout;
+use gridlock_worker::slice::message::{Done, Found, Run, SEGMENT_BYTES, Slice, keep_least};
 use gridlock_worker::slice::partition::{Partition, SliceIx, Target};
 use gridlock_worker::slice::split::{Halves, segment_bytes};
 use gridlock_worker::slice::store::{Segment, Store};
+use std::sync::Arc;
 
 /// Bytes kept in memory about a slice.
 const SLICE_BYTES: u64 = 320;
@@ -48,8 +49,9 @@ pub(super) struct Totals {
 /// The slices and what waits for them.
 #[derive(Debug)]
 pub(super) struct Coordinator {
-    pub(super) partition: Partition,
-    pub(super) slices: Vec<Slice>,
+    /// Shared with workers during a round, like the slices; nobody else has them when they change.
+    pub(super) partition: Arc<Partition>,
+    pub(super) slices: Vec<Arc<Slice>>,
     pub(super) records: Vec<Record>,
     pub(super) totals: Totals,
     pub(super) round: u32,
@@ -61,10 +63,11 @@ pub(super) struct Coordinator {
 }
 
 impl Coordinator {
-    /// No slices yet. With `reach`, slices that cannot be entered again are forgotten.
-    pub(super) fn new(layout: Layout, reach: Option<Reach>) -> Self {
+    /// No slices yet. With `reach`, slices that cannot be entered again are forgotten. `afar`: whether workers follow the
+    /// changes of the partition.
+    pub(super) fn new(layout: Layout, reach: Option<Reach>, afar: bool) -> Self {
         Coordinator {
-            partition: Partition::new(layout),
+            partition: Arc::new(Partition::new(layout, afar)),
             slices: Vec::new(),
             records: Vec::new(),
             totals: Totals::default(),
@@ -102,7 +105,7 @@ impl Coordinator {
                 Some(slice) => slice,
                 None => {
                     let slice = self.add(Slice::new(self.partition.layout().mask(), &key), store)?;
-                    self.partition.add(&key, slice);
+                    Arc::make_mut(&mut self.partition).add(&key, slice);
                     slice
                 }
             },
@@ -110,7 +113,7 @@ impl Coordinator {
         if self.records[slice.0 as usize].forgotten {
             return Err(Trouble::Broken("internal: a slice that was forgotten is entered again".to_owned()));
         }
-        let slice = &mut self.slices[slice.0 as usize];
+        let slice = Arc::make_mut(&mut self.slices[slice.0 as usize]);
         slice.waiting += segment.states() as u64;
         slice.inbox.push(segment);
         Ok(())
@@ -119,7 +122,7 @@ impl Coordinator {
     fn add(&mut self, slice: Slice, store: &Store) -> Result<SliceIx, Trouble> {
         store.memory().take(SLICE_BYTES)?;
         let index = SliceIx(self.slices.len() as u32);
-        self.slices.push(slice);
+        self.slices.push(Arc::new(slice));
         self.records.push(Record::default());
         Ok(index)
     }
@@ -127,7 +130,7 @@ impl Coordinator {
     /// Takes the result of an activation. The results of a round must come in the order of their slices.
     pub(super) fn absorb(&mut self, slice: SliceIx, done: Done, store: &Store) -> Result<(), Trouble> {
         let index = slice.0 as usize;
-        let of = &mut self.slices[index];
+        let of = Arc::make_mut(&mut self.slices[index]);
         self.totals.loaded += of.visited;
         let consumed: Vec<Segment> = of.inbox.drain(..done.consumed).collect();
         store.memory().give(consumed.len() as u64 * SEGMENT_BYTES);
@@ -168,8 +171,8 @@ impl Coordinator {
         let index = slice.0 as usize;
         let states = with.visited;
         let other = self.add(with, store)?;
-        self.partition.divide(&without.key, by, other);
-        let old = std::mem::replace(&mut self.slices[index], without);
+        Arc::make_mut(&mut self.partition).divide(&without.key, by, other);
+        let old = std::mem::replace(&mut self.slices[index], Arc::new(without));
         store.memory().give(segment_bytes(&old));
         self.records[index].states -= states;
         self.records[other.0 as usize].states = states;
@@ -185,6 +188,7 @@ impl Coordinator {
         for (slice, record) in self.slices.iter_mut().zip(&mut self.records) {
             if !slice.runs.is_empty() && slice.waiting == 0 && !reach.contains(&slice.key) {
                 store.memory().give(segment_bytes(slice));
+                let slice = Arc::make_mut(slice);
                 slice.runs = Vec::new();
                 slice.visited = 0;
                 record.forgotten = true;

@@ -1,13 +1,19 @@
-//! The threads of a search by slices, its limits, and the report.
+//! The rounds of a search by slices, from the first to the report.
 //!
-//! The slices of a round are taken by workers one at a time, the most expensive first; then their results are given to
-//! the coordinator in the order of the slices. Invariant: a search ends early only through [`Limits::stop`], and the first
-//! reason given is the one reported.
+//! The slices of a round are given to workers one at a time, the most expensive first; then their results are given to
+//! the coordinator in the order of the slices. Invariant: a result counts only when all of its round are there, and what
+//! the coordinator is told does not depend on where they come from: workers of any kind, or a checkpoint.
 
 use super::coordinator::Coordinator;
+use super::crew::{Crew, Local, Outcome, Work, local_worker};
+use super::limits::Limits;
+use super::past::Past;
 use super::reach::Reach;
 use super::trace;
-use super::{Answer, Options, Progress, Report, SliceSize, Slicing, Why};
+use super::{Answer, Options, Progress, Report, SliceSize, Slicing, Where, Why};
+use crate::transport;
+use crate::transport::threads::with_threads;
+use gridlock_lts::hash::Map;
 use gridlock_lts::memory::{self, Budget};
 use gridlock_lts::network::LeafIx;
 use gridlock_lts::pack::Width;
@@ -16,88 +22,25 @@ use gridlock_lts::random::Rng;
 use gridlock_lts::search::{Reason, Verdict};
 use gridlock_lts::successors::{Steps, Successors};
 use gridlock_worker::slice::Trouble;
-use gridlock_worker::slice::activation::{Control, Done, Round, SEGMENT_BYTES, Worker};
 use gridlock_worker::slice::layout::Layout;
+use gridlock_worker::slice::message::{Done, SEGMENT_BYTES};
 use gridlock_worker::slice::partition::{SliceIx, Target};
 use gridlock_worker::slice::split::split;
 use gridlock_worker::slice::store::{Draft, Kind, Store};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::{Duration, Instant};
 
 /// Rounds between two looks for slices that can be forgotten.
 const FORGET: u32 = if cfg!(test) { 1 } else { 8 };
 /// Random walks with which a sample begins, and their greatest length.
 const WALKS: usize = 512;
 const WALK: usize = 1024;
-
-/// The limits of a search, watched by its workers.
-pub(super) struct Limits<'a> {
-    options: &'a Options<'a>,
-    started: Instant,
-    pub(super) control: Control,
-    why: Mutex<Option<Reason>>,
-    next_report: AtomicU64,
-    /// What only the coordinator knows, as of the beginning of the round.
-    known: Mutex<Progress>,
-    store: &'a Store,
-}
-
-impl Limits<'_> {
-    fn stop(&self, why: Reason) {
-        self.why.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
-        self.control.stop.store(true, Relaxed);
-    }
-
-    /// Looks at the limits, and reports progress if it is time.
-    pub(super) fn watch(&self) {
-        let options = self.options;
-        if let Some(limit) = options.time_limit
-            && self.started.elapsed() >= limit
-        {
-            self.stop(Reason::Time(limit));
-        }
-        if options.cancel.is_some_and(|cancel| cancel.load(Relaxed)) {
-            self.stop(Reason::Cancelled);
-        }
-        if let Some(max) = options.max_states
-            && self.control.states.load(Relaxed) > max
-        {
-            self.stop(Reason::States(max));
-        }
-        let now = self.started.elapsed().as_millis() as u64;
-        let due = self.next_report.load(Relaxed);
-        if now >= due
-            && self.next_report.compare_exchange(due, now + 100, Relaxed, Relaxed).is_ok()
-            && let Some(progress) = options.progress
-        {
-            let known = *self.known.lock().unwrap_or_else(PoisonError::into_inner);
-            progress(&Progress {
-                states: self.control.states.load(Relaxed),
-                memory: self.store.memory().used(),
-                spilled: self.store.spilled(),
-                time: self.started.elapsed(),
-                ..known
-            });
-        }
-    }
-
-    fn know(&self, coordinator: &Coordinator) {
-        let known = Progress {
-            transitions: coordinator.totals.transitions,
-            rounds: u64::from(coordinator.round),
-            slices: coordinator.slices.len() as u64,
-            waiting: coordinator.slices.iter().map(|slice| slice.waiting).sum(),
-            ..Progress::default()
-        };
-        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = known;
-    }
-
-    /// Why the search was stopped.
-    fn reason(&self) -> Reason {
-        self.why.lock().unwrap_or_else(PoisonError::into_inner).unwrap_or(Reason::Cancelled)
-    }
-}
+/// How often limits are looked at while workers work.
+const LOOK: Duration = Duration::from_millis(20);
+/// An activation that was lost so often is given up.
+const TRIES: u32 = 3;
 
 /// Everything of one search.
 pub(super) struct Driver<'a, S> {
@@ -106,56 +49,100 @@ pub(super) struct Driver<'a, S> {
     options: &'a Options<'a>,
     pub(super) store: &'a Store,
     pub(super) limits: Limits<'a>,
+    /// Activations that may be under way at a time.
     workers: usize,
     sample: Option<u64>,
+    /// Whether workers follow the partition from afar.
+    afar: bool,
 }
 
 /// Searches by slices and makes a report.
-pub(super) fn run<S: Successors>(system: &S, slicing: &Slicing) -> Result<Report, String> {
-    let &Slicing { prepared, subsystem, options, sample, started } = slicing;
+pub(super) fn run<S: Successors>(system: &S, slicing: Slicing) -> Result<Report, String> {
+    let Slicing { prepared, subsystem, options, sample, started, place, journal } = slicing;
     let layout = Layout::of_leaves(prepared.packing(), subsystem);
-    let mut coordinator = Coordinator::new(layout.clone(), None);
     if let Some(verdict) = prepared.violated_initially() {
-        let mut report = report(&coordinator, subsystem, prepared, Answer::Verdict(verdict), started);
+        let nothing = Coordinator::new(layout, None, false);
+        let mut report = report(&nothing, subsystem, prepared, Answer::Verdict(verdict), started);
         report.states = 1;
         return Ok(report);
     }
     let limit = options.max_memory.unwrap_or_else(memory::default_limit);
     let job = options.job_memory.max(1);
-    // Slices that are put away need some memory, too: at least a tenth is theirs.
-    let workers = (options.workers.max(1) as u64).min(limit / 10 * 9 / job).max(1);
+    // Slices that are put away need some memory, too: at least a tenth is theirs. Where ranks do the work, this is the
+    // memory of their messages.
+    let most = match place {
+        Where::Threads(_) => limit / 10 * 9 / job,
+        #[cfg(feature = "mpi")]
+        Where::Ranks { .. } => limit / 2 / job,
+    };
+    let slots = match place {
+        Where::Threads(_) => options.workers.max(1) as u64,
+        #[cfg(feature = "mpi")]
+        Where::Ranks { hellos, .. } => hellos.iter().map(|hello| u64::from(hello.threads) + 1).sum(),
+    };
+    let workers = slots.min(most).max(1);
     let Some(left) = limit.checked_sub(workers * job + system.table_bytes()) else {
         let answer = Answer::Unknown(Why::Limit(Reason::Memory(limit)));
-        return Ok(report(&coordinator, subsystem, prepared, answer, started));
+        let nothing = Coordinator::new(layout, None, false);
+        return Ok(report(&nothing, subsystem, prepared, answer, started));
     };
     let directory = options.spill.clone().unwrap_or_else(std::env::temp_dir);
     let store = Store::new(Arc::new(Budget::new(left)), directory);
-    let limits = Limits {
+    let expanded = AtomicU64::new(0);
+    let driver = Driver {
+        system,
+        prepared,
         options,
-        started,
-        control: Control::default(),
-        why: Mutex::new(None),
-        next_report: AtomicU64::new(0),
-        known: Mutex::new(Progress::default()),
         store: &store,
+        limits: Limits::new(options, started, &store, &expanded),
+        workers: workers as usize,
+        sample,
+        afar: !matches!(place, Where::Threads(_)),
     };
-    let driver =
-        Driver { system, prepared, options, store: &store, limits, workers: workers as usize, sample };
-    coordinator =
-        Coordinator::new(layout.clone(), Some(Reach::new(prepared.net(), prepared.packing(), subsystem)));
-    let searched = driver.search(&mut coordinator).and_then(|()| driver.conclude(&mut coordinator));
-    let answer = match searched {
-        Ok(verdict) => Answer::Verdict(verdict),
+    let mut past = Past::new(journal);
+    let reach = Reach::new(prepared.net(), prepared.packing(), subsystem);
+    let mut coordinator = Coordinator::new(layout, Some(reach), driver.afar);
+    let searched = match place {
+        Where::Threads(_) => {
+            let quota = sample.map_or(u64::MAX, |states| states / 16 + 1);
+            let work =
+                Work { system, store: &store, deadlock: prepared.deadlock(), quota, expanded: &expanded };
+            with_threads(driver.workers, local_worker(&work, options.job_memory), |threads| {
+                driver.conduct(&mut coordinator, &mut Local(threads), &mut past)
+            })
+        }
+        #[cfg(feature = "mpi")]
+        Where::Ranks { world, hellos, warn } => {
+            let ranks = crate::transport::mpi::Ranks::new(world, hellos, warn);
+            let mut remote = super::crew::Remote::new(ranks, options.job_memory, &store, &expanded);
+            driver.conduct(&mut coordinator, &mut remote, &mut past)
+        }
+    };
+    driver.limits.know(&coordinator);
+    past.end(|resumed| driver.page(resumed));
+    let answer = match (searched, past.failed) {
+        (Ok(verdict), _) => Answer::Verdict(verdict),
         // The memory for what is put away is a part of the limit that the user knows.
-        Err(Trouble::Memory(bytes)) if bytes != left => Answer::Unknown(Why::Limit(Reason::Memory(bytes))),
-        Err(Trouble::Memory(_)) => Answer::Unknown(Why::Limit(Reason::Memory(limit))),
-        Err(Trouble::Disk(message)) => Answer::Unknown(Why::Disk(message)),
-        Err(Trouble::Stopped) => Answer::Unknown(Why::Limit(driver.limits.reason())),
-        Err(Trouble::Broken(message)) => return Err(message),
+        (Err(Trouble::Memory(bytes)), _) if bytes != left => {
+            Answer::Unknown(Why::Limit(Reason::Memory(bytes)))
+        }
+        (Err(Trouble::Memory(_)), _) => Answer::Unknown(Why::Limit(Reason::Memory(limit))),
+        (Err(Trouble::Disk(message)), _) => Answer::Unknown(Why::Disk(message)),
+        (Err(Trouble::Stopped), Some(why)) => Answer::Unknown(Why::Journal(why)),
+        (Err(Trouble::Stopped), None) => {
+            Answer::Unknown(Why::Limit(driver.limits.stopped().unwrap_or(Reason::Cancelled)))
+        }
+        (Err(Trouble::Broken(message)), _) => return Err(message),
     };
     let mut report = report(&coordinator, subsystem, prepared, answer, started);
     report.spilled = store.spilled();
-    report.peak_memory = store.memory().peak() + workers * coordinator.totals.peak;
+    let at_work = match place {
+        Where::Threads(_) => workers,
+        #[cfg(feature = "mpi")]
+        Where::Ranks { hellos, .. } => hellos.iter().map(|hello| u64::from(hello.threads)).sum(),
+    };
+    report.peak_memory = store.memory().peak() + at_work * coordinator.totals.peak;
+    report.resumed = past.resumed;
     Ok(report)
 }
 
@@ -165,22 +152,48 @@ impl<S: Successors> Driver<'_, S> {
         self.options.job_memory * self.workers as u64
     }
 
+    fn page(&self, resumed: u64) -> Vec<u8> {
+        let progress = Progress { resumed, ..self.limits.progress() };
+        self.options.page.map_or(Vec::new(), |page| page(&progress))
+    }
+
+    /// Searches and comes to a verdict.
+    fn conduct(
+        &self,
+        coordinator: &mut Coordinator,
+        crew: &mut dyn Crew,
+        past: &mut Past,
+    ) -> Result<Verdict, Trouble> {
+        self.search(coordinator, crew, past)?;
+        self.conclude(coordinator, crew)
+    }
+
     /// Goes on until nothing waits or something was found.
-    fn search(&self, coordinator: &mut Coordinator) -> Result<(), Trouble> {
+    fn search(
+        &self,
+        coordinator: &mut Coordinator,
+        crew: &mut dyn Crew,
+        past: &mut Past,
+    ) -> Result<(), Trouble> {
+        crew.begin();
         self.begin(coordinator)?;
-        let mut workers: Vec<Worker> =
-            (0..self.workers).map(|_| Worker::new(self.system.width().words())).collect();
         while coordinator.found.is_none() {
-            let slices = coordinator.next_round();
+            let mut slices = coordinator.next_round();
             if slices.is_empty() {
                 return Ok(());
             }
             self.limits.know(coordinator);
-            let results = self.activate(coordinator, &slices, &mut workers)?;
+            let mut results = past.of_round(coordinator.round, &mut slices, self.store, &self.limits)?;
+            if !slices.is_empty() {
+                results.extend(self.activate(coordinator, slices.into(), crew, past)?);
+            }
+            results.sort_by_key(|(slice, _)| *slice);
             for (slice, done) in results {
                 coordinator.absorb(slice, done, self.store)?;
             }
             self.divide(coordinator)?;
+            past.end_round()?;
+            past.tell(|resumed| self.page(resumed));
             if coordinator.round.is_multiple_of(FORGET) {
                 coordinator.forget(self.store);
             }
@@ -188,7 +201,7 @@ impl<S: Successors> Driver<'_, S> {
                 self.limits.stop(Reason::States(sample));
             }
             self.limits.watch();
-            if self.limits.control.stop.load(Relaxed) && coordinator.found.is_none() {
+            if self.limits.stopped().is_some() && coordinator.found.is_none() {
                 return Err(Trouble::Stopped);
             }
         }
@@ -240,50 +253,73 @@ impl<S: Successors> Driver<'_, S> {
         Ok(())
     }
 
-    /// Activates slices on all workers. The results are in the order of the slices' numbers.
+    /// Lets workers activate slices; all results are kept.
     fn activate(
         &self,
         coordinator: &Coordinator,
-        slices: &[SliceIx],
-        workers: &mut [Worker],
+        mut slices: VecDeque<SliceIx>,
+        crew: &mut dyn Crew,
+        past: &mut Past,
     ) -> Result<Vec<(SliceIx, Done)>, Trouble> {
-        let watch = || self.limits.watch();
-        let round = Round {
-            system: self.system,
-            partition: &coordinator.partition,
-            store: self.store,
-            deadlock: self.prepared.deadlock(),
-            job_memory: self.options.job_memory,
-            quota: self.sample.map_or(u64::MAX, |states| states / 16 + 1),
-            control: &self.limits.control,
-            watch: &watch,
-        };
-        let next = AtomicUsize::new(0);
-        let work = |worker: &mut Worker| {
-            let mut mine = Vec::new();
-            while let Some(&slice) = slices.get(next.fetch_add(1, Relaxed)) {
-                let done = worker.activate(&round, &coordinator.slices[slice.0 as usize]);
-                let failed = done.is_err();
-                mine.push((slice, done));
-                if failed {
-                    next.store(slices.len(), Relaxed);
+        let mut free: VecDeque<u32> = crew.slots().into_iter().take(self.workers).collect();
+        let (mut under_way, mut results) = (0, Vec::new());
+        let (mut tries, mut trouble) = (Map::<SliceIx, u32>::default(), None);
+        loop {
+            while trouble.is_none()
+                && let Some(worker) = free.front().copied()
+                && let Some(slice) = slices.pop_front()
+            {
+                free.pop_front();
+                crew.send(worker, slice, coordinator).map_err(Trouble::Broken)?;
+                under_way += 1;
+            }
+            if under_way == 0 {
+                return trouble.map_or(Ok(results), Err);
+            }
+            if let Some((worker, slice, answer)) = crew.receive(LOOK).map_err(Trouble::Broken)? {
+                under_way -= 1;
+                free.push_back(worker);
+                match self.take(answer, coordinator.round, slice, &mut tries, past) {
+                    Ok(Some(done)) => results.push((slice, done)),
+                    Ok(None) => slices.push_back(slice),
+                    Err(new) => trouble = trouble.or(Some(new)),
                 }
             }
-            mine
-        };
-        let used = slices.len().min(workers.len());
-        let mut results: Vec<(SliceIx, Result<Done, Trouble>)> = std::thread::scope(|scope| {
-            let (mine, others) = workers[..used].split_at_mut(1);
-            let work = &work;
-            let others: Vec<_> = others.iter_mut().map(|worker| scope.spawn(move || work(worker))).collect();
-            let mut all: Vec<_> = mine.iter_mut().flat_map(work).collect();
-            for other in others {
-                all.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            self.limits.watch();
+            past.tell(|resumed| self.page(resumed));
+            let stopped = self.limits.stopped().map(|_| Trouble::Stopped);
+            if trouble.is_none() && stopped.is_some() || trouble.is_some() && !slices.is_empty() {
+                crew.cancel();
+                slices.clear();
             }
-            all
-        });
-        results.sort_by_key(|(slice, _)| *slice);
-        results.into_iter().map(|(slice, done)| Ok((slice, done?))).collect()
+            trouble = trouble.or(stopped);
+        }
+    }
+
+    /// Takes an answer: a result, or nothing if the slice is to be activated again.
+    fn take(
+        &self,
+        answer: transport::Answer<Outcome>,
+        round: u32,
+        slice: SliceIx,
+        tries: &mut Map<SliceIx, u32>,
+        past: &mut Past,
+    ) -> Result<Option<Done>, Trouble> {
+        match answer {
+            transport::Answer::Done(done) => past.keep(round, slice, done?).map(Some),
+            transport::Answer::Lost(why) => {
+                tracing::warn!(slice = slice.0, %why, "lost");
+                let tries = tries.entry(slice).or_default();
+                *tries += 1;
+                if *tries == TRIES {
+                    return Err(Trouble::Broken(format!(
+                        "slice {} was lost {TRIES} times, at last because: {why}",
+                        slice.0
+                    )));
+                }
+                Ok(None)
+            }
+        }
     }
 
     /// Divides the slices that turned out too large.
@@ -299,7 +335,7 @@ impl<S: Successors> Driver<'_, S> {
     }
 
     /// The verdict after a search that went on to its end.
-    fn conclude(&self, coordinator: &mut Coordinator) -> Result<Verdict, Trouble> {
+    fn conclude(&self, coordinator: &mut Coordinator, crew: &mut dyn Crew) -> Result<Verdict, Trouble> {
         if self.sample.is_some() {
             // A sample is asked for figures only, and it does not remember how it came to where it began.
             return Err(Trouble::Stopped);
@@ -313,9 +349,9 @@ impl<S: Successors> Driver<'_, S> {
         let path = if coordinator.forgot {
             // The way leads through slices that were forgotten. The same search again, which remembers, comes here too.
             let layout = coordinator.partition.layout().clone();
-            let mut again = Coordinator::new(layout, None);
-            self.limits.control.states.store(0, Relaxed);
-            self.search(&mut again)?;
+            let mut again = Coordinator::new(layout, None, self.afar);
+            self.limits.restart();
+            self.search(&mut again, crew, &mut Past::new(None))?;
             if again.found.as_ref() != Some(&found) {
                 return Err(Trouble::Broken("internal: a search is not repeatable".to_owned()));
             }
@@ -323,7 +359,7 @@ impl<S: Successors> Driver<'_, S> {
         } else {
             trace::path_to(self, coordinator, self.prepared, &found)?
         };
-        self.prepared.verdict(found.what, &path).map_err(Trouble::Broken)
+        self.prepared.verdict(found.what.into(), &path).map_err(Trouble::Broken)
     }
 }
 
@@ -358,6 +394,7 @@ fn report(
         peak_memory: 0,
         job_peak: totals.peak,
         spilled: 0,
+        resumed: 0,
         slices: slices.collect(),
         time: started.elapsed(),
     }

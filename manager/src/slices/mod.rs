@@ -10,7 +10,10 @@
 
 mod choose;
 mod coordinator;
+mod crew;
 mod driver;
+mod limits;
+mod past;
 mod reach;
 #[cfg(test)]
 mod tests;
@@ -21,6 +24,8 @@ use gridlock_lts::network::{LeafIx, Local};
 use gridlock_lts::prepared::{Prepared, Search};
 use gridlock_lts::search::{Reason, Verdict};
 use gridlock_lts::successors::Successors;
+pub use past::{Beginning, Opened, Record};
+use std::marker::PhantomData;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -43,8 +48,10 @@ pub struct Options<'a> {
     pub time_limit: Option<Duration>,
     /// Stop when this becomes true.
     pub cancel: Option<&'a AtomicBool>,
-    /// Is told now and then how far the search is, from one of its threads.
-    pub progress: Option<&'a (dyn Fn(&Progress) + Sync)>,
+    /// Is told now and then how far the search is.
+    pub progress: Option<&'a dyn Fn(&Progress)>,
+    /// The page for the journal, from how far the search is.
+    pub page: Option<&'a dyn Fn(&Progress) -> Vec<u8>>,
 }
 
 impl Default for Options<'_> {
@@ -58,6 +65,7 @@ impl Default for Options<'_> {
             time_limit: None,
             cancel: None,
             progress: None,
+            page: None,
         }
     }
 }
@@ -75,6 +83,14 @@ pub struct Progress {
     pub slices: u64,
     /// States in inboxes when the round began; some of them more than once.
     pub waiting: u64,
+    /// The states of the largest slice then.
+    pub largest: u64,
+    /// Activations of the rounds before.
+    pub activations: u64,
+    /// Slices that were divided.
+    pub splits: u64,
+    /// Activations whose results were in the journal, when the page is written.
+    pub resumed: u64,
     /// Bytes in use for what is put away.
     pub memory: u64,
     /// Bytes written to files so far.
@@ -90,6 +106,8 @@ pub enum Why {
     Limit(Reason),
     /// The spill directory cannot be written.
     Disk(String),
+    /// The journal cannot be written.
+    Journal(String),
 }
 
 /// The answer of a search.
@@ -145,6 +163,8 @@ pub struct Report {
     pub job_peak: u64,
     /// Bytes written to files.
     pub spilled: u64,
+    /// Activations whose results were in the journal.
+    pub resumed: u64,
     /// The slices, in the order in which they were found.
     pub slices: Vec<SliceSize>,
     /// Time.
@@ -152,13 +172,29 @@ pub struct Report {
 }
 
 /// Checks the properties that are built into a network, by slices of a subsystem: the states that agree in the local
-/// states of these leaves. An error is a defect: of the disk, or an internal one.
-pub fn check(prepared: &Prepared, subsystem: &[LeafIx], options: &Options) -> Result<Report, String> {
-    let leaves = prepared.net().leaves.len();
-    if let Some(leaf) = subsystem.iter().find(|leaf| leaf.0 as usize >= leaves) {
-        return Err(format!("internal: there is no leaf {}", leaf.0));
-    }
-    prepared.search(Slicing { prepared, subsystem, options, sample: None, started: Instant::now() })?
+/// states of these leaves. With a journal, what is in there is not done again. An error is a defect: of the disk, or an
+/// internal one.
+pub fn check(
+    prepared: &Prepared,
+    subsystem: &[LeafIx],
+    options: &Options,
+    journal: Option<Opened>,
+) -> Result<Report, String> {
+    Slicing { journal, ..Slicing::new(prepared, subsystem, options) }.run()
+}
+
+/// Who activates slices.
+#[derive(Clone, Copy)]
+enum Where<'a> {
+    /// Threads of this process. They borrow nothing, which has to be said in a build without MPI.
+    Threads(PhantomData<&'a ()>),
+    /// The other ranks of an MPI job.
+    #[cfg(feature = "mpi")]
+    Ranks {
+        world: &'a crate::transport::mpi::World,
+        hellos: &'a [crate::transport::mpi::Hello],
+        warn: &'a dyn Fn(String),
+    },
 }
 
 struct Slicing<'a> {
@@ -168,12 +204,81 @@ struct Slicing<'a> {
     /// End after the round in which so many states are reached.
     sample: Option<u64>,
     started: Instant,
+    place: Where<'a>,
+    journal: Option<Opened>,
+}
+
+impl<'a> Slicing<'a> {
+    fn new(prepared: &'a Prepared, subsystem: &'a [LeafIx], options: &'a Options) -> Self {
+        Slicing {
+            prepared,
+            subsystem,
+            options,
+            sample: None,
+            started: Instant::now(),
+            place: Where::Threads(PhantomData),
+            journal: None,
+        }
+    }
+
+    fn run(self) -> Result<Report, String> {
+        let leaves = self.prepared.net().leaves.len();
+        if let Some(leaf) = self.subsystem.iter().find(|leaf| leaf.0 as usize >= leaves) {
+            return Err(format!("internal: there is no leaf {}", leaf.0));
+        }
+        self.prepared.search(self)?
+    }
 }
 
 impl Search for Slicing<'_> {
     type Out = Result<Report, String>;
 
     fn search<S: Successors>(self, system: &S) -> Self::Out {
-        driver::run(system, &self)
+        driver::run(system, self)
+    }
+}
+
+#[cfg(feature = "mpi")]
+pub use ranks::{on_ranks, serve};
+
+/// The same with ranks of an MPI job as workers.
+#[cfg(feature = "mpi")]
+mod ranks {
+    use super::*;
+    use crate::transport::mpi::{Hello, World};
+
+    /// Like [`check`], on rank 0 with the ranks that said hello as its workers.
+    #[allow(clippy::too_many_arguments)]
+    pub fn on_ranks(
+        world: &World,
+        hellos: &[Hello],
+        prepared: &Prepared,
+        subsystem: &[LeafIx],
+        options: &Options,
+        journal: Option<Opened>,
+        warn: &dyn Fn(String),
+    ) -> Result<Report, String> {
+        let place = Where::Ranks { world, hellos, warn };
+        Slicing { journal, place, ..Slicing::new(prepared, subsystem, options) }.run()
+    }
+
+    /// Activates slices for rank 0 on some threads until it says that it is over, and returns its exit code. The subsystem
+    /// comes with the jobs.
+    pub fn serve(world: &World, threads: u32, prepared: &Prepared) -> Result<u8, String> {
+        prepared.search(Serve { world, threads, prepared })?
+    }
+
+    struct Serve<'a> {
+        world: &'a World,
+        threads: u32,
+        prepared: &'a Prepared<'a>,
+    }
+
+    impl Search for Serve<'_> {
+        type Out = Result<u8, String>;
+
+        fn search<S: Successors>(self, system: &S) -> Self::Out {
+            crew::serve(self.world, self.threads, system, self.prepared.deadlock())
+        }
     }
 }

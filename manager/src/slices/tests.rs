@@ -1,6 +1,7 @@
 //! Searches by slices against breadth-first search, on random networks.
 
 use super::*;
+use crate::journal::Journal;
 use gridlock_lts::property::Property;
 use gridlock_lts::random::{self, Rng, Shape};
 use gridlock_lts::search;
@@ -53,7 +54,7 @@ fn compare(net: &gridlock_lts::network::Network, properties: &[Property], seed: 
             max_memory: Some((workers as u64 * job_memory + room) * 10 / 9),
             ..Options::default()
         };
-        check(&prepared, &subsystem, &options).unwrap_or_else(|error| panic!("seed {seed}: {error}"))
+        check(&prepared, &subsystem, &options, None).unwrap_or_else(|error| panic!("seed {seed}: {error}"))
     });
     for report in &reports {
         seen.spilled += usize::from(report.spilled > 0);
@@ -121,12 +122,12 @@ fn known_numbers() {
         let prepared = Prepared::new(&net, &[]);
         for workers in [1, 3] {
             let options = Options { workers, job_memory: 40_000, ..Options::default() };
-            let report = check(&prepared, &[LeafIx(0)], &options).expect("a report");
+            let report = check(&prepared, &[LeafIx(0)], &options, None).expect("a report");
             assert_eq!((report.answer, report.states), (Answer::Verdict(Verdict::Holds), states));
         }
         let deadlock = [Property::DeadlockFree];
-        let report =
-            check(&Prepared::new(&net, &deadlock), &[LeafIx(1)], &Options::default()).expect("a report");
+        let report = check(&Prepared::new(&net, &deadlock), &[LeafIx(1)], &Options::default(), None)
+            .expect("a report");
         let violated = matches!(report.answer, Answer::Verdict(Verdict::Violated { property: 0, .. }));
         assert_eq!(violated, net.leaves[0].name.starts_with("Phil"));
     }
@@ -140,7 +141,7 @@ fn slices_of_an_acyclic_subsystem_are_forgotten() {
         let properties = random::properties(&net, seed);
         let prepared = Prepared::new(&net, &properties);
         let expected = search::check(&net, &properties, &search::Options::default()).expect("a report");
-        let report = check(&prepared, &[LeafIx(0)], &Options::default()).expect("a report");
+        let report = check(&prepared, &[LeafIx(0)], &Options::default(), None).expect("a report");
         let Answer::Verdict(verdict) = report.answer else { panic!("seed {seed}: unknown") };
         assert_eq!(verdict == Verdict::Holds, expected.verdict == Verdict::Holds, "seed {seed}");
         found += usize::from(verdict != Verdict::Holds && report.forgotten > 0);
@@ -153,11 +154,11 @@ fn slices_of_an_acyclic_subsystem_are_forgotten() {
 fn bounds_end_a_search_as_unknown() {
     let net = synthetic::counters(4, 9);
     let prepared = Prepared::new(&net, &[]);
-    let unknown = |options: &Options| match check(&prepared, &[LeafIx(1)], options).expect("a report").answer
-    {
-        Answer::Unknown(why) => why,
-        answer => panic!("{answer:?}"),
-    };
+    let unknown =
+        |options: &Options| match check(&prepared, &[LeafIx(1)], options, None).expect("a report").answer {
+            Answer::Unknown(why) => why,
+            answer => panic!("{answer:?}"),
+        };
     let options = Options { workers: 2, ..Options::default() };
     let limit = |reason| Why::Limit(reason);
     assert_eq!(unknown(&Options { max_states: Some(2000), ..options.clone() }), limit(Reason::States(2000)));
@@ -173,7 +174,7 @@ fn bounds_end_a_search_as_unknown() {
     assert!(matches!(unknown(&nowhere), Why::Disk(message) if message.contains("/does/not/exist")));
     // A bound that is not reached changes nothing.
     let options = Options { max_states: Some(10_000), ..options };
-    let report = check(&prepared, &[LeafIx(1)], &options).expect("a report");
+    let report = check(&prepared, &[LeafIx(1)], &options, None).expect("a report");
     assert_eq!(report.answer, Answer::Verdict(Verdict::Holds));
 }
 
@@ -190,7 +191,7 @@ fn a_subsystem_that_divides_well_is_chosen() {
         assert!(best.slices > 3 && best.largest < 0.5, "{}", choices[0]);
         assert!(choices[0].candidates.is_sorted_by(|a, b| a.cost <= b.cost));
         assert!(choices[0].to_string().starts_with(&format!("slices by {}", best.names.join(" and "))));
-        let report = check(&prepared, choices[0].leaves(), &Options::default()).expect("a report");
+        let report = check(&prepared, choices[0].leaves(), &Options::default(), None).expect("a report");
         let expected = search::check(&net, &[], &search::Options::default()).expect("a report");
         assert_eq!(report.states, expected.stats.states);
     }
@@ -207,4 +208,97 @@ fn a_subsystem_that_divides_well_is_chosen() {
     let prepared = Prepared::new(&nothing, &[]);
     let choice = choose_subsystem(&prepared, &Options::default()).expect("a choice");
     assert_eq!(choice.leaves(), [LeafIx(0)]);
+}
+
+/// What a search did, apart from the way there.
+fn facts(report: &Report) -> (Answer, [u64; 7], u64, u64, Vec<SliceSize>) {
+    (report.answer.clone(), counts(report), report.loaded, report.forgotten, report.slices.clone())
+}
+
+#[test]
+fn a_search_is_resumed_wherever_it_was_cut_off() {
+    let (mut found, mut split, mut resumed) = (0, 0, 0);
+    for seed in 0..60 {
+        let rng = &mut Rng::new(seed);
+        // Some are larger, so that slices are divided.
+        let net = match seed % 6 {
+            0 => synthetic::counters(3, 9 + seed as u32 % 5),
+            _ => Shape { acyclic: seed % 4 == 1, leaves: 5, states: 6, ..Shape::default() }.network(seed),
+        };
+        let properties = if seed % 3 == 0 { Vec::new() } else { random::properties(&net, seed) };
+        let prepared = Prepared::new(&net, &properties);
+        let subsystem = random_subsystem(net.leaves.len(), rng);
+        let words = prepared.packing().words() as u64;
+        let options = |workers: usize| {
+            let job_memory = words * [1500, 2500, 100_000][seed as usize % 3];
+            // With little room, what is resumed is spilled, too.
+            let room = if seed % 6 == 0 { 400_000 } else { 60_000 };
+            let max_memory = Some((workers as u64 * job_memory + room) * 10 / 9);
+            Options { workers, job_memory, max_memory, ..Options::default() }
+        };
+        let expected = check(&prepared, &subsystem, &options(2), None).expect("a report");
+        if matches!(expected.answer, Answer::Unknown(_)) {
+            continue;
+        }
+        found += usize::from(expected.answer != Answer::Verdict(Verdict::Holds));
+        split += usize::from(expected.splits > 0);
+        let dir = tempfile::tempdir().expect("a directory");
+        let identity = vec![("seed".to_owned(), seed.to_string())];
+        let open = || Journal::<Record>::open_streaming(dir.path(), &identity, true).expect("a journal");
+        let whole = check(&prepared, &subsystem, &options(1), Some(open())).expect("a report");
+        assert_eq!((facts(&whole), whole.resumed), (facts(&expected), 0), "seed {seed}");
+        let path = dir.path().join("journal");
+        let bytes = std::fs::read(&path).expect("a journal");
+        for _ in 0..8 {
+            std::fs::write(&path, &bytes[..rng.below(bytes.len() + 1)]).expect("written");
+            let again = check(&prepared, &subsystem, &options(rng.between(1, 3)), Some(open()));
+            let again = again.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+            assert_eq!(facts(&again), facts(&expected), "seed {seed}");
+            assert!(again.resumed <= again.activations);
+            resumed += again.resumed;
+        }
+        // What was made good is whole again, and nothing is left to do.
+        let done = check(&prepared, &subsystem, &options(3), Some(open())).expect("a report");
+        assert_eq!((facts(&done), done.resumed), (facts(&expected), expected.activations), "seed {seed}");
+    }
+    assert!(found > 5 && split > 5 && resumed > 1000, "{found} {split} {resumed}");
+}
+
+#[test]
+fn a_journal_of_another_search_is_no_crash() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let open = || Journal::<Record>::open_streaming(dir.path(), &Vec::new(), true).expect("a journal");
+    let net = synthetic::counters(3, 9);
+    let prepared = Prepared::new(&net, &[]);
+    let options = Options::default();
+    check(&prepared, &[LeafIx(0)], &options, Some(open())).expect("a report");
+    let other = synthetic::counters(3, 7);
+    let other = Prepared::new(&other, &[]);
+    let refused = check(&other, &[LeafIx(0)], &options, Some(open()));
+    assert!(refused.is_err_and(|why| why.contains("checkpoint")));
+}
+
+#[test]
+fn a_stopped_search_keeps_what_it_has() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let open = || Journal::<Record>::open_streaming(dir.path(), &Vec::new(), true).expect("a journal");
+    let net = synthetic::counters(3, 30);
+    let prepared = Prepared::new(&net, &[]);
+    let options = Options { job_memory: 40_000, ..Options::default() };
+    let expected = check(&prepared, &[LeafIx(1)], &options, None).expect("a report");
+    let (mut stops, mut most) = (0, 5_000);
+    loop {
+        let options =
+            Options { max_states: Some(most), page: Some(&|_| b"page".to_vec()), ..options.clone() };
+        let report = check(&prepared, &[LeafIx(1)], &options, Some(open())).expect("a report");
+        assert_eq!(std::fs::read(dir.path().join("status.json")).expect("a page"), b"page");
+        if report.answer == expected.answer {
+            assert_eq!(facts(&report), facts(&expected));
+            assert!(report.resumed > 0);
+            break;
+        }
+        assert_eq!(report.answer, Answer::Unknown(Why::Limit(Reason::States(most))));
+        (stops, most) = (stops + 1, most + 5_000);
+    }
+    assert!(stops > 3);
 }

@@ -16,11 +16,10 @@ use gridlock_lts::predecessors::Predecessors;
 use gridlock_lts::prepared::Prepared;
 use gridlock_lts::successors::{Steps, Successors};
 use gridlock_worker::slice::Trouble;
-use gridlock_worker::slice::activation::{Found, Slice};
 use gridlock_worker::slice::buffer::Buffer;
 use gridlock_worker::slice::layout::Layout;
+use gridlock_worker::slice::message::{Found, Slice};
 use gridlock_worker::slice::partition::SliceIx;
-use std::sync::atomic::Ordering::Relaxed;
 
 /// Predecessors of one state that are tried before all states are looked through instead.
 const COMBINATIONS: usize = if cfg!(test) { 20 } else { 1 << 16 };
@@ -58,7 +57,7 @@ pub(super) fn path_to<S: Successors>(
         state = back.leave(activation, &state)?;
     }
     back.path.reverse();
-    back.path.extend(found.step.clone());
+    back.path.extend(found.step.clone().map(|(vector, target)| (VectorIx(vector), target)));
     Ok(back.path)
 }
 
@@ -129,7 +128,7 @@ impl<S: Successors> Back<'_, S> {
         let (of, layout) = (&coordinator.slices[slice.0 as usize], coordinator.partition.layout());
         let mut states = Vec::new();
         for segment in &of.runs[run].segments {
-            if self.driver.limits.control.stop.load(Relaxed) {
+            if self.driver.limits.stopped().is_some() {
                 return Err(Trouble::Stopped);
             }
             let mut bytes = std::mem::take(&mut self.bytes);

@@ -1,8 +1,8 @@
 //! Workers that are ranks of an MPI job: the one module that names the `mpi` crate.
 //!
-//! Rank 0 has the [`Ranks`], the others [`serve`]. Rank 0 never waits for a message to leave: it sends from a buffer of
-//! its own, and counts what may still be in there. So the others may wait for theirs to be taken, and nobody waits for
-//! each other. Messages of any length are cut into pieces, since MPI counts with 32 bits; pieces from one rank to another
+//! Rank 0 has the [`Ranks`], the others [`serve`]. Rank 0 never waits idly for a message to leave: it sends from a buffer
+//! of its own, and counts what may still be in there; while a message that is too long for the buffer leaves, it takes
+//! what comes. So the others may wait for theirs to be taken, and nobody waits for each other. Messages of any length are cut into pieces, since MPI counts with 32 bits; pieces from one rank to another
 //! arrive in order. Waiting is polling with pauses: a rank without work leaves its core to others.
 //!
 //! Invariants: all calls into MPI come from the thread that started it. A message that makes no sense is an error.
@@ -32,6 +32,9 @@ const BUFFER: usize = 64 << 20;
 const RESERVE: usize = 4 << 20;
 /// Bytes that MPI adds to a message at most, and then some.
 const OVERHEAD: usize = 1_024;
+/// A job with more bytes does not go through the buffer, and is cut into pieces of so many.
+const LONG: usize = 4 << 20;
+const LONG_PIECE: usize = 4 << 20;
 /// The shortest and the longest pause between two looks.
 const PAUSE: (Duration, Duration) = (Duration::from_micros(20), Duration::from_millis(5));
 /// A worker that has nothing to say says so this often.
@@ -157,21 +160,64 @@ impl World {
 
     /// Sends a message: rank 0 without waiting, others until it is on its way.
     fn post(&self, to: Rank, tag: i32, value: &impl Serialize) -> Result<usize, String> {
-        let bytes = wire::encode(value)?;
+        Ok(self.post_bytes(to, tag, &wire::encode(value)?))
+    }
+
+    fn post_bytes(&self, to: Rank, tag: i32, bytes: &[u8]) -> usize {
         self.count(bytes.len());
         let to = self.communicator.process_at_rank(to);
-        let pieces = bytes.len().div_ceil(self.piece).max(1);
-        for k in 0..pieces {
-            // The first byte says whether this is the last piece.
-            let mut piece = vec![u8::from(k + 1 == pieces)];
-            piece.extend_from_slice(&bytes[k * self.piece..bytes.len().min((k + 1) * self.piece)]);
+        let pieces = self.pieces(bytes, self.piece);
+        let count = pieces.len();
+        for piece in pieces {
             if self.rank() == 0 {
                 to.buffered_send_with_tag(&piece[..], tag);
             } else {
                 to.send_with_tag(&piece[..], tag);
             }
         }
-        Ok(bytes.len() + pieces * OVERHEAD)
+        bytes.len() + count * OVERHEAD
+    }
+
+    /// The pieces of a message; the first byte of each says whether it is the last.
+    fn pieces<'b>(&self, bytes: &'b [u8], size: usize) -> impl ExactSizeIterator<Item = Vec<u8>> + use<'b> {
+        let pieces = bytes.len().div_ceil(size).max(1);
+        (0..pieces).map(move |k| {
+            let mut piece = vec![u8::from(k + 1 == pieces)];
+            piece.extend_from_slice(&bytes[k * size..bytes.len().min((k + 1) * size)]);
+            piece
+        })
+    }
+
+    /// Sends a message that is too long for the buffer of rank 0, without it. Until the other side has taken it, `meanwhile`
+    /// is called again and again, which must take what comes from there: the other side may be waiting for that.
+    fn post_long(
+        &self,
+        to: Rank,
+        tag: i32,
+        bytes: &[u8],
+        meanwhile: &mut dyn FnMut() -> Result<bool, String>,
+    ) -> Result<(), String> {
+        self.count(bytes.len());
+        let to = self.communicator.process_at_rank(to);
+        for piece in self.pieces(bytes, self.piece.min(LONG_PIECE)) {
+            mpi::request::scope(|scope| {
+                let mut request = to.immediate_send_with_tag(scope, &piece[..], tag);
+                let (mut pause, mut trouble) = (Pause::default(), Ok(()));
+                loop {
+                    match request.test() {
+                        Ok(_) => return trouble,
+                        Err(unfinished) => request = unfinished,
+                    }
+                    // The piece must not be dropped while it is being sent, whatever else goes wrong.
+                    match if trouble.is_ok() { meanwhile() } else { Ok(false) } {
+                        Ok(true) => pause = Pause::default(),
+                        Ok(false) => pause.rest(),
+                        Err(why) => trouble = Err(why),
+                    }
+                }
+            })?;
+        }
+        Ok(())
     }
 
     /// The next whole message of a kind, if there is one.
@@ -370,18 +416,18 @@ impl<J: Serialize, A: DeserializeOwned> Transport<J, A> for Ranks<'_, A> {
     }
 
     fn send(&mut self, worker: u32, ticket: Ticket, job: J) -> Result<(), String> {
-        let message = Down::Job(ticket, job);
-        let bytes = wire::encode(&message)?.len() + OVERHEAD;
-        if bytes > BUFFER - RESERVE {
-            return Err(format!("a job has {bytes} bytes, which is too much for a message"));
+        let message = wire::encode(&Down::Job(ticket, job))?;
+        let (world, to) = (self.world, worker as Rank + 1);
+        if message.len() > LONG {
+            return world.post_long(to, DOWN, &message, &mut || self.look());
         }
         let mut pause = Pause::default();
-        while self.bytes_under_way() + bytes > BUFFER - RESERVE {
+        while self.bytes_under_way() + message.len() + OVERHEAD > BUFFER - RESERVE {
             if !self.look()? {
                 pause.rest();
             }
         }
-        let bytes = self.world.post(worker as Rank + 1, DOWN, &message)?;
+        let bytes = world.post_bytes(to, DOWN, &message);
         self.under_way[worker as usize].push_back((ticket, bytes));
         Ok(())
     }

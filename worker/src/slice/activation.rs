@@ -8,93 +8,25 @@
 use super::buffer::Buffer;
 use super::code::most_bytes;
 use super::layout::Layout;
-use super::partition::{Partition, Target};
+use super::message::{Done, Found, SEGMENT_BYTES, Slice, keep_least};
+use super::partition::Partition;
 use super::set::StateSet;
 use super::store::{Draft, Kind, Segment, Store};
 use super::{Trouble, code};
+use crate::life::Life;
 use gridlock_lts::memory::Budget;
-use gridlock_lts::network::VectorIx;
 use gridlock_lts::pack::Width;
 use gridlock_lts::search::What;
 use gridlock_lts::successors::{Finding, Steps, Successors};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Steps that are collected before they are looked up.
 const BATCH: usize = 256;
 /// States of a segment of a run, at most.
 const SEGMENT: usize = 1 << 15;
-/// Bytes kept in memory about a segment, wherever its content is.
-pub const SEGMENT_BYTES: u64 = 64;
-
-/// The states that one activation expanded.
-#[derive(Clone, Debug)]
-pub struct Run {
-    /// The number of the activation. What it received was sent by activations with lower numbers; a run that was divided
-    /// with its slice keeps its number in both parts.
-    pub activation: u64,
-    /// The states, in parts that are sorted each.
-    pub segments: Vec<Segment>,
-}
-
-/// The states that agree in the bits of a mask.
-#[derive(Clone, Debug)]
-pub struct Slice {
-    /// The bits that are the same for all states.
-    pub mask: Box<[u64]>,
-    /// What they are.
-    pub key: Box<[u64]>,
-    /// What was expanded so far.
-    pub runs: Vec<Run>,
-    /// The number of states in all runs.
-    pub visited: u64,
-    /// States that others have found for this slice; some more than once, some in a run already.
-    pub inbox: Vec<Segment>,
-    /// The number of states in the inbox.
-    pub waiting: u64,
-}
-
-impl Slice {
-    /// A slice without states.
-    pub fn new(mask: &[u64], key: &[u64]) -> Self {
-        Slice {
-            mask: mask.into(),
-            key: key.into(),
-            runs: Vec::new(),
-            visited: 0,
-            inbox: Vec::new(),
-            waiting: 0,
-        }
-    }
-}
-
-/// What was found. The order is the order of preference among findings of one round.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Found {
-    /// What it is.
-    pub what: What,
-    /// The state that is the deadlock, or from which the step was taken.
-    pub state: Vec<u64>,
-    /// The step, if it was one.
-    pub step: Option<(VectorIx, Vec<u64>)>,
-}
-
-/// Keeps the lesser of two findings.
-pub fn keep_least(kept: &mut Option<Found>, found: Option<Found>) {
-    if let Some(found) = found
-        && kept.as_ref().is_none_or(|k| found < *k)
-    {
-        *kept = Some(found);
-    }
-}
-
-/// How workers are told to stop, and tell how far they are.
-#[derive(Debug, Default)]
-pub struct Control {
-    /// Whether to stop.
-    pub stop: AtomicBool,
-    /// States expanded by all workers.
-    pub states: AtomicU64,
-}
+/// Bytes of a result beyond which an activation ends, and the rest waits for the next one: a result is one message and one
+/// record of a checkpoint.
+const LARGEST: u64 = 1 << 30;
 
 /// What all activations of a round share.
 pub struct Round<'a, S> {
@@ -110,35 +42,10 @@ pub struct Round<'a, S> {
     pub job_memory: u64,
     /// States that one activation expands at most; the rest waits for the next one.
     pub quota: u64,
-    /// How to stop.
-    pub control: &'a Control,
-    /// Is called now and then, to look at the limits.
-    pub watch: &'a (dyn Fn() + Sync),
-}
-
-/// What came out of an activation.
-#[derive(Debug, Default)]
-pub struct Done {
-    /// The states that were expanded.
-    pub run: Vec<Segment>,
-    /// How many.
-    pub states: u64,
-    /// Their steps, without faults.
-    pub transitions: u64,
-    /// How many of them have no steps.
-    pub deadlocks: u64,
-    /// So many segments of the inbox were read, from the first on.
-    pub consumed: usize,
-    /// States of the slice that were found and not expanded.
-    pub left: Vec<Segment>,
-    /// States for other slices.
-    pub out: Vec<(Target, Segment)>,
-    /// The job memory is not enough for this slice.
-    pub overflow: bool,
-    /// The least finding.
-    pub found: Option<Found>,
-    /// The most bytes in use.
-    pub peak: u64,
+    /// Whether to stop.
+    pub life: &'a Life,
+    /// Is told now and then how many more states were expanded.
+    pub expanded: &'a AtomicU64,
 }
 
 /// The sizes of buffers that follow from the job memory.
@@ -199,13 +106,17 @@ impl Worker {
         let budget = Budget::new(round.job_memory);
         let sizes = Sizes::new(round.job_memory, round.system.width().words());
         budget.take(sizes.bytes)?;
+        // What an activation that failed has left there.
         self.outbox.clear();
+        self.states.clear();
+        self.draft.clear();
         let mut activation = Activation {
             round,
             slice,
             sizes,
             list: Buffer::new(&budget),
             expanded: 0,
+            sent: 0,
             done: Done::default(),
             worker: self,
         };
@@ -223,6 +134,8 @@ struct Activation<'r, 'b, S> {
     /// The new states, in the order in which they were found; the first `expanded` of them are expanded.
     list: Buffer<'b>,
     expanded: usize,
+    /// Bytes of what was sent to other slices.
+    sent: u64,
     done: Done,
     worker: &'r mut Worker,
 }
@@ -271,7 +184,10 @@ impl<'b, S: Successors> Activation<'_, 'b, S> {
     fn receive(&mut self, set: &mut StateSet<'b, S::Width>) -> Result<(), Trouble> {
         let (width, words) = (self.round.system.width(), self.words());
         let layout = self.round.partition.layout();
-        for segment in &self.slice.inbox {
+        for segment in self.slice.inbox_within(self.round.job_memory) {
+            if self.list_bytes() > LARGEST / 2 {
+                break;
+            }
             let mut decoder = segment.decoder(width, layout, &self.slice.key, &mut self.worker.bytes)?;
             loop {
                 self.worker.states.clear();
@@ -297,7 +213,12 @@ impl<'b, S: Successors> Activation<'_, 'b, S> {
     fn expand(&mut self, set: &mut StateSet<'b, S::Width>) -> Result<(), Trouble> {
         let words = self.words();
         let (mut most, mut told) = (BATCH, 0);
-        while self.expanded * words < self.list.len() && self.done.states < self.round.quota {
+        let most_sent = self.round.job_memory.min(LARGEST);
+        while self.expanded * words < self.list.len()
+            && self.done.states < self.round.quota
+            && self.sent < most_sent
+            && self.list_bytes() < LARGEST
+        {
             let batch = self.collect(most)?;
             let inside = self.worker.inside.len();
             if set.reserve(inside / words).is_err() || self.list.reserve(inside).is_err() {
@@ -320,13 +241,17 @@ impl<'b, S: Successors> Activation<'_, 'b, S> {
         Ok(())
     }
 
+    /// Bytes that the new states take at most in a result.
+    fn list_bytes(&self) -> u64 {
+        most_bytes(1, self.list.len()) as u64
+    }
+
     fn tell(&self, states: usize) {
-        self.round.control.states.fetch_add(states as u64, Relaxed);
-        (self.round.watch)();
+        self.round.expanded.fetch_add(states as u64, Relaxed);
     }
 
     fn stop_if_asked(&self) -> Result<(), Trouble> {
-        if self.round.control.stop.load(Relaxed) { Err(Trouble::Stopped) } else { Ok(()) }
+        if self.round.life.is_cancelled() { Err(Trouble::Stopped) } else { Ok(()) }
     }
 
     /// Collects the steps of some states, at least one, divided into those that stay in the slice and those that leave
@@ -390,8 +315,11 @@ impl<'b, S: Successors> Activation<'_, 'b, S> {
         let words = self.words();
         let state = &self.list[(self.expanded + k) * words..][..words];
         self.done.deadlocks += 1;
-        let found =
-            self.round.deadlock.map(|p| Found { what: What::Deadlock(p), state: state.to_vec(), step: None });
+        let found = self.round.deadlock.map(|p| Found {
+            what: What::Deadlock(p).into(),
+            state: state.to_vec(),
+            step: None,
+        });
         keep_least(&mut self.done.found, found);
     }
 
@@ -407,8 +335,9 @@ impl<'b, S: Successors> Activation<'_, 'b, S> {
             for step in (begin..end).filter(|&step| worker.steps.vias()[step].is_marked()) {
                 let (target, via) = (worker.steps.target(step), worker.steps.vias()[step]);
                 let Some(finding) = self.round.system.finding(target, via) else { continue };
-                let step_taken = Some((via.vector(), target.to_vec()));
-                let found = Found { what: finding.into(), state: state.to_vec(), step: step_taken };
+                let step_taken = Some((via.vector().0, target.to_vec()));
+                let found =
+                    Found { what: What::from(finding).into(), state: state.to_vec(), step: step_taken };
                 keep_least(&mut self.done.found, Some(found));
                 removed.push(step);
                 if let Finding::Fault(_) = finding {
@@ -451,6 +380,7 @@ impl<'b, S: Successors> Activation<'_, 'b, S> {
         }
         worker.outbox.clear();
         self.round.store.memory().take(SEGMENT_BYTES * targets.len() as u64)?;
+        self.sent += worker.draft.len() as u64;
         let segments = self.round.store.put(Kind::Inbox, &mut worker.draft)?;
         self.done.out.extend(targets.into_iter().zip(segments));
         Ok(())

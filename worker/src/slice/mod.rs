@@ -1,7 +1,7 @@
 //! Slices: the states of a system, partitioned by the local states of a subsystem, searched one slice at a time.
 //!
 //! A slice is put away as compressed runs of sorted states ([`code`], [`store`]) with an inbox of states that other
-//! slices have found for it. An [`activation`] loads it into a [`set`], expands what is new to a fixpoint over the moves
+//! slices have found for it ([`message`]). An [`activation`] loads it into a [`set`], expands what is new to a fixpoint over the moves
 //! that stay in the slice, and returns a new run and the states for other slices, sorted and without duplicates. Which
 //! slices there are, and to which one a state belongs, is the [`partition`]'s to say; a slice that has become too large
 //! for the memory of a job is divided in two by [`split`].
@@ -13,15 +13,17 @@ pub mod activation;
 pub mod buffer;
 pub mod code;
 pub mod layout;
+pub mod message;
 pub mod partition;
 pub mod set;
 pub mod split;
 pub mod store;
 
 use gridlock_lts::memory::Exhausted;
+use serde::{Deserialize, Serialize};
 
 /// Why work on slices ends early.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Trouble {
     /// So many bytes are not enough.
     Memory(u64),

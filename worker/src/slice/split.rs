@@ -6,8 +6,9 @@
 //! both parts have states, and together they have those of the slice. So dividing ends, at slices of one state.
 
 use super::Trouble;
-use super::activation::{Run, SEGMENT_BYTES, Sizes, Slice, put_states};
+use super::activation::{Sizes, put_states};
 use super::layout::Layout;
+use super::message::{Run, SEGMENT_BYTES, Slice};
 use super::partition::Bit;
 use super::store::{Draft, Kind, Segment, Store};
 use gridlock_lts::pack::Width;

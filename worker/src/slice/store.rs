@@ -13,6 +13,9 @@ use super::code::{Decoder, SLACK};
 use super::layout::Layout;
 use gridlock_lts::memory::Budget;
 use gridlock_lts::pack::Width;
+use serde::de::{Error as _, Visitor};
+use serde::ser::{Error as _, SerializeTuple};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
@@ -32,6 +35,9 @@ pub enum Kind {
 const OVERHEAD: u64 = 96;
 /// Bytes after which a new file is begun.
 const FILE_BYTES: u64 = if cfg!(test) { 1 << 10 } else { 256 << 20 };
+
+/// Bytes of segments of a message that become one block.
+const ADOPTED: usize = 1 << 20;
 
 /// A file without a name.
 #[derive(Debug)]
@@ -85,6 +91,8 @@ impl SpillFile {
 #[derive(Debug)]
 enum Content {
     Memory(Box<[u8]>, Arc<Budget>),
+    /// Memory that nobody accounts for: a part of a message.
+    Message(Box<[u8]>),
     File(Arc<SpillFile>, u64),
 }
 
@@ -116,6 +124,11 @@ impl Segment {
         self.count as usize
     }
 
+    /// The number of bytes of its compressed states.
+    pub fn bytes(&self) -> usize {
+        self.len as usize
+    }
+
     /// Whether it is in a file.
     pub fn is_spilled(&self) -> bool {
         matches!(self.block.0, Content::File(..))
@@ -129,8 +142,13 @@ impl Segment {
         key: &'a [u64],
         buffer: &'a mut Vec<u8>,
     ) -> Result<Decoder<'a, W>, Trouble> {
-        let bytes = match &self.block.0 {
-            Content::Memory(bytes, _) => &bytes[self.start as usize..],
+        Ok(Decoder::new(width, layout, key, self.content(buffer)?, self.states()))
+    }
+
+    /// The compressed states, and behind them at least [`SLACK`] bytes. `buffer` is for bytes from files.
+    fn content<'a>(&'a self, buffer: &'a mut Vec<u8>) -> Result<&'a [u8], Trouble> {
+        match &self.block.0 {
+            Content::Memory(bytes, _) | Content::Message(bytes) => Ok(&bytes[self.start as usize..]),
             Content::File(file, at) => {
                 buffer.clear();
                 buffer.resize(self.len as usize + SLACK, 0);
@@ -144,10 +162,66 @@ impl Segment {
                             .to_owned(),
                     ));
                 }
-                &buffer[..]
+                Ok(&buffer[..])
             }
-        };
-        Ok(Decoder::new(width, layout, key, bytes, self.states()))
+        }
+    }
+}
+
+impl Serialize for Segment {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut buffer = Vec::new();
+        let content = self.content(&mut buffer).map_err(|trouble| match trouble {
+            Trouble::Broken(message) => S::Error::custom(message),
+            other => S::Error::custom(format_args!("{other:?}")),
+        })?;
+        let mut parts = serializer.serialize_tuple(2)?;
+        parts.serialize_element(&self.count)?;
+        parts.serialize_element(&Bytes(&content[..self.len as usize]))?;
+        parts.end()
+    }
+}
+
+/// Bytes that are written at once and not one by one.
+struct Bytes<'a>(&'a [u8]);
+
+impl Serialize for Bytes<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(self.0)
+    }
+}
+
+/// The same when they are read.
+struct ByteBuf(Vec<u8>);
+
+impl<'de> Deserialize<'de> for ByteBuf {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Whole;
+        impl Visitor<'_> for Whole {
+            type Value = ByteBuf;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+                f.write_str("bytes")
+            }
+
+            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<ByteBuf, E> {
+                let mut all = Vec::with_capacity(bytes.len() + SLACK);
+                all.extend_from_slice(bytes);
+                Ok(ByteBuf(all))
+            }
+        }
+        deserializer.deserialize_bytes(Whole)
+    }
+}
+
+impl<'de> Deserialize<'de> for Segment {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (count, ByteBuf(mut bytes)) = Deserialize::deserialize(deserializer)?;
+        let len = u32::try_from(bytes.len()).map_err(D::Error::custom)?;
+        let checksum = crc32fast::hash(&bytes);
+        bytes.extend_from_slice(&[0; SLACK]);
+        let block = Arc::new(Block(Content::Message(bytes.into())));
+        Ok(Segment { block, start: 0, len, count, checksum })
     }
 }
 
@@ -167,6 +241,12 @@ impl Draft {
     /// Bytes written so far.
     pub fn len(&self) -> usize {
         self.bytes.len()
+    }
+
+    /// Drops what was written.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
     }
 
     /// Appends a segment: sorted, different states with the same key.
@@ -234,6 +314,22 @@ impl Store {
         let segment =
             |(start, len, count, checksum)| Segment { block: block.clone(), start, len, count, checksum };
         Ok(parts.into_iter().map(segment).collect())
+    }
+
+    /// Puts segments of messages away, in the order in which they are given.
+    pub fn adopt(&self, kind: Kind, segments: Vec<Segment>) -> Result<Vec<Segment>, Trouble> {
+        let (mut draft, mut buffer, mut adopted) = (Draft::default(), Vec::new(), Vec::new());
+        for segment in segments {
+            let content = segment.content(&mut buffer)?;
+            draft.bytes.extend_from_slice(&content[..segment.len as usize]);
+            draft.ends.push((draft.bytes.len() as u32, segment.count));
+            // Inboxes are many small segments that come and go together.
+            if kind == Kind::Run || draft.len() >= ADOPTED {
+                adopted.extend(self.put(kind, &mut draft)?);
+            }
+        }
+        adopted.extend(self.put(kind, &mut draft)?);
+        Ok(adopted)
     }
 
     fn append(&self, kind: Kind, bytes: &[u8]) -> Result<(Arc<SpillFile>, u64), Trouble> {

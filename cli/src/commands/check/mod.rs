@@ -34,8 +34,9 @@ Examples:
   gridlock check abp.mcrl2 --property order.mcf --trace-out why.svg
   gridlock check abp.mcrl2 --json - | jq .states
   gridlock check big.mcrl2 --time-limit 10m --max-memory 4G
-  gridlock check big.mcrl2 --search isv --subsystem auto    by many small searches
-  gridlock check big.mcrl2 --search isv --subsystem 'LINK(2, 0)' --checkpoint run --resume
+  gridlock check big.mcrl2 --search isv                     slice by slice, in little memory
+  gridlock check big.mcrl2 --search isv --checkpoint run --resume
+  gridlock check big.mcrl2 --search isv --subsystem 'LINK(2, 0)' --strategy random
 
 The answer is the first word on standard output and the exit code: `holds` (0), `violated` (1) \
 with a counterexample, `unknown` (3) with what was seen until then. A specification that has no \
@@ -96,7 +97,7 @@ enum Search {
     Bfs,
     /// Depth first, on one worker
     Dfs,
-    /// Informed swarm: many small searches, each guided by traces of a subsystem
+    /// Informed swarm: many small searches, by the slices or along the traces of a subsystem
     Isv,
 }
 
@@ -113,7 +114,7 @@ impl Search {
 impl Arguments {
     /// Whether several processes can do it together.
     pub fn is_shared(&self) -> bool {
-        self.search == Search::Isv && !self.swarm.is_slice()
+        self.search == Search::Isv
     }
 
     /// The number of threads that search. With several processes there is usually one for each core.
@@ -257,7 +258,8 @@ fn tell_all(report: &Report, watch: &Watch, quiet: bool) -> Result<(), Failure> 
             .map_err(Failure::input)?;
     }
     // A run that ended before the swarm began says nothing about what is in the checkpoint.
-    if let (Some(dir), Some(_)) = (&report.arguments.swarm.checkpoint, &report.outcome.swarm) {
+    let begun = report.outcome.swarm.is_some() || report.outcome.slices.is_some();
+    if let Some(dir) = report.arguments.swarm.checkpoint.as_ref().filter(|_| begun) {
         // A checkpoint that could not be written once cannot be written now; the run has told so.
         let told = write_json(&dir.join(RESULT));
         if !matches!(report.outcome.conclusion, Conclusion::Unknown(search::Bound::Checkpoint(_))) {

@@ -3,8 +3,8 @@
 //! Invariant: the page is well-formed HTML whatever names and labels contain, and loads nothing from elsewhere.
 
 use super::report::Report;
-use super::swarm::SwarmRun;
 use super::swarm::picture::{self, COLOURS, became, who};
+use super::swarm::{ShownSlice, SliceRun, SwarmRun};
 use crate::chart::{self, escaped};
 use crate::quantities::{big, bytes, count, counted};
 use gridlock_manager::swarm::Event;
@@ -55,9 +55,10 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}</style>\n</head>\n<body>", chart::DARK)?;
     writeln!(out, "<h1><span{colour}>{}</span>:{}</h1>", escaped(verdict), escaped(rest))?;
     writeln!(out, "<p>{}</p>", escaped(report.specification))?;
-    match &report.outcome.swarm {
-        Some(swarm) => write_swarm(report, swarm, out)?,
-        None => writeln!(out, "<p>It ended before the swarm began.</p>")?,
+    match (&report.outcome.swarm, &report.outcome.slices) {
+        (Some(swarm), _) => write_swarm(report, swarm, out)?,
+        (None, Some(slices)) => write_slices(report, slices, out)?,
+        (None, None) => writeln!(out, "<p>It ended before the swarm began.</p>")?,
     }
     if let Some(trace) = &report.outcome.trace {
         writeln!(out, "<h2>Counterexample</h2>\n<div class=\"chart\">")?;
@@ -69,14 +70,50 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     out.flush()
 }
 
-fn write_swarm(report: &Report, swarm: &SwarmRun, out: &mut dyn Write) -> io::Result<()> {
+fn write_table(
+    rows: impl IntoIterator<Item = (&'static str, String)>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     writeln!(out, "<table>")?;
-    let seconds = format!("{:.3}", report.outcome.stats.time.as_secs_f64());
-    let rows = swarm.figures.rows().into_iter().chain([("seconds", seconds)]).chain(swarm.figures.settings());
     for (name, value) in rows {
         writeln!(out, "<tr><th>{name}</th><td>{}</td></tr>", escaped(&value))?;
     }
-    writeln!(out, "</table>\n<h2>Trace IDs</h2>")?;
+    writeln!(out, "</table>")
+}
+
+fn write_slices(report: &Report, slices: &SliceRun, out: &mut dyn Write) -> io::Result<()> {
+    write_table(report.slice_rows(slices).into_iter().chain(slices.figures.settings()), out)?;
+    writeln!(out, "<h2>Sizes of slices</h2>\n{}", picture::sizes(&slices.sizes))?;
+    writeln!(
+        out,
+        "<p class=\"note\">All slices, the largest first, from left to right; the height is the number of states. A slice \
+         that was divided counts as several.</p>"
+    )?;
+    let mut largest: Vec<&ShownSlice> = slices.sizes.iter().collect();
+    largest.sort_by_key(|slice| Reverse(slice.states));
+    writeln!(
+        out,
+        "<h2>Largest slices</h2>\n<table>\n<tr><th class=\"n\">states</th><th class=\"n\">activations</th><th>where \
+         the subsystem stands</th></tr>"
+    )?;
+    for slice in largest.into_iter().take(LARGEST) {
+        writeln!(
+            out,
+            "<tr><td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}{}</td></tr>",
+            count(slice.states),
+            count(slice.activations),
+            escaped(&slice.place),
+            if slice.part { " (a part)" } else { "" }
+        )?;
+    }
+    writeln!(out, "</table>")
+}
+
+fn write_swarm(report: &Report, swarm: &SwarmRun, out: &mut dyn Write) -> io::Result<()> {
+    let seconds = format!("{:.3}", report.outcome.stats.time.as_secs_f64());
+    let rows = swarm.figures.rows().into_iter().chain([("seconds", seconds)]).chain(swarm.figures.settings());
+    write_table(rows, out)?;
+    writeln!(out, "<h2>Trace IDs</h2>")?;
     write_key(out)?;
     writeln!(out, "{}", picture::ids(&swarm.events, &swarm.ids))?;
     let finer = swarm.events.iter().filter(|event| event.space != 0).count();

@@ -2,7 +2,7 @@
 
 use super::properties::{Asked, Kind};
 use super::search::{Conclusion, Outcome, after, per_state};
-use super::swarm::{Figures, SliceFigures};
+use super::swarm::{Figures, SliceFigures, SliceRun};
 use super::{Arguments, Search};
 use crate::quantities::{bytes, count, counted, tenths};
 use crate::shown_trace::{JSON_VERSION, ShownState, ShownStep};
@@ -103,7 +103,7 @@ impl Report<'_> {
             trace: trace.as_ref().map(|t| &t.steps[..]),
             end: trace.as_ref().map(|t| &t.end[..]),
             swarm: swarm.as_ref().map(|s| &s.figures),
-            slices: slices.as_ref(),
+            slices: slices.as_ref().map(|s| &s.figures),
         };
         serde_json::to_writer_pretty(&mut *out, &json)?;
         writeln!(out)
@@ -194,20 +194,26 @@ impl Report<'_> {
         write_rows(&rows, out)
     }
 
-    fn write_slices(&self, slices: &SliceFigures, out: &mut dyn Write) -> io::Result<()> {
+    fn write_slices(&self, slices: &SliceRun, out: &mut dyn Write) -> io::Result<()> {
+        write_rows(&self.slice_rows(slices), out)?;
+        writeln!(out)?;
+        slices.figures.settings().iter().try_for_each(|(name, value)| writeln!(out, "  {name:<16}{value}"))
+    }
+
+    /// The figures of a search by slices.
+    pub fn slice_rows(&self, slices: &SliceRun) -> Vec<(&'static str, String)> {
         let stats = &self.outcome.stats;
         let mut rows = vec![
             ("states", count(stats.states)),
             ("transitions", count(stats.transitions)),
             ("deadlocks", count(stats.deadlocks)),
         ];
-        rows.extend(slices.rows());
+        rows.extend(slices.figures.rows());
         rows.push(("seconds", format!("{:.3}", stats.time.as_secs_f64())));
         rows.push(("build seconds", format!("{:.3}", self.build_time.as_secs_f64())));
         rows.push(("peak memory", bytes(stats.peak_memory)));
         rows.push(("bytes/state", tenths(per_state(stats.peak_memory, stats))));
-        write_rows(&rows, out)?;
-        writeln!(out, "\n  {:<16}{}", "subsystem", slices.subsystem())
+        rows
     }
 
     /// The figures of a swarm, and how it was run.

@@ -4,7 +4,7 @@
 
 use super::Arguments;
 use super::properties::Properties;
-use super::swarm::{SliceFigures, SwarmRun};
+use super::swarm::{SliceRun, SwarmRun};
 use crate::outcome::Failure;
 use crate::quantities::{big, bytes, count, counted, duration};
 use crate::shown_trace::ShownTrace;
@@ -162,7 +162,7 @@ pub struct Outcome {
     /// What a swarm did; only some of `stats` is known then.
     pub swarm: Option<Box<SwarmRun>>,
     /// What a search by slices did; the depth is not known then.
-    pub slices: Option<SliceFigures>,
+    pub slices: Option<Box<SliceRun>>,
 }
 
 impl Outcome {

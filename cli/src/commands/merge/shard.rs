@@ -46,7 +46,7 @@ impl Shard {
         let cannot = |why: &dyn std::fmt::Display| Failure::input(format_args!("cannot use {name}: {why}"));
         let file = if path.is_dir() { path.join(RESULT) } else { path.to_owned() };
         if path.is_dir() && !file.exists() {
-            let (identity, _) = checkpoint::read(path)?;
+            let identity = checkpoint::identity(path)?;
             let ids = ids(&identity).ok_or_else(|| cannot(&"its trace IDs are not clear"))?;
             return Ok(Shard { ids, identity, says: Says::Unknown, result: Value::Null, name });
         }
@@ -54,7 +54,11 @@ impl Shard {
         let result: Value = serde_json::from_slice(&bytes).map_err(|e| cannot(&e))?;
         let identity: Identity = match result.pointer("/swarm/identity") {
             Some(identity) => serde_json::from_value(identity.clone()).map_err(|e| cannot(&e))?,
-            None => return Err(cannot(&"it is not the result of `gridlock check --search isv --json`")),
+            None => {
+                return Err(cannot(
+                    &"it is not the result of a swarm over traces (`gridlock check --search isv --jobs prefix --json`)",
+                ));
+            }
         };
         let ids = ids(&identity).ok_or_else(|| cannot(&"its trace IDs are not clear"))?;
         let text = |field: &str| result.get(field).and_then(Value::as_str);

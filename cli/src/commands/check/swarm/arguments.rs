@@ -4,7 +4,9 @@
 
 use crate::outcome::Failure;
 use crate::quantities::{parse_bytes, parse_duration};
+use crate::swarm::checkpoint;
 use crate::swarm::ids::{Ids, Share};
+use crate::swarm::numbers::Identity;
 use clap::{Args, ValueEnum};
 use gridlock_manager::strategy::StrategyKind;
 use gridlock_manager::swarm::{Granularity, Pace};
@@ -19,6 +21,7 @@ use std::time::Duration;
 #[command(next_help_heading = "Informed swarm (with --search isv)")]
 pub struct SwarmArguments {
     /// A process as `info` names it; may be repeated, or several with commas between them; `auto` chooses and says why
+    /// [default for slices: auto]
     #[arg(long, value_name = "LEAF")]
     pub subsystem: Vec<String>,
 
@@ -26,8 +29,10 @@ pub struct SwarmArguments {
     #[arg(long, value_name = "K")]
     pub unroll: Option<u32>,
 
-    /// What a job is: a `trace`; all traces with a `prefix` that is as short as the limits of jobs allow; or a `slice`,
-    /// the states in which the subsystem stands at one place, each expanded once [default: prefix]
+    /// What a job is: a `slice`, the states in which the subsystem stands at one place, each expanded once; a `trace`; or
+    /// all traces with a `prefix` that is as short as the limits of jobs allow [default: slice; prefix if an option is
+    /// given that is about traces: --unroll, --job-states, --strategy, --seed, --iss, --window, --simulate-workers,
+    /// --ids, --shard, --states or --compare-bfs]
     #[arg(long, value_name = "SIZE", value_parser = Jobs::from_str)]
     pub jobs: Option<Jobs>,
 
@@ -36,7 +41,7 @@ pub struct SwarmArguments {
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
     pub job_memory: Option<u64>,
 
-    /// With --jobs slice: where states go that do not fit into --max-memory [default: the system's temporary directory]
+    /// For slices: where states go that do not fit into --max-memory [default: the system's temporary directory]
     #[arg(long, value_name = "DIR")]
     pub spill: Option<PathBuf>,
 
@@ -93,7 +98,7 @@ pub struct SwarmArguments {
     #[arg(long)]
     pub compare_bfs: bool,
 
-    /// Write a page about the swarm: trace IDs, workers, largest jobs, counterexample
+    /// Write a page about the swarm: slices, or trace IDs, workers and largest jobs; the counterexample
     #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
 }
@@ -133,6 +138,22 @@ impl FromStr for Jobs {
 /// Jobs ask many times a second whether to go on, so this is long, whatever else the machine does.
 const DEFAULT_STUCK_AFTER: Duration = Duration::from_secs(300);
 
+/// Flags that make no sense for slices.
+const ABOUT_TRACES: [&str; 12] = [
+    "--unroll",
+    "--job-states",
+    "--strategy",
+    "--seed",
+    "--iss",
+    "--window",
+    "--simulate-workers",
+    "--ids",
+    "--shard",
+    "--stuck-after",
+    "--states",
+    "--compare-bfs",
+];
+
 /// What `--subsystem` says to leave the choice to the program.
 const AUTO: &str = "auto";
 
@@ -145,13 +166,23 @@ impl SwarmArguments {
                 None => Ok(()),
             };
         }
-        if self.subsystem.is_empty() {
-            return Err(Failure::input(
-                "--search isv needs --subsystem: a process that `gridlock info` shows, or auto",
-            ));
+        if self.subsystem.is_empty() && !self.is_slice() {
+            let about = match self.about_traces() {
+                Some(flag) if self.jobs.is_none() => format!(" ({flag} is about traces)"),
+                _ => String::new(),
+            };
+            return Err(Failure::input(format_args!(
+                "a swarm over traces{about} needs --subsystem: a process that `gridlock info` shows, or auto"
+            )));
         }
         if self.is_auto() && self.subsystem.len() > 1 {
             return Err(Failure::input("--subsystem auto chooses by itself: leave the other ones out"));
+        }
+        if self.job_memory == Some(0) {
+            return Err(Failure::input("--job-memory 0 leaves no room for a state"));
+        }
+        if self.checkpoint.as_ref().is_some_and(|dir| dir.exists() && !dir.is_dir()) {
+            return Err(Failure::input("--checkpoint needs a directory, and there is a file of that name"));
         }
         if self.is_slice() {
             return self.check_slice();
@@ -162,19 +193,12 @@ impl SwarmArguments {
         if self.seed.is_some() && self.strategy() != StrategyKind::Random {
             return Err(Failure::input("--seed belongs to --strategy random"));
         }
-        if self.job_memory == Some(0) {
-            return Err(Failure::input("--job-memory 0 leaves no room for a state"));
-        }
-        if self.checkpoint.as_ref().is_some_and(|dir| dir.exists() && !dir.is_dir()) {
-            return Err(Failure::input("--checkpoint needs a directory, and there is a file of that name"));
-        }
         Ok(())
     }
 
     /// Says no to what is for traces only.
     fn check_slice(&self) -> Result<(), Failure> {
-        let common = ["--subsystem", "--jobs", "--job-memory", "--spill"];
-        if let Some(flag) = self.all_given().into_iter().find(|flag| !common.contains(flag)) {
+        if let Some(flag) = self.about_traces() {
             return Err(Failure::input(format_args!("{flag} does not belong to --jobs slice")));
         }
         if self.spill.as_ref().is_some_and(|dir| !dir.is_dir()) {
@@ -183,9 +207,19 @@ impl SwarmArguments {
         Ok(())
     }
 
-    /// Whether the search is by slices.
+    /// Whether the search is by slices: if that is said, or if nothing is said that is about traces.
     pub fn is_slice(&self) -> bool {
-        self.jobs == Some(Jobs::Slice)
+        self.jobs.map_or(self.about_traces().is_none(), |jobs| jobs == Jobs::Slice)
+    }
+
+    /// The first flag that was given and makes no sense for slices.
+    fn about_traces(&self) -> Option<&'static str> {
+        self.all_given().into_iter().find(|flag| ABOUT_TRACES.contains(flag))
+    }
+
+    /// What the run in the checkpoint is, if there is one to be resumed.
+    pub fn recorded(&self) -> Option<Identity> {
+        checkpoint::identity(self.checkpoint.as_ref().filter(|_| self.resume)?).ok()
     }
 
     /// How much of the ID space is one job.
@@ -228,7 +262,7 @@ impl SwarmArguments {
 
     /// Whether the program is to choose the subsystem.
     pub fn is_auto(&self) -> bool {
-        self.subsystem.iter().any(|name| name.trim() == AUTO)
+        self.subsystem.is_empty() || self.subsystem.iter().any(|name| name.trim() == AUTO)
     }
 
     /// How long a thread may give no sign of life; `None` if for ever.

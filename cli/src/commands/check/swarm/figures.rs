@@ -60,6 +60,15 @@ pub struct Traffic {
     bytes: u64,
 }
 
+impl Traffic {
+    /// For people, with the number of jobs for which there were messages.
+    pub fn shown(&self, jobs: u64) -> String {
+        let each = |total: u64| total as f64 / jobs.max(1) as f64;
+        let (messages, volume) = (each(self.messages), bytes(each(self.bytes) as u64));
+        format!("{} ranks, {messages:.1} messages and {volume} a job", self.ranks)
+    }
+}
+
 impl From<crate::company::Traffic> for Traffic {
     fn from(traffic: crate::company::Traffic) -> Self {
         let crate::company::Traffic { ranks, messages, bytes } = traffic;
@@ -172,10 +181,7 @@ impl Figures {
         }
         if let Some(t) = &self.traffic {
             // Answers that were in the checkpoint came over no network.
-            let jobs = n.jobs_done.saturating_sub(self.resumed as u64).max(1);
-            let each = |total: u64| total as f64 / jobs as f64;
-            let (messages, volume) = (each(t.messages), bytes(each(t.bytes) as u64));
-            rows.push(("network", format!("{} ranks, {messages:.1} messages and {volume} a job", t.ranks)));
+            rows.push(("network", t.shown(n.jobs_done.saturating_sub(self.resumed as u64))));
         }
         if let Some(compared) = &self.compared {
             rows.push(("exhaustive", format!("{:.3} s, {}", compared.seconds, compared.verdict)));

@@ -10,24 +10,26 @@ mod figures;
 pub mod picture;
 mod plan;
 mod slice;
+mod slice_plan;
 
 pub use arguments::SwarmArguments;
 pub use figures::Figures;
-pub use slice::SliceFigures;
+pub use slice::{ShownSlice, SliceFigures, SliceRun};
 
 use super::Arguments;
 use super::properties::Properties;
 use super::search::{Bound, Conclusion, Outcome, TooLarge};
-use crate::company::{Company, Undertaking};
+use crate::company::{Company, Jobs, Undertaking};
 use crate::input::Specification;
 use crate::outcome::Failure;
 use crate::quantities::count;
-use crate::shown_trace::{JSON_VERSION, ShownTrace};
+use crate::shown_trace::ShownTrace;
 use crate::swarm::numbers::{Numbers, Page, part_done, progress};
 use crate::swarm::subsystem::require_closed;
 use crate::terminal::tell;
 use crate::watch::Watch;
 use gridlock_lang::system::System;
+use gridlock_lts::network::Network;
 use gridlock_lts::prepared::Prepared;
 use gridlock_lts::search::{Stats, Verdict};
 use gridlock_manager::driver::{Control, Times};
@@ -36,7 +38,7 @@ use gridlock_manager::swarm::{Event, Status};
 use num_bigint::BigUint;
 use plan::Plan;
 use std::ops::Range;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 /// What a swarm leaves behind beside its conclusion.
 pub struct SwarmRun {
@@ -61,14 +63,11 @@ pub fn search(
     company: &Company,
 ) -> Result<Outcome, Failure> {
     if arguments.swarm.is_slice() {
-        return slice::search(system, &properties, arguments, watch, quiet);
+        return slice::search(specification, system, properties, arguments, watch, quiet, company);
     }
     require_closed(&system, "an informed swarm")?;
     let System { network, builder, .. } = system;
-    // A thread that is stuck may look at these until the process ends, and so they are there until then.
-    let (network, properties): (&'static _, &'static Properties) =
-        (Box::leak(Box::new(network)), Box::leak(Box::new(properties)));
-    let prepared: &'static Prepared = Box::leak(Box::new(Prepared::new(network, &properties.checked)));
+    let (network, properties, prepared) = lasting(network, properties);
     if let Some(verdict) = prepared.violated_initially() {
         let (conclusion, trace) = conclude(verdict, |trace| ShownTrace::new(network, &builder, trace));
         return Ok(Outcome { conclusion, stats: Stats::default(), trace, swarm: None, slices: None });
@@ -76,7 +75,7 @@ pub fn search(
     let plan = Plan::new(specification, prepared, properties, arguments, watch)?;
     let work = Undertaking {
         prepared,
-        guide: &plan.guide,
+        jobs: Jobs::Traces(&plan.guide),
         identity: &plan.agreed(),
         threads: arguments.workers(),
         stuck_after: arguments.swarm.stuck_after(),
@@ -110,6 +109,16 @@ pub fn search(
 }
 
 /// Tells what was chosen, and what the user may not have expected.
+/// Makes these last as long as the process: a thread that is stuck may look at them until then.
+fn lasting(
+    network: Network,
+    properties: Properties,
+) -> (&'static Network, &'static Properties, &'static Prepared<'static>) {
+    let network: &'static Network = Box::leak(Box::new(network));
+    let properties: &'static Properties = Box::leak(Box::new(properties));
+    (network, properties, Box::leak(Box::new(Prepared::new(network, &properties.checked))))
+}
+
 fn announce(plan: &Plan, arguments: &Arguments) {
     if let Some(auto) = &plan.auto {
         auto.tell();
@@ -143,26 +152,18 @@ fn run(
         watch.part_done(part_done(status));
     };
     let page = |status: &Status| {
-        let page = Page {
-            version: JSON_VERSION,
-            gridlock: env!("CARGO_PKG_VERSION").to_owned(),
-            specification: specification.name.clone(),
-            written: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs()),
-            seconds: start.elapsed().as_secs_f64(),
-            workers: arguments.workers(),
-            resumed,
-            identity: plan.identity.iter().cloned().collect(),
-            numbers: Numbers::new(status),
-        };
-        // A page that cannot be written is no reason to stop, and numbers and texts always can.
-        serde_json::to_vec_pretty(&page).unwrap_or_default()
+        let identity = plan.identity.iter().cloned().collect();
+        let page = Page::new(&specification.name, start.elapsed(), arguments.workers(), identity);
+        Page { resumed, numbers: Some(Numbers::new(status)), ..page }.bytes()
     };
     let control = Control { stop: &|| watch.stopped().is_some(), progress: &tell_progress, page: &page };
-    let report = company.conduct(work, plan.config.clone(), opened, &control);
-    let failure = |message: String| {
-        if message.contains("internal: ") { Failure::Internal(message) } else { Failure::Input(message) }
-    };
+    let report = company.conduct(work, &plan.guide, plan.config.clone(), opened, &control);
     Ok((report.map_err(failure)?, resumed))
+}
+
+/// What went wrong in the manager: a fault of ours, or something the user can do something about.
+fn failure(message: String) -> Failure {
+    if message.contains("internal: ") { Failure::Internal(message) } else { Failure::Input(message) }
 }
 
 /// A verdict of the library in the words of `check`.
@@ -199,11 +200,15 @@ fn bound(
         isv::Conclusion::Journal(trouble) => Bound::Checkpoint(trouble.to_string()),
         // `Holds` and `Found` are answers and do not come here.
         isv::Conclusion::Stopped | isv::Conclusion::Holds | isv::Conclusion::Found(..) => {
-            let bound = Bound::of(watch).unwrap_or(Bound::Interrupted);
-            match arguments.swarm.checkpoint {
-                Some(_) => Bound::Resumable(Box::new(bound)),
-                None => bound,
-            }
+            resumable(Bound::of(watch).unwrap_or(Bound::Interrupted), arguments)
         }
+    }
+}
+
+/// The same bound; if there is a checkpoint, there is something to resume.
+fn resumable(bound: Bound, arguments: &Arguments) -> Bound {
+    match arguments.swarm.checkpoint {
+        Some(_) => Bound::Resumable(Box::new(bound)),
+        None => bound,
     }
 }

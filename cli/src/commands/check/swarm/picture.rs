@@ -3,6 +3,7 @@
 //! Pictures are drawn into a grid first, so that their size does not depend on the number of jobs; whatever is narrower
 //! than a cell still fills one, so that nothing is invisible.
 
+use super::slice::ShownSlice;
 use crate::quantities::{big, count};
 use gridlock_manager::driver::Times;
 use gridlock_manager::swarm::{Class, Event};
@@ -17,6 +18,8 @@ const COLUMNS: usize = 1000;
 const ROWS: usize = 240;
 /// The height of both pictures, as far as the number of rows allows.
 const HEIGHT: usize = 480;
+/// The height of the picture of slices.
+const SIZES: usize = 160;
 /// The number of colours for workers; then they repeat.
 pub const COLOURS: usize = 8;
 /// Who gave the answers that were in the checkpoint.
@@ -205,6 +208,32 @@ pub fn timelines(events: &[Event], times: &Times) -> Vec<(String, u64, f64, Stri
         (who(worker), events.len() as u64, busy as f64 / 1e9, out)
     };
     workers.into_iter().map(line).collect()
+}
+
+/// The sizes of slices, the largest first: columns as high as their share of the largest. Where there are more slices than
+/// columns, each column is the largest of some.
+pub fn sizes(slices: &[ShownSlice]) -> String {
+    let mut states: Vec<u64> = slices.iter().map(|slice| slice.states).collect();
+    states.sort_unstable_by(|a, b| b.cmp(a));
+    let largest = states.first().copied().unwrap_or(0).max(1);
+    let each = states.len().div_ceil(COLUMNS).max(1);
+    let columns = states.len().div_ceil(each).max(1);
+    let mut out = String::new();
+    open(&mut out, "sizes of slices", SIZES);
+    for (k, states) in states.iter().step_by(each).enumerate() {
+        let height = (*states as f64 / largest as f64 * SIZES as f64).max(0.5);
+        let width = COLUMNS as f64 / columns as f64;
+        let _ = write!(
+            out,
+            "<rect class=\"w0\" x=\"{:.2}\" y=\"{:.2}\" width=\"{:.2}\" height=\"{height:.2}\"><title>{} states</title></rect>",
+            k as f64 * width,
+            SIZES as f64 - height,
+            (width * 0.9).min(40.0),
+            count(*states)
+        );
+    }
+    out.push_str("</svg>");
+    out
 }
 
 #[cfg(test)]

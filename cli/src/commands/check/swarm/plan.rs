@@ -6,7 +6,7 @@ use super::auto::{self, Auto};
 use crate::arguments::TableMode;
 use crate::input::Specification;
 use crate::outcome::Failure;
-use crate::swarm::checkpoint::{self, RESULT};
+use crate::swarm::checkpoint::{self, JOB_MEMORY, JOBS};
 use crate::swarm::numbers::{ALL_IDS, IDS};
 use crate::swarm::subsystem::{self, split_names};
 use crate::watch::Watch;
@@ -19,13 +19,10 @@ use gridlock_manager::swarm::{Config, Pace};
 use gridlock_worker::job::{Feedback, JobLimits};
 use num_bigint::BigUint;
 use std::ops::Range;
-use std::path::Path;
 use std::sync::Arc;
 
 /// Nobody needs more for a single job by default, and less than the smaller one is too little for any.
 const DEFAULT_JOB_MEMORY: std::ops::RangeInclusive<u64> = 1 << 20..=1 << 30;
-/// The part of the identity that says what a job may use.
-const JOB_MEMORY: &str = "job memory";
 
 /// See the module head.
 pub struct Plan {
@@ -101,7 +98,7 @@ impl Plan {
             ("unroll", swarm.unroll.map_or("no".to_owned(), |k| k.to_string())),
             ("traces", traces.to_string()),
             (IDS, shard.as_ref().map_or(ALL_IDS.to_owned(), shown_ids)),
-            ("jobs", config.granularity.to_string()),
+            (JOBS, config.granularity.to_string()),
             (JOB_MEMORY, limits.memory.to_string()),
             ("job states", swarm.job_states.map_or("no limit".to_owned(), |n| n.to_string())),
             ("strategy", config.strategy.to_string()),
@@ -131,13 +128,8 @@ impl Plan {
         let Some(dir) = &arguments.swarm.checkpoint else { return Ok(None) };
         let opened = Journal::<Feedback>::open(dir, &self.identity, arguments.swarm.resume)
             .map_err(checkpoint::cannot_use)?;
-        // The result of an earlier run is not that of this one.
-        match std::fs::remove_file(dir.join(RESULT)) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                Err(Failure::input(format_args!("cannot remove {}: {e}", dir.join(RESULT).display())))
-            }
-            _ => Ok(Some(opened)),
-        }
+        checkpoint::forget_result(dir)?;
+        Ok(Some(opened))
     }
 }
 
@@ -145,7 +137,7 @@ impl Plan {
 /// else an equal share of what there is.
 fn job_memory(arguments: &Arguments) -> u64 {
     let swarm = &arguments.swarm;
-    let resumed = || swarm.checkpoint.as_ref().filter(|_| swarm.resume).and_then(|dir| recorded_memory(dir));
+    let resumed = || swarm.recorded().and_then(|identity| identity.get(JOB_MEMORY)?.parse().ok());
     let share = || {
         let limit = arguments.limits.watched().memory.unwrap_or_else(default_limit);
         let share = limit.saturating_sub(resident().unwrap_or(0)) / arguments.workers() as u64;
@@ -154,9 +146,4 @@ fn job_memory(arguments: &Arguments) -> u64 {
         1 << share.ilog2()
     };
     swarm.job_memory.or_else(resumed).unwrap_or_else(share)
-}
-
-fn recorded_memory(dir: &Path) -> Option<u64> {
-    let (identity, _) = checkpoint::read(dir).ok()?;
-    identity.get(JOB_MEMORY)?.parse().ok()
 }

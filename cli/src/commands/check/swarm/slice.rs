@@ -6,23 +6,25 @@
 use super::super::Arguments;
 use super::super::properties::Properties;
 use super::super::search::{Bound, Conclusion, Outcome};
-use super::conclude;
+use super::figures::Traffic;
+use super::slice_plan::{SlicePlan, agreed, job_memory};
+use super::{conclude, failure, lasting, resumable};
+use crate::company::{Company, Jobs, Undertaking};
+use crate::input::Specification;
 use crate::outcome::Failure;
 use crate::quantities::{bytes, count};
 use crate::shown_trace::ShownTrace;
-use crate::swarm::subsystem::{find_leaves, names, require_closed, split_names};
+use crate::swarm::numbers::{Identity, Page, SliceNumbers};
+use crate::swarm::subsystem::require_closed;
 use crate::terminal::tell;
 use crate::watch::Watch;
 use gridlock_lang::system::System;
 use gridlock_lts::memory::{default_limit, resident};
-use gridlock_lts::prepared::Prepared;
+use gridlock_lts::network::{LeafIx, TableSource};
 use gridlock_lts::search::{Reason, Stats};
-use gridlock_manager::slices::{self, Answer, Options, Progress, Why};
+use gridlock_manager::slices::{Answer, Options, Progress, Report, SliceSize, Why};
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-
-/// What one worker may use for a slice if nothing else is said.
-const DEFAULT_JOB_MEMORY: u64 = 64 << 20;
 
 /// The figures of a search by slices, as `docs/json.md` documents them.
 #[derive(Serialize, Clone, Debug)]
@@ -39,12 +41,38 @@ pub struct SliceFigures {
     job_memory_bytes: u64,
     largest_job_memory_bytes: u64,
     spilled_bytes: u64,
+    /// What went over the network, if there was one.
+    traffic: Option<Traffic>,
+    checkpoint: Option<String>,
+    /// Results that were in the checkpoint when the run began.
+    resumed: u64,
+    /// Why the subsystem was chosen, if the program chose it.
+    auto: Option<String>,
+    identity: Identity,
+}
+
+/// A slice for people.
+pub struct ShownSlice {
+    /// The local states of the subsystem.
+    pub place: String,
+    /// Whether this is a part of a slice that was divided.
+    pub part: bool,
+    pub states: u64,
+    pub activations: u64,
+}
+
+/// What a search by slices leaves behind beside its conclusion.
+pub struct SliceRun {
+    /// For people and programs.
+    pub figures: SliceFigures,
+    /// The slices, if a page is to be written.
+    pub sizes: Vec<ShownSlice>,
 }
 
 impl SliceFigures {
     /// Names and values for people.
     pub fn rows(&self) -> Vec<(&'static str, String)> {
-        vec![
+        let mut rows = vec![
             ("slices", count(self.slices as u64)),
             ("largest slice", format!("{} states", count(self.largest_states))),
             ("slices divided", count(self.divided)),
@@ -52,26 +80,48 @@ impl SliceFigures {
             ("activations", count(self.activations)),
             ("largest job", bytes(self.largest_job_memory_bytes)),
             ("spilled", bytes(self.spilled_bytes)),
-        ]
+        ];
+        if let Some(traffic) = &self.traffic {
+            rows.push(("network", traffic.shown(self.activations.saturating_sub(self.resumed))));
+        }
+        rows
     }
 
-    /// The subsystem, for people.
-    pub fn subsystem(&self) -> String {
-        self.subsystem.join(", ")
+    /// How it was run, in lines for people.
+    pub fn settings(&self) -> Vec<(&'static str, String)> {
+        let mut rows = vec![
+            ("subsystem", self.subsystem.join(", ")),
+            ("jobs", format!("slice, at most {}", bytes(self.job_memory_bytes))),
+        ];
+        if let Some(dir) = &self.checkpoint {
+            rows.push(("checkpoint", format!("{dir}, {} results resumed", count(self.resumed))));
+        }
+        rows
     }
 }
 
 /// Searches a network whose tables are complete.
 pub fn search(
+    specification: &Specification,
     system: System,
-    properties: &Properties,
+    properties: Properties,
     arguments: &Arguments,
     watch: &Watch,
     quiet: bool,
+    company: &Company,
 ) -> Result<Outcome, Failure> {
     require_closed(&system, "a search by slices")?;
     let System { network, builder, .. } = system;
-    let prepared = Prepared::new(&network, &properties.checked);
+    let (network, properties, prepared) = lasting(network, properties);
+    let agreed = agreed(specification, properties, arguments);
+    let work = Undertaking {
+        prepared,
+        jobs: Jobs::Slices,
+        identity: &agreed,
+        threads: arguments.workers(),
+        stuck_after: None,
+    };
+    company.serve(&work)?;
     let cancel = AtomicBool::new(false);
     let progress = |p: &Progress| {
         watch.count(p.states as usize, p.transitions as usize);
@@ -86,29 +136,32 @@ pub fn search(
         }
     };
     let limit = arguments.limits.watched().memory.unwrap_or_else(default_limit);
-    let options = Options {
+    let mut options = Options {
         workers: arguments.workers(),
-        job_memory: arguments.swarm.job_memory.unwrap_or(DEFAULT_JOB_MEMORY),
+        job_memory: job_memory(arguments),
         max_memory: Some(limit.saturating_sub(resident().unwrap_or(0))),
         spill: arguments.swarm.spill.clone(),
         max_states: arguments.limits.max_states,
         time_limit: None,
         cancel: Some(&cancel),
         progress: Some(&progress),
+        page: None,
     };
-    let leaves = if arguments.swarm.is_auto() {
-        watch.begin("choosing a subsystem", "states");
-        let choice = slices::choose_subsystem(&prepared, &options).map_err(Failure::Input)?;
-        if !quiet {
-            watch.rest();
-            tell(&choice);
-        }
-        choice.leaves().to_vec()
-    } else {
-        find_leaves(&network, &split_names(&arguments.swarm.subsystem))?
+    let plan = SlicePlan::new(prepared, agreed.clone(), &options, arguments, watch)?;
+    if let Some(why) = plan.chosen.as_ref().filter(|_| !quiet) {
+        watch.rest();
+        tell(why);
+    }
+    let journal = plan.open(arguments)?;
+    let identity: Identity = plan.identity.iter().cloned().collect();
+    let page = |p: &Progress| {
+        let page = Page::new(&specification.name, p.time, arguments.workers(), identity.clone());
+        Page { resumed: p.resumed as usize, slices: Some(SliceNumbers::new(p)), ..page }.bytes()
     };
+    options.page = Some(&page);
     watch.begin("searching", "states");
-    let report = slices::check(&prepared, &leaves, &options).map_err(Failure::Input)?;
+    let stop = || watch.stopped().is_some();
+    let report = company.search_slices(&work, &plan.leaves, &options, journal, &stop).map_err(failure)?;
     let stats = Stats {
         states: report.states,
         transitions: report.transitions,
@@ -117,12 +170,37 @@ pub fn search(
         time: report.time,
         ..Stats::default()
     };
+    let show = |slice: &SliceSize| shown(slice, &plan.leaves, &builder);
+    // Names of local states may be long, and there may be very many slices.
+    let sizes =
+        if arguments.swarm.report.is_some() { report.slices.iter().map(show).collect() } else { vec![] };
+    let figures = figures(&report, plan, options.job_memory, arguments, company);
     let (conclusion, trace) = match report.answer {
-        Answer::Verdict(verdict) => conclude(verdict, |trace| ShownTrace::new(&network, &builder, trace)),
-        Answer::Unknown(why) => (Conclusion::Unknown(bound(why, watch)), None),
+        Answer::Verdict(verdict) => conclude(verdict, |trace| ShownTrace::new(network, &builder, trace)),
+        Answer::Unknown(why) => (Conclusion::Unknown(bound(why, arguments, watch)), None),
     };
-    let figures = SliceFigures {
-        subsystem: names(&network, &leaves),
+    Ok(Outcome { conclusion, stats, trace, swarm: None, slices: Some(Box::new(SliceRun { figures, sizes })) })
+}
+
+fn shown(slice: &SliceSize, leaves: &[LeafIx], source: &dyn TableSource) -> ShownSlice {
+    let places = leaves.iter().zip(&slice.locals).map(|(leaf, local)| source.describe(*leaf, *local));
+    ShownSlice {
+        place: places.collect::<Vec<_>>().join("; "),
+        part: slice.part,
+        states: slice.states,
+        activations: slice.activations,
+    }
+}
+
+fn figures(
+    report: &Report,
+    plan: SlicePlan,
+    job_memory: u64,
+    arguments: &Arguments,
+    company: &Company,
+) -> SliceFigures {
+    SliceFigures {
+        subsystem: plan.names,
         slices: report.slices.len(),
         largest_states: report.largest,
         divided: report.splits,
@@ -131,22 +209,29 @@ pub fn search(
         activations: report.activations,
         states_sent: report.sent,
         states_loaded: report.loaded,
-        job_memory_bytes: options.job_memory,
+        job_memory_bytes: job_memory,
         largest_job_memory_bytes: report.job_peak,
         spilled_bytes: report.spilled,
-    };
-    Ok(Outcome { conclusion, stats, trace, swarm: None, slices: Some(figures) })
+        traffic: company.traffic().map(Into::into),
+        checkpoint: arguments.swarm.checkpoint.as_ref().map(|dir| dir.display().to_string()),
+        resumed: report.resumed,
+        auto: plan.chosen,
+        identity: plan.identity.into_iter().collect(),
+    }
 }
 
-fn bound(why: Why, watch: &Watch) -> Bound {
-    match why {
-        Why::Disk(reason) => Bound::Spill(reason),
-        Why::Limit(reason) => Bound::of(watch).unwrap_or(match reason {
-            Reason::States(n) => Bound::States(n),
-            Reason::Depth(n) => Bound::Depth(n),
-            Reason::Memory(n) => Bound::Memory(n),
-            Reason::Time(t) => Bound::Time(t),
-            Reason::Cancelled => Bound::Interrupted,
-        }),
-    }
+fn bound(why: Why, arguments: &Arguments, watch: &Watch) -> Bound {
+    let reason = match why {
+        Why::Journal(why) => return Bound::Checkpoint(why),
+        Why::Disk(reason) => return resumable(Bound::Spill(reason), arguments),
+        Why::Limit(reason) => reason,
+    };
+    let bound = Bound::of(watch).unwrap_or(match reason {
+        Reason::States(n) => Bound::States(n),
+        Reason::Depth(n) => Bound::Depth(n),
+        Reason::Memory(n) => Bound::Memory(n),
+        Reason::Time(t) => Bound::Time(t),
+        Reason::Cancelled => Bound::Interrupted,
+    });
+    resumable(bound, arguments)
 }

@@ -1,0 +1,133 @@
+//! Slices on ranks: what threads and the exhaustive search say, whatever happens to the ranks.
+
+use crate::harness::{command, directory, expectations, model, run, swarm, text};
+use crate::killed::disturb;
+use crate::ranks::{gridlock, processes, slow};
+use crate::same::strip;
+use gridlock_lts::random::Rng;
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+fn on_ranks(ranks: usize, spec: &str, options: &[&str], file: &str) -> Value {
+    let line = [&["check", spec, "--search", "isv", "--json", file], options].concat();
+    let output = gridlock(ranks, &line).output().expect("mpirun starts");
+    let what = format!("{spec} {options:?} on {ranks} ranks: {}", text(&output.stderr));
+    let result = fs::read(file).unwrap_or_else(|e| panic!("{what}: {e}"));
+    let result: Value = serde_json::from_slice(&result).expect("JSON");
+    fs::remove_file(file).expect("removed");
+    let code = match result["verdict"].as_str() {
+        Some("holds") => 0,
+        Some("violated") => 1,
+        _ => 3,
+    };
+    assert_eq!(output.status.code(), Some(code), "{what}");
+    assert_eq!(text(&output.stdout).matches("largest slice").count(), 1, "one speaks: {what}");
+    assert_eq!(result["slices"]["traffic"]["ranks"], ranks, "{what}");
+    result
+}
+
+#[test]
+fn ranks_say_of_the_models_what_others_say() {
+    let (_dir, path) = directory();
+    let (most, sizes): (u64, &[usize]) = if slow() { (100_000, &[2, 3, 5]) } else { (3_000, &[3]) };
+    let (mut holds, mut violated) = (0, 0);
+    for (k, row) in expectations(most).iter().enumerate() {
+        let property: Vec<&str> = row.property.iter().map(String::as_str).collect();
+        let memory = if k % 2 == 0 { "64M" } else { "300K" };
+        let options = [&["--job-memory", memory], &property[..]].concat();
+        let mut threads = swarm(&row.spec, &options);
+        assert_eq!(threads["verdict"].as_str(), Some(row.verdict.as_str()), "{}", row.spec);
+        if row.verdict == "holds" {
+            assert_eq!(threads["states"], row.states, "{}", row.spec);
+            let exhaustive = run(&[&["check", &row.spec, "--json", "-"], &property[..]].concat());
+            let exhaustive: Value = serde_json::from_slice(&exhaustive.stdout).expect("JSON");
+            for field in ["states", "transitions", "deadlocks"] {
+                assert_eq!(threads[field], exhaustive[field], "{field} of {}", row.spec);
+            }
+        }
+        strip(&mut threads);
+        for &size in sizes {
+            let mut ranks = on_ranks(size, &row.spec, &options, &path("ranks.json"));
+            strip(&mut ranks);
+            assert_eq!(ranks, threads, "{} {options:?} on {size} ranks", row.spec);
+        }
+        *(if row.verdict == "holds" { &mut holds } else { &mut violated }) += 1;
+    }
+    assert!(holds > 10 && violated > 5, "{holds} {violated}");
+}
+
+/// Spilling at rank 0, divided slices, threads within ranks, messages that are longer than the buffer.
+#[test]
+fn larger_slices_on_ranks() {
+    let (_dir, path) = directory();
+    let spec = larger(&path("philosophers.mcrl2"), 13);
+    for (memory, more) in [("4G", &["--workers", "2"][..]), ("16M", &["--max-memory", "60M"])] {
+        let job = if memory == "4G" { "64M" } else { "2M" };
+        let common = ["--never", "Terminate", "--subsystem", "Philosopher(1)", "--job-memory", job];
+        let mut threads = swarm(&spec, &common);
+        assert_eq!((&threads["verdict"], &threads["states"]), (&"holds".into(), &1_594_322.into()));
+        strip(&mut threads);
+        let mut ranks = on_ranks(3, &spec, &[&common[..], more].concat(), &path("ranks.json"));
+        strip(&mut ranks);
+        // What is spilled depends on the memory that there is.
+        for result in [&mut ranks, &mut threads] {
+            result["slices"]["spilled_bytes"] = 0.into();
+        }
+        assert_eq!(ranks, threads);
+    }
+}
+
+/// The philosophers with another number of them.
+fn larger(file: &str, philosophers: u32) -> String {
+    let text = fs::read_to_string(model("philosophers/philosophers-bug.mcrl2")).expect("a model");
+    let n = text.lines().find(|line| line.starts_with("eqn  N = ")).expect("a number").to_owned();
+    fs::write(file, text.replace(&n, &format!("eqn  N = {philosophers};"))).expect("written");
+    file.to_owned()
+}
+
+fn facts(checkpoint: &str) -> Vec<Value> {
+    let bytes = fs::read(Path::new(checkpoint).join("result.json")).expect("a result");
+    let result: Value = serde_json::from_slice(&bytes).expect("JSON");
+    let own = ["verdict", "states", "transitions", "deadlocks"].map(|name| result[name].clone());
+    let names =
+        ["slices", "largest_states", "divided", "rounds", "activations", "states_sent", "states_loaded"];
+    own.into_iter().chain(names.map(|name| result["slices"][name].clone())).collect()
+}
+
+#[test]
+fn killed_ranks_are_made_good() {
+    let (_dir, path) = directory();
+    let spec = larger(&path("philosophers.mcrl2"), 12);
+    let line = |checkpoint: &str| -> Vec<String> {
+        let options = "--search isv --never Terminate --job-memory 300K --subsystem Philosopher(1) --resume";
+        let mut all = ["check", &spec, "--checkpoint", checkpoint].map(str::to_owned).to_vec();
+        all.extend(options.split(' ').map(str::to_owned));
+        all
+    };
+    let undisturbed = path("undisturbed");
+    let all = line(&undisturbed);
+    // Threads say what it must be.
+    let output =
+        command(&all.iter().map(String::as_str).collect::<Vec<_>>()).output().expect("gridlock starts");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let expected = facts(&undisturbed);
+    let rng = &mut Rng::new(7);
+    let (most, mut kills, mut runs) = (if slow() { 20 } else { 4 }, 0, 0);
+    while kills < most {
+        runs += 1;
+        let place = path(&format!("killed-{runs}"));
+        let (mut tries, mut code) = (0, None);
+        while code.is_none() {
+            tries += 1;
+            let pause = if tries > 8 || kills == most { 600_000 } else { rng.between(200, 1_500) };
+            let pause = Duration::from_millis(pause as u64);
+            code = disturb(&line(&place), &place, 0, 2 + rng.below(3), pause, rng);
+            kills += u32::from(code.is_none());
+        }
+        assert_eq!(code, Some(0), "after {tries} tries");
+        assert_eq!(facts(&place), expected, "after {tries} tries");
+        assert!(processes(&place).is_empty());
+    }
+}

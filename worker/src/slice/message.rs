@@ -1,0 +1,127 @@
+//! What goes into an activation and what comes out of it: a slice and a result, as values and as bytes.
+//!
+//! Bytes are for ranks and for checkpoints. A segment is written with its compressed states as they are, wherever they
+//! were put away, and read into memory of its own; [`Done::put_away`] gives it to a store, which may put it into a file.
+//! Invariant: a result that was written, read and put away is as good as the one it was made from: the same states in
+//! the same segments.
+
+use super::Trouble;
+use super::partition::Target;
+use super::store::{Kind, Segment, Store};
+use crate::job::What;
+use serde::{Deserialize, Serialize};
+
+/// Bytes kept in memory about a segment, wherever its content is.
+pub const SEGMENT_BYTES: u64 = 64;
+
+/// The states that one activation expanded.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Run {
+    /// The number of the activation. What it received was sent by activations with lower numbers; a run that was divided
+    /// with its slice keeps its number in both parts.
+    pub activation: u64,
+    /// The states, in parts that are sorted each.
+    pub segments: Vec<Segment>,
+}
+
+/// The states that agree in the bits of a mask.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Slice {
+    /// The bits that are the same for all states.
+    pub mask: Box<[u64]>,
+    /// What they are.
+    pub key: Box<[u64]>,
+    /// What was expanded so far.
+    pub runs: Vec<Run>,
+    /// The number of states in all runs.
+    pub visited: u64,
+    /// States that others have found for this slice; some more than once, some in a run already.
+    pub inbox: Vec<Segment>,
+    /// The number of states in the inbox.
+    pub waiting: u64,
+}
+
+impl Slice {
+    /// A slice without states.
+    pub fn new(mask: &[u64], key: &[u64]) -> Self {
+        Slice {
+            mask: mask.into(),
+            key: key.into(),
+            runs: Vec::new(),
+            visited: 0,
+            inbox: Vec::new(),
+            waiting: 0,
+        }
+    }
+}
+
+/// What was found. The order is the order of preference among findings of one round.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub struct Found {
+    /// What it is.
+    pub what: What,
+    /// The state that is the deadlock, or from which the step was taken.
+    pub state: Vec<u64>,
+    /// The step, if it was one: the number of its vector and the target.
+    pub step: Option<(u32, Vec<u64>)>,
+}
+
+/// Keeps the lesser of two findings.
+pub fn keep_least(kept: &mut Option<Found>, found: Option<Found>) {
+    if let Some(found) = found
+        && kept.as_ref().is_none_or(|k| found < *k)
+    {
+        *kept = Some(found);
+    }
+}
+
+/// What came out of an activation.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Done {
+    /// How many states were expanded. This comes first: whoever only counts need not read on.
+    pub states: u64,
+    /// These states.
+    pub run: Vec<Segment>,
+    /// Their steps, without faults.
+    pub transitions: u64,
+    /// How many of them have no steps.
+    pub deadlocks: u64,
+    /// So many segments of the inbox were read, from the first on.
+    pub consumed: usize,
+    /// States of the slice that were found and not expanded.
+    pub left: Vec<Segment>,
+    /// States for other slices.
+    pub out: Vec<(Target, Segment)>,
+    /// The job memory is not enough for this slice.
+    pub overflow: bool,
+    /// The least finding.
+    pub found: Option<Found>,
+    /// The most bytes in use.
+    pub peak: u64,
+}
+
+impl Done {
+    /// Gives a result that came from elsewhere to a store.
+    pub fn put_away(mut self, store: &Store) -> Result<Self, Trouble> {
+        let segments = self.run.len() + self.left.len() + self.out.len();
+        store.memory().take(SEGMENT_BYTES * segments as u64)?;
+        self.run = store.adopt(Kind::Run, self.run)?;
+        self.left = store.adopt(Kind::Inbox, self.left)?;
+        let (targets, segments): (Vec<Target>, Vec<Segment>) = self.out.into_iter().unzip();
+        self.out = targets.into_iter().zip(store.adopt(Kind::Inbox, segments)?).collect();
+        Ok(self)
+    }
+}
+
+impl Slice {
+    /// The first segments of the inbox that have so many bytes together; at least one.
+    pub fn inbox_within(&self, bytes: u64) -> &[Segment] {
+        let mut left = bytes;
+        let fits = |segment: &&Segment| {
+            let fits = left > 0;
+            left = left.saturating_sub(segment.bytes() as u64);
+            fits
+        };
+        &self.inbox[..self.inbox.iter().take_while(fits).count().max(1).min(self.inbox.len())]
+    }
+}
