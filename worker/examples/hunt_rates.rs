@@ -1,0 +1,73 @@
+//! How fast the searches of a hunt are, and how short what they find becomes.
+//!
+//! `cargo run --release -p gridlock-worker --example hunt_rates -- [PHILOSOPHERS [STATES]]`
+//!
+//! For each method it prints states and steps a second on that many philosophers, what it found, and how the finding was
+//! shortened.
+
+use gridlock_lts::prepared::{Prepared, Search};
+use gridlock_lts::property::Property;
+use gridlock_lts::successors::Successors;
+use gridlock_lts::synthetic;
+use gridlock_worker::hunt::job::{HuntJob, HuntLimits, Keep, Method};
+use gridlock_worker::hunt::{Hunter, Setting, sketch};
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+struct Rates<'a> {
+    prepared: &'a Prepared<'a>,
+    states: u64,
+}
+
+impl Search for Rates<'_> {
+    type Out = ();
+
+    fn search<S: Successors>(self, system: &S) {
+        let (net, deadlock) = (self.prepared.net(), self.prepared.deadlock());
+        let mut hunter = Hunter::new(Setting { system, net, deadlock, guide: None });
+        let methods = [
+            Method::DepthFirst { depth: 100_000 },
+            Method::Bitstate { log2_bits: 26, hashes: 3, depth: 100_000 },
+            Method::Bitstate { log2_bits: 30, hashes: 3, depth: 100_000 },
+            Method::Bitstate { log2_bits: 33, hashes: 3, depth: 100_000 },
+            Method::Walk { length: 10_000, weighted: false },
+            Method::Walk { length: 10_000, weighted: true },
+            Method::Levels { width: 10_000, keep: Keep::Random },
+            Method::Levels { width: 10_000, keep: Keep::Rare },
+        ];
+        for method in methods {
+            let limits =
+                HuntLimits { states: self.states, memory: 3 << 30, findings: 1_000, shorten: 100_000 };
+            let job = HuntJob { number: 0, seed: 5, method, limits };
+            let begun = Instant::now();
+            let feedback = hunter.run(&job, &AtomicBool::new(false));
+            let seconds = begun.elapsed().as_secs_f64();
+            let (effort, distinct) = (feedback.effort, sketch::estimate(&feedback.coverage.sketch));
+            println!("{:?}: {:?}", job.method, feedback.end);
+            println!(
+                "  {:.2} M states/s, {:.2} M steps/s; {} states, about {distinct:.0} different, {} MB, {seconds:.2} s",
+                effort.states as f64 / seconds / 1e6,
+                effort.transitions as f64 / seconds / 1e6,
+                effort.states,
+                effort.memory >> 20,
+            );
+            for found in &feedback.findings {
+                let (before, after) = (found.found_steps, found.finding.path.len());
+                println!("  found after {} states: {before} steps, then {after}", found.after_states);
+            }
+        }
+    }
+}
+
+fn main() {
+    let numbers: Vec<u64> = std::env::args().skip(1).filter_map(|arg| arg.parse().ok()).collect();
+    let (philosophers, states) =
+        (numbers.first().copied().unwrap_or(15), numbers.get(1).copied().unwrap_or(20_000_000));
+    let net = synthetic::philosophers(philosophers.clamp(2, 60) as u32);
+    let properties = [Property::DeadlockFree];
+    let prepared = Prepared::new(&net, &properties);
+    if let Err(error) = prepared.search(Rates { prepared: &prepared, states }) {
+        eprintln!("{error}");
+        std::process::exit(2);
+    }
+}
