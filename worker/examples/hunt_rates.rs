@@ -3,16 +3,17 @@
 //! `cargo run --release -p gridlock-worker --example hunt_rates -- [PHILOSOPHERS [STATES]]`
 //!
 //! For each method it prints states and steps a second on that many philosophers, what it found, and how the finding was
-//! shortened.
+//! shortened; before that the rate of a bare walk, which records nothing. Rates are per second of processor time.
 
+use gridlock_lts::pack::Width;
 use gridlock_lts::prepared::{Prepared, Search};
 use gridlock_lts::property::Property;
-use gridlock_lts::successors::Successors;
+use gridlock_lts::random::Rng;
+use gridlock_lts::successors::{Steps, Successors};
 use gridlock_lts::synthetic;
 use gridlock_worker::hunt::job::{HuntJob, HuntLimits, Keep, Method};
 use gridlock_worker::hunt::{Hunter, Setting, sketch};
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
 
 struct Rates<'a> {
     prepared: &'a Prepared<'a>,
@@ -35,13 +36,14 @@ impl Search for Rates<'_> {
             Method::Levels { width: 10_000, keep: Keep::Random },
             Method::Levels { width: 10_000, keep: Keep::Rare },
         ];
+        println!("bare walk: {:.2} M states/s", bare_walk(system, self.states) / 1e6);
         for method in methods {
             let limits =
                 HuntLimits { states: self.states, memory: 3 << 30, findings: 1_000, shorten: 100_000 };
             let job = HuntJob { number: 0, seed: 5, method, limits };
-            let begun = Instant::now();
+            let begun = processor_time();
             let feedback = hunter.run(&job, &AtomicBool::new(false));
-            let seconds = begun.elapsed().as_secs_f64();
+            let seconds = processor_time() - begun;
             let (effort, distinct) = (feedback.effort, sketch::estimate(&feedback.coverage.sketch));
             println!("{:?}: {:?}", job.method, feedback.end);
             println!(
@@ -57,6 +59,34 @@ impl Search for Rates<'_> {
             }
         }
     }
+}
+
+/// Walks that only walk: states a second.
+fn bare_walk<S: Successors>(system: &S, states: u64) -> f64 {
+    let mut steps = Steps::new(system.width().words());
+    let (mut rng, begun) = (Rng::new(5), processor_time());
+    let (mut state, mut path, mut vectors) = (system.initial(), Vec::new(), Vec::new());
+    for k in 0..states {
+        steps.clear();
+        if system.expand(&state, &mut steps).is_err() || steps.is_empty() || k % 10_000 == 0 {
+            state = system.initial();
+            path.clear();
+            vectors.clear();
+            continue;
+        }
+        let chosen = rng.below(steps.len());
+        state.copy_from_slice(steps.target(chosen));
+        path.extend_from_slice(&state);
+        vectors.push(steps.vias()[chosen].vector().0);
+    }
+    states as f64 / (processor_time() - begun)
+}
+
+/// Seconds that this thread has been running, if the system tells; of a machine that others use as well.
+fn processor_time() -> f64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanoseconds = text.split_whitespace().next().and_then(|text| text.parse::<f64>().ok());
+    nanoseconds.unwrap_or(f64::NAN) / 1e9
 }
 
 fn main() {

@@ -39,6 +39,15 @@ impl<'b> States<'b> {
         self.states.len() / self.words
     }
 
+    /// Forgets all states and keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        self.states.clear();
+        self.table.clear();
+        if let Some(origins) = &mut self.origins {
+            origins.clear();
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.states.is_empty()
     }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Zeroed words.
 #[derive(Debug)]
-pub(super) struct Region {
+pub struct Region {
     words: *mut AtomicU64,
     len: usize,
 }
@@ -47,7 +47,7 @@ mod system {
 
     impl Region {
         /// `len` zeroed words, at least one.
-        pub(in crate::visited) fn zeroed(len: usize) -> Result<Self, Exhausted> {
+        pub fn zeroed(len: usize) -> Result<Self, Exhausted> {
             let bytes = bytes_of(len);
             // Room to move the start up to a multiple of a huge page: only aligned ranges get them.
             let room = if bytes >= HUGE { bytes + HUGE } else { bytes };
@@ -120,7 +120,7 @@ mod system {
 
     impl Region {
         /// `len` zeroed words, at least one.
-        pub(in crate::visited) fn zeroed(len: usize) -> Result<Self, Exhausted> {
+        pub fn zeroed(len: usize) -> Result<Self, Exhausted> {
             let exhausted = Exhausted { limit: len as u64 * 8 };
             let layout = layout(len.max(1)).ok_or(exhausted)?;
             // SAFETY: the layout has a size above zero; zero is a valid atomic.

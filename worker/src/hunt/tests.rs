@@ -272,7 +272,9 @@ fn coverage_and_everything_are_exact() {
                     _ => cut += usize::from(expanded != all),
                 }
                 match &job.method {
-                    Method::DepthFirst { depth: 1_000 } | Method::Levels { width: 1_000, .. } if all.len() < 900 => {
+                    Method::DepthFirst { depth: 1_000 } | Method::Levels { width: 1_000, .. }
+                        if all.len() < 900 =>
+                    {
                         assert_eq!(feedback.end, HuntEnd::Everything, "{at}");
                         assert_eq!(times, all.len(), "{at}: a state was expanded twice");
                     }
@@ -466,7 +468,8 @@ fn everything_finds_each_violation_and_plenty_of_shortening_makes_it_minimal() {
                 let (feedback, _) = run(&job);
                 let key = |f: &HuntFinding| Key::of(&net, prepared.packing(), &f.finding).unwrap();
                 let length = |f: &HuntFinding| f.finding.path.len() as u64;
-                let found: BTreeMap<Key, u64> = feedback.findings.iter().map(|f| (key(f), length(f))).collect();
+                let found: BTreeMap<Key, u64> =
+                    feedback.findings.iter().map(|f| (key(f), length(f))).collect();
                 shortened += feedback.findings.iter().filter(|f| f.found_steps > length(f)).count();
                 if all {
                     assert_eq!(found, least, "seed {seed}, {job:?}");
