@@ -143,6 +143,12 @@ mod system {
 }
 
 impl Region {
+    /// Asks for the cache line of a word that will be read soon.
+    #[inline(always)]
+    pub fn prefetch(&self, index: usize) {
+        prefetch(&raw const self[index]);
+    }
+
     /// Makes all words zero.
     pub(super) fn clear(&mut self) {
         self.release(0..self.len);
@@ -153,3 +159,16 @@ impl Region {
 
 /// Whether moved-out parts of a region are returned at once, or only with the whole.
 pub(super) const RELEASES_PARTS: bool = cfg!(all(target_os = "linux", not(miri)));
+
+/// Asks for a cache line that will be read soon.
+#[inline(always)]
+pub(super) fn prefetch<T>(address: *const T) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: a prefetch reads nothing, whatever the address.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(address.cast());
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = address;
+}

@@ -212,7 +212,7 @@ fn holding(net: &Network, seed: u64) -> BTreeSet<u32> {
 #[test]
 fn findings_replay_and_what_holds_is_never_found() {
     let (mut found, mut held) = (0, 0);
-    for seed in 0..150 {
+    for seed in 0..80 {
         let (net, properties) = random_case(seed);
         let prepared = Prepared::new(&net, &properties);
         let (guide, holds) = (some_guide(&net, seed), holding(&net, seed));
@@ -227,13 +227,13 @@ fn findings_replay_and_what_holds_is_never_found() {
             }
         });
     }
-    assert!(found > 1_000 && held > 50, "{found} findings, {held} properties hold");
+    assert!(found > 500 && held > 25, "{found} findings, {held} properties hold");
 }
 
 #[test]
 fn coverage_and_everything_are_exact() {
     let (mut everything, mut cut, mut compared) = (0, 0, 0);
-    for seed in 0..250 {
+    for seed in 0..120 {
         let (net, properties) = random_case(seed);
         let prepared = Prepared::new(&net, &properties);
         let all: BTreeSet<_> = reachable(prepared.network()).into_keys().collect();
@@ -294,7 +294,7 @@ fn coverage_and_everything_are_exact() {
             }
         });
     }
-    assert!(everything > 300 && cut > 300 && compared > 2_000, "{everything}, {cut} of {compared}");
+    assert!(everything > 150 && cut > 150 && compared > 1_000, "{everything}, {cut} of {compared}");
 }
 
 #[test]
@@ -452,7 +452,7 @@ fn shortest(prepared: &Prepared, properties: &[Property]) -> BTreeMap<Key, u64> 
 #[test]
 fn everything_finds_each_violation_and_plenty_of_shortening_makes_it_minimal() {
     let mut shortened = 0;
-    for seed in 0..150 {
+    for seed in 0..60 {
         let (net, properties) = random_case(seed);
         let prepared = Prepared::new(&net, &properties);
         let least = shortest(&prepared, &properties);
@@ -464,7 +464,7 @@ fn everything_finds_each_violation_and_plenty_of_shortening_makes_it_minimal() {
             ] {
                 let all = !matches!(method, Method::Walk { .. });
                 let mut job = job(method, seed);
-                job.limits = HuntLimits { states: 20_000, shorten: 60_000, ..PLENTY };
+                job.limits = HuntLimits { states: 5_000, shorten: 30_000, ..PLENTY };
                 let (feedback, _) = run(&job);
                 let key = |f: &HuntFinding| Key::of(&net, prepared.packing(), &f.finding).unwrap();
                 let length = |f: &HuntFinding| f.finding.path.len() as u64;
@@ -479,7 +479,7 @@ fn everything_finds_each_violation_and_plenty_of_shortening_makes_it_minimal() {
             }
         });
     }
-    assert!(shortened > 200, "{shortened}");
+    assert!(shortened > 100, "{shortened}");
 }
 
 /// What a walk of thousands of steps finds becomes readable, far beyond what breadth-first search could reach.

@@ -63,6 +63,8 @@ pub(super) struct Bits<'b, W> {
     salt: u64,
     /// Steps to states that were taken for visited.
     taken_for_visited: u64,
+    /// Where the states are that are being looked up.
+    places: Vec<(usize, u64)>,
     bytes: u64,
     budget: &'b Budget,
 }
@@ -88,7 +90,19 @@ impl<'b, W: Width> Bits<'b, W> {
         })?;
         let in_block = log2.min(BLOCK);
         let (block_mask, bit_mask) = ((1 << (log2 - in_block)) - 1, (1 << in_block) - 1);
-        Ok(Bits { width, words, block_mask, bit_mask, hashes, salt, taken_for_visited: 0, bytes, budget })
+        let (taken_for_visited, places) = (0, Vec::new());
+        Ok(Bits {
+            width,
+            words,
+            block_mask,
+            bit_mask,
+            hashes,
+            salt,
+            taken_for_visited,
+            places,
+            bytes,
+            budget,
+        })
     }
 
     /// Bits that are set.
@@ -131,16 +145,21 @@ impl<W: Width> Visited for Bits<'_, W> {
         Ok(all == 0)
     }
 
-    /// Without a branch on what is there: the loads of all states are then under way at the same time, which is what counts
-    /// where each misses all caches.
+    /// All blocks are fetched before the first is looked at, and there is no branch on what is in them: that is what counts
+    /// where each lookup misses all caches.
     #[inline]
     fn absent(&mut self, targets: &[u64], absent: &mut Vec<u32>) {
         let words = self.width.words();
         let count = targets.len() / words;
         absent.resize(count, 0);
+        self.places.clear();
+        for target in targets.chunks_exact(words) {
+            let place = self.place(target);
+            self.words.prefetch(place.0);
+            self.places.push(place);
+        }
         let mut len = 0;
-        for (k, target) in targets.chunks_exact(words).enumerate() {
-            let (block, mut bits) = self.place(target);
+        for (k, &(block, mut bits)) in self.places.iter().enumerate() {
             let mut all = 1;
             for _ in 0..self.hashes {
                 let bit = bits & self.bit_mask;
