@@ -38,8 +38,7 @@ impl Search for Rates<'_> {
         ];
         println!("bare walk: {:.2} M states/s", bare_walk(system, self.states) / 1e6);
         for method in methods {
-            let limits =
-                HuntLimits { states: self.states, memory: 3 << 30, findings: 1_000, shorten: 100_000 };
+            let limits = HuntLimits { states: self.states, memory: 3 << 30, findings: 1_000, shorten: 2_000 };
             let job = HuntJob { number: 0, seed: 5, method, limits };
             let begun = processor_time();
             let feedback = hunter.run(&job, &AtomicBool::new(false));
