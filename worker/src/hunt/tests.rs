@@ -174,7 +174,7 @@ fn naive_coverage(net: &Network, expanded: &BTreeSet<Vec<Local>>) -> (Vec<Vec<u6
 }
 
 fn random_case(seed: u64) -> (Network, Vec<Property>) {
-    let net = Shape { acyclic: seed % 5 == 0, faults: 20, ..Shape::default() }.network(seed);
+    let net = Shape { acyclic: seed.is_multiple_of(5), faults: 20, ..Shape::default() }.network(seed);
     let properties = random::properties(&net, seed);
     (net, properties)
 }
