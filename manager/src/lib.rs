@@ -10,6 +10,7 @@ pub mod driver;
 pub mod ids;
 pub mod isv;
 pub mod journal;
+pub mod machine;
 pub mod slices;
 pub mod strategy;
 pub mod swarm;
