@@ -262,6 +262,20 @@ impl Successors for Lazy<'_> {
         judged.never.into_iter().chain(bad).min().map(Finding::Property)
     }
 
+    fn findings(&self, source: &[u64], target: &[u64], via: Via, found: &mut Vec<Finding>) {
+        let tables = self.read();
+        let judged = &tables.judged[via.vector().0 as usize];
+        if let Some(fault) = judged.fault {
+            found.push(Finding::Fault(fault));
+            return;
+        }
+        let turned = |(_, monitor, field): &&(usize, &Monitor, Field)| {
+            monitor.is_bad(field.get(target)) && !monitor.is_bad(field.get(source))
+        };
+        let turned = self.monitors.iter().filter(turned).map(|(k, _, _)| *k);
+        found.extend(judged.never.into_iter().chain(turned).map(Finding::Property));
+    }
+
     /// The tables are not complete yet; searches watch the memory of the process as well.
     fn table_bytes(&self) -> u64 {
         0

@@ -123,6 +123,11 @@ impl<T> Stack<'_, T> {
         self.items.truncate(len);
     }
 
+    /// The items, to be changed in place.
+    pub fn as_mut_slice(&mut self) -> &mut [T] {
+        &mut self.items
+    }
+
     /// Forgets all items and keeps the memory.
     pub fn clear(&mut self) {
         self.items.clear();

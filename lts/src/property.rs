@@ -178,6 +178,26 @@ impl Alarms {
         let bad = self.monitors.iter().filter(|(_, leaf, bad)| bad[local(*leaf).0 as usize]).map(|m| m.0);
         never.chain(bad).min().map(Finding::Property)
     }
+
+    /// Everything that a step is, given the local states before and after it; of monitors only those that it made bad.
+    pub fn findings(
+        &self,
+        vector: VectorIx,
+        before: impl Fn(LeafIx) -> Local,
+        after: impl Fn(LeafIx) -> Local,
+        found: &mut Vec<Finding>,
+    ) {
+        if let Some(&fault) = self.faults.get(&vector) {
+            found.push(Finding::Fault(fault));
+            return;
+        }
+        let never = self.never.iter().filter(|(_, set)| set.contains(vector)).map(|(property, _)| *property);
+        let turned = |(_, leaf, bad): &&(usize, LeafIx, Vec<bool>)| {
+            bad[after(*leaf).0 as usize] && !bad[before(*leaf).0 as usize]
+        };
+        let turned = self.monitors.iter().filter(turned).map(|m| m.0);
+        found.extend(never.chain(turned).map(Finding::Property));
+    }
 }
 
 /// A network with its properties built in.

@@ -53,6 +53,26 @@ impl<'b> States<'b> {
         self.origins.as_ref().map(|origins| origins[index])
     }
 
+    /// The number of a state that is there.
+    #[inline]
+    pub(crate) fn find(&self, state: &[u64]) -> Option<usize> {
+        self.find_hashed(hash(state), state)
+    }
+
+    #[inline]
+    fn find_hashed(&self, hash: u64, state: &[u64]) -> Option<usize> {
+        let (states, words) = (&self.states, self.words);
+        let at = |index: u32| &states[index as usize * words..(index as usize + 1) * words];
+        self.table.find(hash, |&index| at(index) == state).map(|&index| index as usize)
+    }
+
+    /// Says that a state came from elsewhere; only if origins are kept.
+    pub(crate) fn set_origin(&mut self, index: usize, origin: Origin) {
+        if let Some(origins) = &mut self.origins {
+            origins.as_mut_slice()[index] = origin;
+        }
+    }
+
     /// Adds a state unless it is there; whether it is new.
     #[inline]
     pub(crate) fn insert(
@@ -60,12 +80,20 @@ impl<'b> States<'b> {
         state: &[u64],
         origin: impl FnOnce() -> Origin,
     ) -> Result<bool, Exhausted> {
+        self.number(state, origin).map(|(_, new)| new)
+    }
+
+    /// Adds a state unless it is there; its number, and whether it is new.
+    #[inline]
+    pub(crate) fn number(
+        &mut self,
+        state: &[u64],
+        origin: impl FnOnce() -> Origin,
+    ) -> Result<(usize, bool), Exhausted> {
         debug_assert_eq!(state.len(), self.words);
         let hash = hash(state);
-        let (states, words) = (&self.states, self.words);
-        let at = |index: u32| &states[index as usize * words..(index as usize + 1) * words];
-        if self.table.find(hash, |&index| at(index) == state).is_some() {
-            return Ok(false);
+        if let Some(index) = self.find_hashed(hash, state) {
+            return Ok((index, false));
         }
         // Indices have 32 bits; a set of so many states is beyond any job.
         let index = u32::try_from(self.len()).map_err(|_| Exhausted { limit: self.budget.limit() })?;
@@ -80,7 +108,7 @@ impl<'b> States<'b> {
         self.table.insert_unique(hash, index, |&index| {
             self::hash(&states[index as usize * words..(index as usize + 1) * words])
         });
-        Ok(true)
+        Ok((index as usize, true))
     }
 
     #[cold]
@@ -107,7 +135,7 @@ impl Drop for States<'_> {
 
 /// A hash whose high and low bits are both good.
 #[inline]
-fn hash(state: &[u64]) -> u64 {
+pub(crate) fn hash(state: &[u64]) -> u64 {
     let mix = |hash: u64, word: &u64| {
         let product = u128::from(hash ^ word) * 0x9e37_79b9_7f4a_7c15;
         (product >> 64) as u64 ^ product as u64

@@ -80,6 +80,11 @@ impl<W: Width> Successors for Compiled<W> {
         self.alarms.finding(via.vector(), |leaf| self.local(target, leaf))
     }
 
+    fn findings(&self, source: &[u64], target: &[u64], via: Via, found: &mut Vec<Finding>) {
+        let (before, after) = (|leaf| self.local(source, leaf), |leaf| self.local(target, leaf));
+        self.alarms.findings(via.vector(), before, after, found);
+    }
+
     fn table_bytes(&self) -> u64 {
         self.blocks.bytes() as u64 + self.channels.bytes()
     }

@@ -90,6 +90,10 @@ pub trait Successors: Sync {
     /// What a marked step is, if it is anything: of several the least.
     fn finding(&self, target: &[u64], via: Via) -> Option<Finding>;
 
+    /// Adds everything that a marked step is, for searches that go on after a finding: a property whose monitor was bad
+    /// before the step is not violated again by it.
+    fn findings(&self, source: &[u64], target: &[u64], via: Via, found: &mut Vec<Finding>);
+
     /// Bytes held by tables.
     fn table_bytes(&self) -> u64;
 }

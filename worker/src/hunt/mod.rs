@@ -1,4 +1,186 @@
 //! The searches of a hunt: cheap, very different ways through a system that is too large to verify.
+//!
+//! A [`Hunter`] does one job at a time: a search by some method ([`job::Method`]) within limits. What a search sees goes
+//! through one survey, which records coverage and keeps findings; what differs is only which state comes next. Findings
+//! are shortened at the end of the search, when its memory is free again. Invariant: a feedback depends on the network and
+//! the job only, unless the job is interrupted; a job that makes no sense ends as failed, never in a panic.
 
+mod depth;
+mod guided;
 pub mod job;
+mod key;
+mod levels;
+mod moves;
+mod seen;
+mod shorten;
 pub mod sketch;
+mod survey;
+#[cfg(test)]
+mod tests;
+mod visited;
+mod walk;
+
+pub use key::Key;
+
+use crate::guided::Worker;
+use gridlock_lts::guide::Guide;
+use gridlock_lts::memory::{Budget, Exhausted};
+use gridlock_lts::network::Network;
+use gridlock_lts::random::Rng;
+use gridlock_lts::successors::Successors;
+use job::{HuntEnd, HuntFeedback, HuntJob, Keep, Method};
+use moves::{Moves, Tally};
+use seen::Seen;
+use shorten::Shortener;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+use survey::Survey;
+use visited::{Bits, Exact};
+
+/// Arrays of more bits than two to this power are refused.
+const MOST_LOG2_BITS: u8 = 42;
+/// More bits a state than this are refused.
+const MOST_HASHES: u8 = 32;
+
+/// What a hunter needs to know of the system.
+pub struct Setting<'a, S> {
+    /// The compiled system, properties built in.
+    pub system: &'a S,
+    /// The network as specified; its tables are complete.
+    pub net: &'a Network,
+    /// The property that asks for freedom from deadlock.
+    pub deadlock: Option<usize>,
+    /// The first guide of guided jobs; without one they fail.
+    pub guide: Option<Arc<Guide>>,
+}
+
+impl<S> Clone for Setting<'_, S> {
+    fn clone(&self) -> Self {
+        Setting { system: self.system, net: self.net, deadlock: self.deadlock, guide: self.guide.clone() }
+    }
+}
+
+/// Does the jobs of a hunt, one at a time.
+pub struct Hunter<'a, S> {
+    setting: Setting<'a, S>,
+    worker: Option<Worker<'a, S>>,
+    moves: Result<Moves, String>,
+}
+
+impl<'a, S: Successors> Hunter<'a, S> {
+    /// A hunter.
+    pub fn new(setting: Setting<'a, S>) -> Self {
+        let Setting { system, net, deadlock, guide } = setting.clone();
+        let worker = guide.map(|guide| Worker::new(crate::guided::Setting { system, net, deadlock, guide }));
+        let moves = Moves::new(net, system.packing());
+        Hunter { setting, worker, moves }
+    }
+
+    /// Does a job. It ends early, as interrupted, soon after `cancel` becomes true.
+    pub fn run(&mut self, job: &HuntJob, cancel: &AtomicBool) -> HuntFeedback {
+        let begun = Instant::now();
+        let mut feedback = match self.hunt(job, cancel) {
+            Ok(feedback) => feedback,
+            Err(why) => failed(job, why),
+        };
+        feedback.effort.nanoseconds = begun.elapsed().as_nanos().try_into().unwrap_or(u64::MAX);
+        feedback
+    }
+
+    fn hunt(&mut self, job: &HuntJob, cancel: &AtomicBool) -> Result<HuntFeedback, String> {
+        check(job, self.setting.net)?;
+        let Hunter { setting, worker, moves } = self;
+        let moves = moves.as_ref().map_err(String::clone)?;
+        let budget = Budget::new(job.limits.memory);
+        let seen = Seen::new(setting.net, moves);
+        let Setting { system, net, deadlock, .. } = *setting;
+        let mut survey = Survey::new(system, net, deadlock, job.limits, cancel, &budget, seen);
+        let mut feedback = failed(job, String::new());
+        let mut rng = Rng::new(job.seed);
+        let (mut bits_set, mut taken_for_visited) = (0, 0);
+        feedback.end = match &job.method {
+            Method::Guided(guided) => {
+                let worker = worker.as_mut().ok_or("a guided job needs a guide, and there is none")?;
+                let (end, inner) = guided::run(&mut survey, worker, guided);
+                feedback.guided = Some(inner);
+                end
+            }
+            Method::DepthFirst { depth } => match Exact::new(system, &budget) {
+                Ok(exact) => depth::run(&mut survey, exact, *depth, rng).0,
+                Err(Exhausted { .. }) => HuntEnd::OverBudget,
+            },
+            Method::Bitstate { log2_bits, hashes, depth } => {
+                let bits = Bits::new(system.width(), *log2_bits, *hashes, rng.bits(), &budget)
+                    .map_err(|Exhausted { limit }| no_room(*log2_bits, limit))?;
+                let (end, bits) = depth::run(&mut survey, bits, *depth, rng);
+                (bits_set, taken_for_visited) = (bits.bits_set(), bits.taken_for_visited());
+                end
+            }
+            Method::Walk { length, weighted } => {
+                let tally = weighted.then(|| Tally::new(moves));
+                walk::run(&mut survey, *length, tally, rng)
+            }
+            Method::Levels { width, keep } => levels::run(&mut survey, moves, *width, keep, rng),
+        };
+        let Survey { seen, effort, findings, kept, .. } = survey;
+        feedback.coverage = seen.coverage();
+        feedback.coverage.bits_set = bits_set;
+        feedback.coverage.taken_for_visited = taken_for_visited;
+        feedback.effort = effort;
+        feedback.effort.memory = budget.peak();
+        feedback.findings = findings;
+        let mut shortener = Shortener::new(setting, moves, job.limits.memory.saturating_sub(kept), cancel);
+        for found in &mut feedback.findings {
+            feedback.shortening += shortener.shorten(&mut found.finding, job.limits.shorten)?;
+        }
+        Ok(feedback)
+    }
+}
+
+/// The feedback to a job that came to nothing.
+fn failed(job: &HuntJob, why: String) -> HuntFeedback {
+    HuntFeedback {
+        number: job.number,
+        end: HuntEnd::Failed(why),
+        findings: Vec::new(),
+        coverage: Default::default(),
+        guided: None,
+        effort: Default::default(),
+        shortening: 0,
+    }
+}
+
+fn no_room(log2_bits: u8, limit: u64) -> String {
+    format!("an array of 2^{log2_bits} bits takes more than the {limit} bytes that the job may use")
+}
+
+/// Refuses a job that makes no sense.
+fn check(job: &HuntJob, net: &Network) -> Result<(), String> {
+    if job.limits.findings == 0 {
+        return Err("a job must be allowed at least one finding".to_owned());
+    }
+    match &job.method {
+        Method::Guided(_) | Method::DepthFirst { .. } => Ok(()),
+        Method::Bitstate { log2_bits, .. } if *log2_bits > MOST_LOG2_BITS || *log2_bits < 6 => {
+            Err(format!("an array has from 2^6 to 2^{MOST_LOG2_BITS} bits, not 2^{log2_bits}"))
+        }
+        Method::Bitstate { hashes, .. } if *hashes == 0 || *hashes > MOST_HASHES => {
+            Err(format!("a state sets from 1 to {MOST_HASHES} bits, not {hashes}"))
+        }
+        Method::Bitstate { .. } => Ok(()),
+        Method::Walk { length: 0, .. } => Err("a walk must have at least one step".to_owned()),
+        Method::Walk { .. } => Ok(()),
+        Method::Levels { width: 0, .. } => Err("a level must have at least one state".to_owned()),
+        Method::Levels { keep: Keep::Preferred(vectors), .. } => {
+            let ascending = vectors.windows(2).all(|pair| pair[0] < pair[1]);
+            let known = vectors.last().is_none_or(|&last| (last as usize) < net.vectors.len());
+            if ascending && known {
+                Ok(())
+            } else {
+                Err("the preferred vectors are not ascending numbers of vectors".to_owned())
+            }
+        }
+        Method::Levels { .. } => Ok(()),
+    }
+}

@@ -1,0 +1,59 @@
+//! Guided jobs of a hunt: done by the worker of informed swarms, with an observer that records what was seen.
+//!
+//! The worker tells of states only, so their steps are made once more for the record; a guided search spends most of its
+//! time elsewhere.
+
+use super::job::{HuntEnd, HuntFinding};
+use super::survey::Survey;
+use crate::guided::Worker;
+use crate::job::{End, Feedback, Job, JobLimits, Then};
+use gridlock_lts::pack::Width;
+use gridlock_lts::successors::{Steps, Successors};
+
+/// Does a guided job within the limits of the hunt's job. A finding goes to the survey. The feedback then says that the
+/// limits were reached: what was not searched any more must not pass for searched.
+pub(super) fn run<S: Successors>(
+    survey: &mut Survey<S>,
+    worker: &mut Worker<S>,
+    job: &Job,
+) -> (HuntEnd, Feedback) {
+    let limits = JobLimits { states: survey.limits.states, memory: survey.limits.memory };
+    let job = Job { limits, ..job.clone() };
+    let (system, seen) = (survey.system, &mut survey.seen);
+    let mut steps = Steps::new(system.width().words());
+    let mut left = limits.states;
+    let mut feedback = worker.observed(&job, survey.cancel, &mut |state| {
+        // The search tells of a state before it looks at its limits.
+        if left == 0 {
+            return;
+        }
+        left -= 1;
+        steps.clear();
+        // It is about to expand the state as well, and says what is wrong if that fails.
+        if system.expand(state, &mut steps).is_ok() {
+            seen.enter(None, state);
+            seen.look_at(state, &steps);
+        }
+    });
+    survey.effort = feedback.effort;
+    let exhaustive = job.path.is_empty() && job.refinements.is_empty() && job.then == Then::Free;
+    let end = match std::mem::replace(&mut feedback.end, End::OverBudget) {
+        End::Found(finding) => {
+            let (found_steps, after_states) = (finding.path.len() as u64, feedback.effort.states);
+            survey.findings.push(HuntFinding { finding, found_steps, after_states });
+            return (HuntEnd::Complete, feedback);
+        }
+        End::Complete if exhaustive && !feedback.bounded => HuntEnd::Everything,
+        End::Complete => HuntEnd::Complete,
+        End::OverBudget => HuntEnd::OverBudget,
+        End::Interrupted => HuntEnd::Interrupted,
+        End::Failed(why) => HuntEnd::Failed(why),
+    };
+    feedback.end = match &end {
+        HuntEnd::Everything | HuntEnd::Complete => End::Complete,
+        HuntEnd::OverBudget => End::OverBudget,
+        HuntEnd::Interrupted => End::Interrupted,
+        HuntEnd::Failed(why) => End::Failed(why.clone()),
+    };
+    (end, feedback)
+}

@@ -1,0 +1,53 @@
+//! When two findings are the same.
+//!
+//! A fault or a forbidden step is known by what it violates and by its label before hiding: the same step taken elsewhere is
+//! the same bug more often than not, and a user wants to see the others. A deadlock has no step, and two states without
+//! steps seldom have to do with each other; it is known by its state, monitors left out since they only watch.
+
+use crate::job::{Finding, What};
+use gridlock_lts::network::{LeafIx, Network};
+use gridlock_lts::pack::Packing;
+
+/// What a finding is known by. The order has no meaning; it is there for sorted sets.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Key {
+    /// A fault by its number and the label of its step.
+    Fault(u32, u32),
+    /// The violation of a property by its number and the label of the forbidden step.
+    Step(u32, u32),
+    /// A deadlock by the number of the property and the packed state, the fields of monitors zero.
+    Deadlock(u32, Vec<u64>),
+}
+
+impl Key {
+    /// The key of a finding with its path; `None` if the path does not fit the network: its end is no state, or a vector is
+    /// unknown.
+    pub fn of(net: &Network, packing: &Packing, finding: &Finding) -> Option<Key> {
+        let last = finding.path.last();
+        if let What::Deadlock(property) = finding.what {
+            let state = last.map_or_else(|| vec![0; packing.words()], |(_, state)| state.clone());
+            let fits = state.len() == packing.words() && packing.leaves() >= net.leaves.len();
+            return fits.then(|| Key::deadlock(net, packing, property, &state));
+        }
+        Key::step(net, finding.what, last?.0)
+    }
+
+    /// The key of a deadlock.
+    pub(super) fn deadlock(net: &Network, packing: &Packing, property: u32, state: &[u64]) -> Key {
+        let mut masked = vec![0; state.len()];
+        for field in (0..net.leaves.len()).map(|leaf| packing.field(LeafIx(leaf as u32))) {
+            field.set(&mut masked, field.get(state));
+        }
+        Key::Deadlock(property, masked)
+    }
+
+    /// The key of a fault or a forbidden step of a vector.
+    pub(super) fn step(net: &Network, what: What, vector: u32) -> Option<Key> {
+        let label = net.vectors.get(vector as usize)?.unhidden.0;
+        match what {
+            What::Fault(fault) => Some(Key::Fault(fault, label)),
+            What::Property(property) => Some(Key::Step(property, label)),
+            What::Deadlock(_) => None,
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! How far a state is from another, leaf by leaf.
+//!
+//! The distance of a leaf is that in its own table, as if no other leaf were in its way; so a state in which some leaf
+//! cannot reach its goal at all cannot reach the goal either, and may be forgotten. The sum over the leaves says how much
+//! is to be done; it is not a lower bound, because leaves move together.
+
+use crate::hunt::moves::Moves;
+
+/// The local transitions of all leaves, backwards.
+pub(super) struct Backwards {
+    /// For each local state its first predecessor, and the end.
+    first: Vec<u32>,
+    sources: Vec<u32>,
+}
+
+/// For each local state of each leaf the distance to that of one state; [`FAR`] if there is no way.
+pub(super) struct Distances(pub(super) Vec<u32>);
+
+/// No way leads there.
+pub(super) const FAR: u32 = u32::MAX;
+
+impl Backwards {
+    /// Turns the transitions round.
+    pub(super) fn new(moves: &Moves) -> Self {
+        let mut first = vec![0u32; moves.locals() + 1];
+        moves.for_each(|_, to| first[to + 1] += 1);
+        for k in 1..first.len() {
+            first[k] += first[k - 1];
+        }
+        let (mut next, mut sources) = (first.clone(), vec![0; moves.len()]);
+        moves.for_each(|from, to| {
+            sources[next[to] as usize] = from as u32;
+            next[to] += 1;
+        });
+        Backwards { first, sources }
+    }
+
+    /// What making distances costs, counted in states expanded.
+    pub(super) fn cost(&self) -> u64 {
+        (self.sources.len() + self.first.len()) as u64 / 64
+    }
+
+    /// The distances to the local states of a state.
+    pub(super) fn distances(&self, moves: &Moves, state: &[u64]) -> Distances {
+        let mut distances = vec![FAR; moves.locals()];
+        let mut queue = Vec::new();
+        for leaf in 0..moves.leaves() {
+            let goal = moves.local(leaf, state);
+            distances[goal] = 0;
+            queue.push(goal as u32);
+        }
+        let mut k = 0;
+        while k < queue.len() {
+            let local = queue[k] as usize;
+            for &from in &self.sources[self.first[local] as usize..self.first[local + 1] as usize] {
+                if distances[from as usize] == FAR {
+                    distances[from as usize] = distances[local] + 1;
+                    queue.push(from);
+                }
+            }
+            k += 1;
+        }
+        Distances(distances)
+    }
+}

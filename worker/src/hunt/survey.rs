@@ -1,0 +1,174 @@
+//! What all searches of a hunt do with a state: expand it within the limits, record it, and keep what is wrong.
+//!
+//! A search goes on after a finding, past a forbidden step too; only faults lead nowhere. Invariant: every finding kept has
+//! a path of steps that this survey was shown, and no two have the same [`Key`].
+
+use super::job::{HuntEnd, HuntFinding, HuntLimits};
+use super::key::Key;
+use super::seen::Seen;
+use crate::job::{Effort, Finding, What};
+use gridlock_lts::memory::{Budget, Exhausted};
+use gridlock_lts::network::{Network, VectorIx};
+use gridlock_lts::search;
+use gridlock_lts::successors::{Finding as Marked, Steps, Successors};
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// States expanded between two looks at whether to stop.
+pub(super) const LOOKS: u64 = 1_024;
+
+/// Steps by their vectors and packed targets.
+pub(super) type Path = Vec<(u32, Vec<u64>)>;
+
+/// Why a search ends before it is through.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Stop {
+    OverBudget,
+    Interrupted,
+    Failed(String),
+}
+
+impl From<Exhausted> for Stop {
+    fn from(_: Exhausted) -> Self {
+        Stop::OverBudget
+    }
+}
+
+impl From<Stop> for HuntEnd {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::OverBudget => HuntEnd::OverBudget,
+            Stop::Interrupted => HuntEnd::Interrupted,
+            Stop::Failed(why) => HuntEnd::Failed(why),
+        }
+    }
+}
+
+/// A search under way, whatever its method.
+pub(super) struct Survey<'h, S> {
+    pub(super) system: &'h S,
+    pub(super) net: &'h Network,
+    pub(super) deadlock: Option<usize>,
+    pub(super) limits: HuntLimits,
+    pub(super) cancel: &'h AtomicBool,
+    pub(super) budget: &'h Budget,
+    pub(super) seen: Seen<'h>,
+    pub(super) effort: Effort,
+    pub(super) findings: Vec<HuntFinding>,
+    /// Bytes of the findings.
+    pub(super) kept: u64,
+    keys: BTreeSet<Key>,
+    marked: Vec<Marked>,
+}
+
+impl<'h, S: Successors> Survey<'h, S> {
+    /// A search that has not begun.
+    pub(super) fn new(
+        system: &'h S,
+        net: &'h Network,
+        deadlock: Option<usize>,
+        limits: HuntLimits,
+        cancel: &'h AtomicBool,
+        budget: &'h Budget,
+        seen: Seen<'h>,
+    ) -> Self {
+        let (effort, findings, keys, marked) = (Effort::default(), Vec::new(), BTreeSet::new(), Vec::new());
+        Survey { system, net, deadlock, limits, cancel, budget, seen, effort, findings, kept: 0, keys, marked }
+    }
+
+    /// Replaces `steps` by those of a state that was reached by a step of `vector`, faults left out, and keeps what is wrong
+    /// there. `way` gives the steps to the state, `length` their number.
+    #[inline]
+    pub(super) fn expand(
+        &mut self,
+        vector: Option<VectorIx>,
+        state: &[u64],
+        steps: &mut Steps,
+        length: usize,
+        way: impl Fn() -> Path,
+    ) -> Result<(), Stop> {
+        if self.effort.states >= self.limits.states {
+            return Err(Stop::OverBudget);
+        }
+        if self.effort.states.is_multiple_of(LOOKS) && self.cancel.load(Relaxed) {
+            return Err(Stop::Interrupted);
+        }
+        steps.clear();
+        self.system.expand(state, steps).map_err(Stop::Failed)?;
+        self.effort.states += 1;
+        self.seen.enter(vector, state);
+        self.seen.look_at(state, steps);
+        if steps.is_empty() {
+            self.without_steps(state, length, way)?;
+        } else if steps.vias().iter().any(|via| via.is_marked()) {
+            self.look_at_marked(state, steps, length, way)?;
+        }
+        self.effort.transitions += steps.len() as u64;
+        Ok(())
+    }
+
+    #[cold]
+    fn without_steps(&mut self, state: &[u64], length: usize, way: impl Fn() -> Path) -> Result<(), Stop> {
+        self.effort.deadlocks += 1;
+        let Some(property) = self.deadlock else { return Ok(()) };
+        let what = What::from(search::What::Deadlock(property));
+        let key = Key::deadlock(self.net, self.system.packing(), property as u32, state);
+        self.keep(key, what, None, length, way)
+    }
+
+    #[cold]
+    fn look_at_marked(
+        &mut self,
+        state: &[u64],
+        steps: &mut Steps,
+        length: usize,
+        way: impl Fn() -> Path,
+    ) -> Result<(), Stop> {
+        // From the end, so that removing a fault leaves what is still to be looked at in its place.
+        for k in (0..steps.len()).rev() {
+            let via = steps.vias()[k];
+            if !via.is_marked() {
+                continue;
+            }
+            let mut marked = std::mem::take(&mut self.marked);
+            marked.clear();
+            self.system.findings(state, steps.target(k), via, &mut marked);
+            for &finding in &marked {
+                let what = What::from(search::What::from(finding));
+                if let Some(key) = Key::step(self.net, what, via.vector().0) {
+                    self.keep(key, what, Some((via.vector().0, steps.target(k))), length, &way)?;
+                }
+            }
+            if let Some(Marked::Fault(_)) = marked.first() {
+                steps.remove(k);
+            }
+            self.marked = marked;
+        }
+        Ok(())
+    }
+
+    /// Keeps a finding unless there is one like it. The search ends once there are enough.
+    fn keep(
+        &mut self,
+        key: Key,
+        what: What,
+        step: Option<(u32, &[u64])>,
+        length: usize,
+        way: impl Fn() -> Path,
+    ) -> Result<(), Stop> {
+        if self.keys.contains(&key) {
+            return Ok(());
+        }
+        let words = self.system.packing().words();
+        // A step is a vector on the heap; the key is little beside it.
+        let bytes = (length as u64 + 4).saturating_mul((words * 8 + 64) as u64);
+        self.budget.take(bytes)?;
+        self.kept += bytes;
+        let mut path = way();
+        path.extend(step.map(|(vector, target)| (vector, target.to_vec())));
+        let (found_steps, after_states) = (path.len() as u64, self.effort.states);
+        self.findings.push(HuntFinding { finding: Finding { what, path }, found_steps, after_states });
+        self.keys.insert(key);
+        if self.findings.len() as u64 >= u64::from(self.limits.findings) { Err(Stop::OverBudget) } else { Ok(()) }
+    }
+}
