@@ -141,11 +141,7 @@ where
     }
 
     /// Gives work to all who have none. True if the machine has an outcome.
-    fn hand_out(
-        &mut self,
-        machine: &mut M,
-        transport: Workers<M>,
-    ) -> Result<bool, String> {
+    fn hand_out(&mut self, machine: &mut M, transport: Workers<M>) -> Result<bool, String> {
         while let Some(&worker) = self.free.front() {
             match machine.next() {
                 Next::Done => return Ok(true),
@@ -169,11 +165,7 @@ where
     }
 
     /// Waits for an answer, and takes all that are there.
-    fn receive(
-        &mut self,
-        transport: Workers<M>,
-        wait: Duration,
-    ) -> Result<Arrived<M::Answer>, String> {
+    fn receive(&mut self, transport: Workers<M>, wait: Duration) -> Result<Arrived<M::Answer>, String> {
         let mut answers: Vec<_> = transport.receive(wait)?.into_iter().collect();
         while !answers.is_empty() && answers.len() < AT_ONCE {
             match transport.receive(Duration::ZERO)? {

@@ -7,6 +7,7 @@
 //! the other way to divide a search: every state once, slice by slice.
 
 pub mod driver;
+pub mod hunt;
 pub mod ids;
 pub mod isv;
 pub mod journal;
