@@ -154,6 +154,15 @@ pub fn read<T: DeserializeOwned>(dir: &Path) -> Result<(Identity, Vec<T>), Troub
     Ok((identity, read_records(&bytes, after).map_err(foreign)?.0))
 }
 
+/// What a journal is about, without its records: they may be of any kind.
+pub fn read_identity(dir: &Path) -> Result<Identity, Trouble> {
+    let path = dir.join(RECORDS);
+    let bytes = fs::read(&path).map_err(|e| Trouble::Io(path.clone(), e))?;
+    let foreign = |why: String| Trouble::Foreign(path.clone(), why);
+    let head = read_head(&bytes).map_err(foreign)?;
+    head.map(|(identity, _)| identity).ok_or_else(|| foreign("it has only just begun".to_owned()))
+}
+
 fn compare(theirs: &Identity, ours: &Identity) -> Result<(), Trouble> {
     let nothing = || "nothing".to_owned();
     for k in 0..theirs.len().max(ours.len()) {

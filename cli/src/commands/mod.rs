@@ -2,6 +2,7 @@
 
 mod check;
 mod compare;
+mod hunt;
 mod info;
 mod lts;
 mod merge;
@@ -20,6 +21,7 @@ use clap::Subcommand;
 #[derive(Subcommand, Debug)]
 pub enum Command {
     Check(Box<check::Arguments>),
+    Hunt(Box<hunt::Arguments>),
     Replay(replay::Arguments),
     Lts(lts::Arguments),
     Info(info::Arguments),
@@ -36,6 +38,7 @@ impl Command {
     pub fn limits(&self) -> Limits {
         match self {
             Command::Check(a) => a.limits.watched(),
+            Command::Hunt(a) => a.watched(),
             Command::Replay(a) => a.resources.watched(),
             Command::Lts(a) => a.limits.watched(),
             Command::Info(a) => a.resources.watched(),
@@ -49,13 +52,18 @@ impl Command {
 
     /// Whether several processes can do it together.
     pub fn is_shared(&self) -> bool {
-        matches!(self, Command::Check(a) if a.is_shared())
+        match self {
+            Command::Check(a) => a.is_shared(),
+            Command::Hunt(_) => true,
+            _ => false,
+        }
     }
 
     /// Runs the command. `quiet`: no summary on standard error.
     pub fn run(&self, watch: &Watch, quiet: bool, company: &Company) -> Result<Answer, Failure> {
         match self {
             Command::Check(a) => check::run(a, watch, quiet, company),
+            Command::Hunt(a) => hunt::run(a, watch, quiet, company),
             Command::Replay(a) => replay::run(a, watch),
             Command::Lts(a) => lts::run(a, watch, quiet),
             Command::Info(a) => info::run(a, watch),

@@ -1,7 +1,9 @@
-//! `gridlock status`: how far a swarm is, from its checkpoint, whether it runs or not.
+//! `gridlock status`: how far a swarm or a hunt is, from its checkpoint, whether it runs or not.
 //!
 //! Invariant: nothing is written and nothing is locked, so that looking disturbs nobody.
 
+use super::hunt::HuntPage;
+use super::hunt::plan::{COMMAND, HUNT};
 use crate::outcome::{Answer, Failure};
 use crate::output::print;
 use crate::quantities::{bytes, count, duration, percent};
@@ -12,8 +14,10 @@ use crate::terminal::Style;
 use crate::watch::Watch;
 use clap::Args;
 use gridlock_manager::journal::STATUS;
+use gridlock_worker::hunt::job::HuntFeedback;
+use gridlock_worker::job::Effort;
 use num_bigint::BigUint;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fs;
 use std::io::{self, Write};
@@ -32,16 +36,16 @@ Examples:
 The first word says how it is:
   running    it has told how far it is within the last seconds
   silent     it has not, and there is no result: it was killed, or its machine is very busy
-  stopped    it was interrupted or reached a limit; `check --resume` continues
+  stopped    it was interrupted or reached a limit; the same command with --resume continues
   finished   there is a result
 
 docs/json.md documents the fields of --json.";
 
-/// Show how far a swarm is, from its checkpoint
+/// Show how far a swarm or a hunt is, from its checkpoint
 #[derive(Args, Debug)]
 #[command(after_long_help = HELP)]
 pub struct Arguments {
-    /// The directory that `check --search isv --checkpoint` was given
+    /// The directory that `--checkpoint` was given
     #[arg(value_name = "DIR")]
     directory: PathBuf,
 
@@ -67,7 +71,24 @@ struct Status {
     age_seconds: Option<u64>,
     identity: Identity,
     /// The page as the run wrote it, if it came that far.
-    page: Option<Page>,
+    page: Option<AnyPage>,
+}
+
+/// The page of a run of either kind.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum AnyPage {
+    Swarm(Box<Page>),
+    Hunt(Box<HuntPage>),
+}
+
+impl AnyPage {
+    fn written(&self) -> u64 {
+        match self {
+            AnyPage::Swarm(page) => page.written,
+            AnyPage::Hunt(page) => page.written,
+        }
+    }
 }
 
 /// Runs the command.
@@ -90,13 +111,23 @@ fn look(dir: &Path) -> Result<Status, Failure> {
     }
     // The result first: what comes after it can only be newer.
     let result: Option<Value> = parsed(&dir.join(RESULT))?;
-    let page: Option<Page> = parsed(&dir.join(STATUS))?;
-    let (identity, answers) = checkpoint::read(dir)?;
+    let page: Option<AnyPage> = parsed(&dir.join(STATUS))?;
+    let identity = checkpoint::identity(dir)?;
+    let efforts: Vec<Effort> = if identity.get(COMMAND).is_some_and(|command| command == HUNT) {
+        checkpoint::answers::<HuntFeedback>(dir)?.1.iter().map(|answer| answer.effort).collect()
+    } else {
+        checkpoint::read(dir)?.1.iter().map(|answer| answer.effort).collect()
+    };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs());
-    let age = page.as_ref().map(|page| now.saturating_sub(page.written));
+    let age = page.as_ref().map(|page| now.saturating_sub(page.written()));
     let text = |field: &str| result.as_ref().and_then(|r| Some(r.get(field)?.as_str()?.to_owned()));
     let state = match (&result, text("reason").as_deref()) {
-        (Some(_), Some("interrupted" | "time-limit" | "max-memory" | "checkpoint")) => "stopped",
+        (
+            Some(_),
+            Some(
+                "interrupted" | "time-limit" | "max-memory" | "budget" | "memory" | "max-jobs" | "checkpoint",
+            ),
+        ) => "stopped",
         (Some(_), _) => "finished",
         (None, _) if age.is_some_and(|age| age <= ALIVE) => "running",
         (None, _) => "silent",
@@ -108,9 +139,9 @@ fn look(dir: &Path) -> Result<Status, Failure> {
         verdict: text("verdict"),
         reason: text("reason"),
         message: text("message"),
-        answers: answers.len() as u64,
-        answered_states: answers.iter().map(|answer| answer.effort.states).sum(),
-        answered_seconds: answers.iter().map(|answer| answer.effort.nanoseconds as f64 / 1e9).sum(),
+        answers: efforts.len() as u64,
+        answered_states: efforts.iter().map(|effort| effort.states).sum(),
+        answered_seconds: efforts.iter().map(|effort| effort.nanoseconds as f64 / 1e9).sum(),
         age_seconds: age,
         identity,
         page,
@@ -128,6 +159,53 @@ fn parsed<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Option<T>, Fail
     }
 }
 
+fn swarm_rows(page: &Page) -> Vec<(&'static str, String)> {
+    let mut rows = Vec::new();
+    let n = &page.numbers;
+    let number = |digits: &str| digits.parse().unwrap_or(BigUint::ZERO);
+    let remaining = percent(&number(&n.ids_remaining), &number(&n.ids_all));
+    rows.push(("specification", page.specification.clone()));
+    rows.push((
+        "jobs done",
+        format!("{}, {} in work", count(n.jobs_done), count(n.jobs_made - n.jobs_done.min(n.jobs_made))),
+    ));
+    rows.push((
+        "IDs remaining",
+        format!("{remaining} = {} of {}", shown(&n.ids_remaining), shown(&n.ids_all)),
+    ));
+    rows.push(("IDs explored", shown(&n.ids_explored)));
+    rows.push(("IDs pruned", shown(&n.ids_pruned)));
+    rows.push((
+        "largest search",
+        format!("{} states, {}", count(n.largest_states), bytes(n.largest_memory_bytes)),
+    ));
+    rows.push(("longest search", format!("{:.3} s", n.longest_seconds)));
+    rows.push(("states in total", count(n.total_states)));
+    let time = duration(Duration::try_from_secs_f64(page.seconds).unwrap_or_default());
+    rows.push((
+        "this run",
+        format!("{time}, {} workers, {} answers resumed", page.workers, count(page.resumed as u64)),
+    ));
+    rows
+}
+
+fn hunt_rows(page: &HuntPage) -> Vec<(&'static str, String)> {
+    let n = &page.hunt;
+    let time = duration(Duration::try_from_secs_f64(page.seconds).unwrap_or_default());
+    let in_work = n.jobs_made - n.jobs_done.min(n.jobs_made);
+    let mut rows = vec![
+        ("specification", page.specification.clone()),
+        ("findings", count(n.findings)),
+        ("jobs done", format!("{}, {} in work", count(n.jobs_done), count(in_work))),
+    ];
+    rows.extend(n.rows());
+    rows.push((
+        "this run",
+        format!("{time}, {} workers, {} answers resumed", page.workers, count(page.resumed as u64)),
+    ));
+    rows
+}
+
 fn show(status: &Status, out: &mut dyn Write) -> io::Result<()> {
     let Style { strong, off, .. } = Style::of_stdout();
     let about = match (&status.verdict, &status.message) {
@@ -139,42 +217,20 @@ fn show(status: &Status, out: &mut dyn Write) -> io::Result<()> {
         },
     };
     writeln!(out, "{strong}{}{off}: {about}\n", status.state)?;
-    let mut rows = Vec::new();
-    if let Some(page) = &status.page {
-        let n = &page.numbers;
-        let number = |digits: &str| digits.parse().unwrap_or(BigUint::ZERO);
-        let remaining = percent(&number(&n.ids_remaining), &number(&n.ids_all));
-        rows.push(("specification", page.specification.clone()));
-        rows.push((
-            "jobs done",
-            format!("{}, {} in work", count(n.jobs_done), count(n.jobs_made - n.jobs_done.min(n.jobs_made))),
-        ));
-        rows.push((
-            "IDs remaining",
-            format!("{remaining} = {} of {}", shown(&n.ids_remaining), shown(&n.ids_all)),
-        ));
-        rows.push(("IDs explored", shown(&n.ids_explored)));
-        rows.push(("IDs pruned", shown(&n.ids_pruned)));
-        rows.push((
-            "largest search",
-            format!("{} states, {}", count(n.largest_states), bytes(n.largest_memory_bytes)),
-        ));
-        rows.push(("longest search", format!("{:.3} s", n.longest_seconds)));
-        rows.push(("states in total", count(n.total_states)));
-        let time = duration(Duration::try_from_secs_f64(page.seconds).unwrap_or_default());
-        rows.push((
-            "this run",
-            format!("{time}, {} workers, {} answers resumed", page.workers, count(page.resumed as u64)),
-        ));
-    }
+    let mut rows = match &status.page {
+        Some(AnyPage::Swarm(page)) => swarm_rows(page),
+        Some(AnyPage::Hunt(page)) => hunt_rows(page),
+        None => Vec::new(),
+    };
     rows.push((
         "answers on disk",
         format!("{}, {} states", count(status.answers), count(status.answered_states)),
     ));
-    let settings: Vec<String> = ["subsystem", "unroll", "traces", "ids", "jobs", "strategy"]
-        .iter()
-        .filter_map(|name| Some(format!("{name} {}", shown(status.identity.get(*name)?))))
-        .collect();
+    let settings: Vec<String> =
+        ["subsystem", "unroll", "traces", "ids", "jobs", "strategy", "portfolio", "seed"]
+            .iter()
+            .filter_map(|name| Some(format!("{name} {}", shown(status.identity.get(*name)?))))
+            .collect();
     rows.push(("run", settings.join("; ")));
     rows.iter().try_for_each(|(name, value)| writeln!(out, "  {name:<17}{value}"))
 }

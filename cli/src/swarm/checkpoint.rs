@@ -4,6 +4,7 @@ use crate::outcome::Failure;
 use crate::swarm::numbers::Identity;
 use gridlock_manager::journal::{self, Trouble};
 use gridlock_worker::job::Feedback;
+use serde::de::DeserializeOwned;
 use std::io;
 use std::path::Path;
 
@@ -12,13 +13,32 @@ pub const RESULT: &str = "result.json";
 
 /// What the run is, and its answers so far. It may be running.
 pub fn read(dir: &Path) -> Result<(Identity, Vec<Feedback>), Failure> {
-    match journal::read::<Feedback>(dir) {
+    answers(dir)
+}
+
+/// The same for answers of any kind.
+pub fn answers<T: DeserializeOwned>(dir: &Path) -> Result<(Identity, Vec<T>), Failure> {
+    match journal::read::<T>(dir) {
         Ok((identity, answers)) => Ok((identity.into_iter().collect(), answers)),
-        Err(Trouble::Io(_, e)) if e.kind() == io::ErrorKind::NotFound => Err(Failure::input(format_args!(
+        Err(trouble) => Err(unreadable(dir, trouble)),
+    }
+}
+
+/// What the run is.
+pub fn identity(dir: &Path) -> Result<Identity, Failure> {
+    match journal::read_identity(dir) {
+        Ok(identity) => Ok(identity.into_iter().collect()),
+        Err(trouble) => Err(unreadable(dir, trouble)),
+    }
+}
+
+fn unreadable(dir: &Path, trouble: Trouble) -> Failure {
+    match trouble {
+        Trouble::Io(_, e) if e.kind() == io::ErrorKind::NotFound => Failure::input(format_args!(
             "there is no checkpoint in {}: name the directory that --checkpoint was given",
             dir.display()
-        ))),
-        Err(trouble) => Err(cannot_use(trouble)),
+        )),
+        trouble => cannot_use(trouble),
     }
 }
 

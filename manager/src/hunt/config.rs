@@ -1,6 +1,7 @@
 //! How a hunt is run: its portfolio, its budgets, its seed.
 
 use crate::strategy::StrategyKind;
+use gridlock_worker::hunt::job::HuntJob;
 use gridlock_worker::job::Order;
 use std::fmt;
 use std::str::FromStr;
@@ -113,6 +114,8 @@ pub struct Config {
     pub shorten: u64,
     /// For beams: the vectors whose steps are preferred, ascending.
     pub preferred: Vec<u32>,
+    /// Nothing but this job is done, one of another hunt; the portfolio is the member that it belonged to.
+    pub only: Option<HuntJob>,
 }
 
 impl Config {
@@ -133,6 +136,7 @@ impl Config {
             findings: 1,
             shorten: 100_000,
             preferred,
+            only: None,
         }
     }
 }

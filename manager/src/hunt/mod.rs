@@ -189,6 +189,10 @@ impl<'n> Hunt<'n> {
         if self.config.max_jobs.is_some_and(|most| self.made >= most) {
             return Err(Outcome::Jobs);
         }
+        if let Some(only) = &self.config.only {
+            let only = HuntJob { number: 0, ..only.clone() };
+            return if self.made == 0 { Ok(self.made(only, 0)) } else { Err(Outcome::Jobs) };
+        }
         let spent = self.total.states.saturating_add(self.out);
         let room = self.config.max_states.map_or(u64::MAX, |most| most.saturating_sub(spent));
         if room == 0 {
@@ -206,16 +210,21 @@ impl<'n> Hunt<'n> {
                 Turn::Job(method, states) => {
                     let job =
                         HuntJob { number: self.made, seed, method, limits: limits(&self.config, states) };
-                    let charge = self.steering.charge(k, states);
-                    self.jobs.push_back(Made { job: job.clone(), member: k, charge, feedback: None });
-                    self.made += 1;
-                    self.out += states;
-                    self.due = self.due.max((self.made + 1).saturating_sub(WINDOW));
-                    return Ok(job);
+                    return Ok(self.made(job, k));
                 }
             }
         }
         Err(Outcome::Exhausted)
+    }
+
+    /// Remembers a job that a member has made.
+    fn made(&mut self, job: HuntJob, member: usize) -> HuntJob {
+        let charge = self.steering.charge(member, job.limits.states);
+        self.jobs.push_back(Made { job: job.clone(), member, charge, feedback: None });
+        self.made += 1;
+        self.out = self.out.saturating_add(job.limits.states);
+        self.due = self.due.max((self.made + 1).saturating_sub(WINDOW));
+        job
     }
 
     fn ends(&self, feedback: &HuntFeedback) -> bool {

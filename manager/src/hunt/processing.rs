@@ -75,7 +75,7 @@ impl Hunt<'_> {
         };
         self.processed += 1;
         let HuntFeedback { end, findings, coverage, guided, effort, shortening, .. } = feedback;
-        self.out -= job.limits.states;
+        self.out = self.out.saturating_sub(job.limits.states);
         self.total.states = self.total.states.saturating_add(effort.states);
         self.total.transitions = self.total.transitions.saturating_add(effort.transitions);
         self.total.deadlocks = self.total.deadlocks.saturating_add(effort.deadlocks);

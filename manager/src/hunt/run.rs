@@ -99,32 +99,6 @@ fn hunter<'a, S: Successors>(
     }
 }
 
-/// Does a single job here and now, and tells of what it finds.
-pub fn repeat(
-    ground: Ground,
-    job: &HuntJob,
-    cancel: &AtomicBool,
-) -> Result<(HuntFeedback, Vec<Verdict>), String> {
-    let feedback = ground.prepared.search(Repeat { ground, job, cancel })?;
-    let verdicts = feedback.findings.iter().map(|found| verdict(ground.prepared, &found.finding));
-    let verdicts = verdicts.collect::<Result<_, _>>()?;
-    Ok((feedback, verdicts))
-}
-
-struct Repeat<'a> {
-    ground: Ground<'a>,
-    job: &'a HuntJob,
-    cancel: &'a AtomicBool,
-}
-
-impl Search for Repeat<'_> {
-    type Out = HuntFeedback;
-
-    fn search<S: Successors>(self, system: &S) -> Self::Out {
-        hunter(self.ground, system)()(self.job.clone(), self.cancel)
-    }
-}
-
 /// What a finding says once it has been replayed.
 fn verdict(prepared: &Prepared, finding: &gridlock_worker::job::Finding) -> Result<Verdict, String> {
     let step = |(vector, target): &(u32, Vec<u64>)| (VectorIx(*vector), target.clone());

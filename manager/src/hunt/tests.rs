@@ -8,7 +8,7 @@ use gridlock_worker::hunt::sketch;
 use gridlock_worker::job::{Finding, What};
 
 fn system() -> System {
-    System::new(Shape { depth: 4, width: 3, branching: 3, possible: 80, cost: 50 }, 7)
+    System::new(Shape { depth: 40, width: 3, branching: 3, possible: 95, cost: 50 }, 7)
 }
 
 /// What a search would say: a function of the job. One of `rare` jobs on average finds something.
@@ -173,7 +173,7 @@ fn work_goes_to_who_finds_new_things() {
     let steered = play(&system, config.clone(), 1, 1_000_000, 0).status;
     let [walk, bitstate] = &steered.members[..] else { panic!("two members") };
     assert!(bitstate.states > walk.states * 3 / 2, "{} {}", bitstate.states, walk.states);
-    assert!(walk.states * 5 > bitstate.states, "nobody starves");
+    assert!(walk.jobs > 100, "nobody starves");
     assert!(bitstate.size > 1_000, "jobs grow");
     let turns = play(&system, Config { steering: false, ..config }, 1, 1_000_000, 0).status;
     assert_eq!(turns.members[0].jobs, turns.members[1].jobs);

@@ -51,7 +51,8 @@ pub(super) struct Moves {
 impl Moves {
     /// Numbers the transitions of a network whose states are packed so; monitors behind its leaves do not matter.
     pub(super) fn new(net: &Network, packing: &Packing) -> Result<Self, String> {
-        let total: usize = net.leaves.iter().flat_map(|leaf| &leaf.states).map(|state| state.moves.len()).sum();
+        let total: usize =
+            net.leaves.iter().flat_map(|leaf| &leaf.states).map(|state| state.moves.len()).sum();
         let locals: usize = net.leaves.iter().map(|leaf| leaf.states.len()).sum();
         if total.max(locals) >= MANY as usize {
             return Err(format!("the leaves have {total} local transitions: too many to number them"));
@@ -223,7 +224,8 @@ impl Moves {
         let state = self.first_local[part.leaf as usize] as usize + local;
         let target = part.field.get(to).0;
         let all = entry & !MANY..self.first_move[state + 1];
-        all.take_while(|&k| self.labels[k as usize] == part.label).find(|&k| self.targets[k as usize] == target)
+        all.take_while(|&k| self.labels[k as usize] == part.label)
+            .find(|&k| self.targets[k as usize] == target)
     }
 }
 

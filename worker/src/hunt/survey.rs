@@ -73,7 +73,20 @@ impl<'h, S: Successors> Survey<'h, S> {
         seen: Seen<'h>,
     ) -> Self {
         let (effort, findings, keys, marked) = (Effort::default(), Vec::new(), BTreeSet::new(), Vec::new());
-        Survey { system, net, deadlock, limits, cancel, budget, seen, effort, findings, kept: 0, keys, marked }
+        Survey {
+            system,
+            net,
+            deadlock,
+            limits,
+            cancel,
+            budget,
+            seen,
+            effort,
+            findings,
+            kept: 0,
+            keys,
+            marked,
+        }
     }
 
     /// Replaces `steps` by those of a state that was reached by a step of `vector`, faults left out, and keeps what is wrong
@@ -169,6 +182,10 @@ impl<'h, S: Successors> Survey<'h, S> {
         let (found_steps, after_states) = (path.len() as u64, self.effort.states);
         self.findings.push(HuntFinding { finding: Finding { what, path }, found_steps, after_states });
         self.keys.insert(key);
-        if self.findings.len() as u64 >= u64::from(self.limits.findings) { Err(Stop::OverBudget) } else { Ok(()) }
+        if self.findings.len() as u64 >= u64::from(self.limits.findings) {
+            Err(Stop::OverBudget)
+        } else {
+            Ok(())
+        }
     }
 }

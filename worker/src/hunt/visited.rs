@@ -60,7 +60,13 @@ pub(super) struct Bits<'b, W> {
 
 impl<'b, W: Width> Bits<'b, W> {
     /// An array of two to the power `log2` of bits, at least 64, with so many bits a state.
-    pub(super) fn new(width: W, log2: u8, hashes: u8, salt: u64, budget: &'b Budget) -> Result<Self, Exhausted> {
+    pub(super) fn new(
+        width: W,
+        log2: u8,
+        hashes: u8,
+        salt: u64,
+        budget: &'b Budget,
+    ) -> Result<Self, Exhausted> {
         let exhausted = Exhausted { limit: budget.limit() };
         let bits = 1u64.checked_shl(u32::from(log2)).ok_or(exhausted)?.max(64);
         let bytes = bits / 8;

@@ -251,7 +251,8 @@ impl Search<'_, '_> {
     fn monitors(&self, state: &[u64]) -> u32 {
         let Goal::State(goal, _) = self.question.goal else { return 0 };
         let goal = self.trace.states.get(goal);
-        let fields = (self.moves.leaves()..self.packing.leaves()).map(|k| self.packing.field(LeafIx(k as u32)));
+        let fields =
+            (self.moves.leaves()..self.packing.leaves()).map(|k| self.packing.field(LeafIx(k as u32)));
         fields.filter(|field| field.get(state) != field.get(goal)).count() as u32
     }
 }
