@@ -195,7 +195,7 @@ fn hunt_rows(page: &HuntPage) -> Vec<(&'static str, String)> {
     let in_work = n.jobs_made - n.jobs_done.min(n.jobs_made);
     let mut rows = vec![
         ("specification", page.specification.clone()),
-        ("findings", count(n.findings)),
+        ("findings", count(n.found)),
         ("jobs done", format!("{}, {} in work", count(n.jobs_done), count(in_work))),
     ];
     rows.extend(n.rows());

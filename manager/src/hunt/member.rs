@@ -13,6 +13,7 @@ use gridlock_lts::random::Rng;
 use gridlock_worker::hunt::job::{HuntLimits, Keep, Method};
 use gridlock_worker::job::{Feedback, JobLimits, Order};
 use num_bigint::BigUint;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// States of the first jobs.
@@ -42,6 +43,17 @@ pub struct Traces {
     pub pruned: BigUint,
 }
 
+/// What the turn of a member has to go by.
+#[derive(Clone, Copy)]
+pub(super) struct Draw {
+    /// The source of the job's choices.
+    pub(super) seed: u64,
+    /// States that it may expand at most.
+    pub(super) room: u64,
+    /// Jobs of the hunt made so far.
+    pub(super) made: u64,
+}
+
 /// What a member has for its turn.
 pub(super) enum Turn {
     /// A job: how it goes about it and the states it may expand.
@@ -56,8 +68,8 @@ pub(super) struct Member<'n> {
     pub(super) kind: Kind,
     /// The swarm of a guided member.
     swarm: Option<Swarm<'n>>,
-    /// The most that a swarm of it has done; it may have begun anew.
-    best: Option<Traces>,
+    /// The most that a swarm of it had done when so many jobs of the hunt were made, the last ones; it may have begun anew.
+    best: VecDeque<(u64, Traces)>,
     /// Jobs that used up their states and found something new.
     worthwhile: u64,
     retired: bool,
@@ -67,7 +79,7 @@ pub(super) struct Member<'n> {
 
 impl<'n> Member<'n> {
     pub(super) fn new(kind: Kind) -> Self {
-        Member { kind, swarm: None, best: None, worthwhile: 0, retired: false, cut: false }
+        Member { kind, swarm: None, best: VecDeque::new(), worthwhile: 0, retired: false, cut: false }
     }
 
     /// States of its next job.
@@ -81,15 +93,15 @@ impl<'n> Member<'n> {
         net: &'n Network,
         guide: Option<&Arc<Guide>>,
         config: &Config,
-        seed: u64,
-        room: u64,
+        turn: Draw,
     ) -> Turn {
         if self.retired {
             return Turn::Nothing;
         }
+        let Draw { seed, room, .. } = turn;
         let states = self.size().min(room);
         match (self.kind, guide) {
-            (Kind::Guided(..), Some(guide)) => self.guided(net, guide, config, seed, states),
+            (Kind::Guided(..), Some(guide)) => self.guided(net, guide, config, turn, states),
             (Kind::Guided(..), None) => {
                 self.retired = true;
                 Turn::Nothing
@@ -103,9 +115,10 @@ impl<'n> Member<'n> {
         net: &'n Network,
         guide: &Arc<Guide>,
         config: &Config,
-        seed: u64,
+        turn: Draw,
         states: u64,
     ) -> Turn {
+        let seed = turn.seed;
         let Kind::Guided(order, strategy) = self.kind else { return Turn::Nothing };
         let limits = JobLimits { states, memory: config.job_memory };
         // A swarm whose traces were too large begins anew with larger jobs, as long as they grow.
@@ -125,7 +138,7 @@ impl<'n> Member<'n> {
             });
             swarm.allow(limits);
             let next = swarm.next();
-            self.remember();
+            self.remember(turn.made);
             match next {
                 swarm::Next::Job(job) => return Turn::Job(Method::Guided(job), states),
                 swarm::Next::Wait => return Turn::Nothing,
@@ -160,18 +173,24 @@ impl<'n> Member<'n> {
         self.worthwhile += u64::from(used_up && worth > 0.0);
     }
 
-    fn remember(&mut self) {
+    fn remember(&mut self, made: u64) {
         let Some(swarm) = &self.swarm else { return };
         let status = swarm.status();
         let now = Traces { all: status.all, explored: status.explored, pruned: status.pruned };
-        if self.best.as_ref().is_none_or(|best| &best.explored + &best.pruned < &now.explored + &now.pruned) {
-            self.best = Some(now);
+        let done = |traces: &Traces| &traces.explored + &traces.pruned;
+        if self.best.back().is_none_or(|(_, best)| done(best) < done(&now)) {
+            self.best.push_back((made, now));
+        }
+        // Nobody looks back further than the jobs that may be in work.
+        while self.best.get(1).is_some_and(|(at, _)| at + WINDOW < made) {
+            self.best.pop_front();
         }
     }
 
-    /// The most traces that it has done so far, if it is guided.
-    pub(super) fn traces(&self) -> Option<&Traces> {
-        self.best.as_ref()
+    /// The most traces that it had done when fewer than so many jobs of the hunt were made, if it is guided.
+    pub(super) fn traces(&self, before: u64) -> Option<&Traces> {
+        let known = self.best.iter().rev().find(|(made, _)| *made < before);
+        known.map(|(_, traces)| traces)
     }
 }
 

@@ -32,7 +32,7 @@ use gridlock_lts::random::Rng;
 use gridlock_worker::hunt::Key;
 use gridlock_worker::hunt::job::{HuntEnd, HuntFeedback, HuntJob};
 use gridlock_worker::job::Effort;
-use member::{Member, Turn, limits};
+use member::{Draw, Member, Turn, limits};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use steering::Steering;
@@ -98,6 +98,8 @@ pub struct Hunt<'n> {
     /// What jobs had come to when the run was ended, by their numbers.
     cut_short: BTreeMap<u64, HuntFeedback>,
     outcome: Option<Outcome>,
+    /// Whether a job ended the hunt. Jobs beyond that one were made or not, as there were workers.
+    ended_by_job: bool,
 }
 
 impl<'n> Hunt<'n> {
@@ -131,6 +133,7 @@ impl<'n> Hunt<'n> {
             seen: Seen::new(net),
             cut_short: BTreeMap::new(),
             outcome: None,
+            ended_by_job: false,
             config,
         }
     }
@@ -199,8 +202,9 @@ impl<'n> Hunt<'n> {
             return Err(Outcome::States);
         }
         let seed = self.rng.bits() >> (64 - SEED_BITS);
+        let draw = Draw { seed, room, made: self.made };
         for k in self.steering.order() {
-            match self.members[k].turn(self.net, self.guide.as_ref(), &self.config, seed, room) {
+            match self.members[k].turn(self.net, self.guide.as_ref(), &self.config, draw) {
                 Turn::Nothing => {}
                 Turn::Everything => {
                     // What is in work may have findings yet.

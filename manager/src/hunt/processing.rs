@@ -33,7 +33,9 @@ impl Hunt<'_> {
             };
             if let Some(why) = why {
                 while self.processed <= number && self.process() {}
-                self.everything |= why == Outcome::Everything;
+                // What jobs beyond this one have shown does not count.
+                self.everything = why == Outcome::Everything;
+                self.ended_by_job = true;
                 self.outcome = Some(match self.outcome.take() {
                     Some(failed @ Outcome::Failed { .. }) => failed,
                     _ => why,
@@ -112,6 +114,7 @@ impl Hunt<'_> {
 
     /// Where the hunt is.
     pub(super) fn summary(&self) -> Status {
+        let before = if self.ended_by_job { self.processed } else { u64::MAX };
         let members = self.members.iter().zip(&self.records).enumerate().map(|(k, (member, record))| {
             let Record { jobs, states, nanoseconds, locals, moves, distinct, findings } = *record;
             MemberStatus {
@@ -126,7 +129,7 @@ impl Hunt<'_> {
                 yields: self.steering.yields(k),
                 weight: self.steering.weight(k),
                 size: member.size(),
-                traces: member.traces().cloned(),
+                traces: member.traces(before).cloned(),
             }
         });
         Status {

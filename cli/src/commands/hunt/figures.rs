@@ -18,7 +18,8 @@ pub struct Figures {
     pub jobs_lost: u64,
     /// Jobs whose answer was taken into account; what follows counts these.
     pub searches: u64,
-    pub findings: u64,
+    /// Different violations.
+    pub found: u64,
     pub states: u64,
     pub transitions: u64,
     /// States expanded to shorten findings, not counted above.
@@ -137,7 +138,7 @@ impl Figures {
             jobs_done: status.done,
             jobs_lost: status.lost,
             searches: status.processed,
-            findings: status.findings,
+            found: status.findings,
             states: status.total.states,
             transitions: status.total.transitions,
             shortening_states: status.shortening,

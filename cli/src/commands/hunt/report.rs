@@ -184,7 +184,9 @@ impl Report<'_> {
         }
         write_rows(&rows, out)?;
         if let Some(names) = self.subsystem {
-            let unroll = self.unroll.map_or(String::new(), |k| format!(", cycles closed at most {k} times"));
+            let unroll = self
+                .unroll
+                .map_or(String::new(), |k| format!(", closing cycles {}", counted(k as usize, "time")));
             writeln!(out, "\n  subsystem       {}{unroll}", names.join(", "))?;
         }
         let leaves = figures.leaf_rows();
