@@ -7,6 +7,7 @@ mod checkpoints;
 mod findings;
 mod hunting;
 mod same;
+#[allow(dead_code)]
 #[path = "../swarm/harness.rs"]
 mod swarm_harness;
 mod wrong_use;

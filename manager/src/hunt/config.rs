@@ -32,17 +32,17 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All members whose names need no strategy.
+    /// All members whose names need no strategy, in the order of their first turns: the cheapest ways down come first.
     pub const NAMED: [Kind; 9] = [
-        Kind::Guided(Order::BreadthFirst, StrategyKind::Different),
-        Kind::Guided(Order::DepthFirst, StrategyKind::Random),
         Kind::DepthFirst,
-        Kind::Bitstate,
-        Kind::Walk,
         Kind::WeightedWalk,
-        Kind::Beam,
-        Kind::Highway,
+        Kind::Guided(Order::DepthFirst, StrategyKind::Random),
+        Kind::Guided(Order::BreadthFirst, StrategyKind::Different),
+        Kind::Walk,
         Kind::Rare,
+        Kind::Bitstate,
+        Kind::Highway,
+        Kind::Beam,
     ];
 
     /// The name without a strategy.

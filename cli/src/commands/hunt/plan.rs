@@ -163,7 +163,7 @@ fn choose(prepared: &Prepared, arguments: &Arguments, watch: &Watch) -> Result<O
         bounds.push(Some(UNROLL));
     }
     for unroll in bounds {
-        match auto::choose(prepared, unroll, LOOK, watch) {
+        match auto::choose(prepared, unroll, LOOK, auto::Look::Short, watch) {
             Ok((leaves, _)) => return guided(prepared.net(), &leaves, unroll).map(Some),
             Err(Failure::Input(why)) if unroll.is_some() && !wanted.is_empty() => {
                 return Err(Failure::Input(why));
