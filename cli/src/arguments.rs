@@ -88,7 +88,8 @@ fn after_help() -> String {
          gridlock lts abp.mcrl2 -o abp.aut      everything it can do, as a file\n  \
          gridlock explore abp.mcrl2             walk through it in the browser\n  \
          gridlock compare abp.mcrl2 spec.mcrl2 --equivalence branching\n  \
-         gridlock check big.mcrl2 --search isv --subsystem auto\n\n\
+         gridlock check big.mcrl2 --search isv --subsystem auto\n  \
+         gridlock hunt huge.mcrl2 --budget 10m  look for bugs where there is too much to verify\n\n\
          {EXIT_CODES}\n\n\
          Results go to standard output, everything else to standard error. Colours are used on a terminal only, and \
          not if NO_COLOR is set."
@@ -154,7 +155,7 @@ impl Resources {
 }
 
 /// What there is, divided by the processes that share the machine.
-fn share_of_memory() -> u64 {
+pub fn share_of_memory() -> u64 {
     default_limit() / launched().map_or(1, |launch| launch.here)
 }
 
@@ -187,6 +188,23 @@ pub struct TableArguments {
 }
 
 impl TableArguments {
+    /// The options that say the same, for another command line.
+    pub fn arguments(&self) -> Vec<String> {
+        let usual = Options::default();
+        let mut all = Vec::new();
+        let mut more = |name: &str, value: String| all.extend([name.to_owned(), value]);
+        if let Some(when) = self.tables.and_then(|mode| mode.to_possible_value()) {
+            more("--tables", when.get_name().to_owned());
+        }
+        if self.table_limit != usual.table_limit {
+            more("--table-limit", self.table_limit.to_string());
+        }
+        if self.step_limit != usual.step_limit {
+            more("--step-limit", self.step_limit.to_string());
+        }
+        all
+    }
+
     /// The same for the library.
     pub fn options(&self, default: TableMode) -> Options {
         let tables = match self.tables.unwrap_or(default) {

@@ -10,6 +10,7 @@ use gridlock_lts::guide::Guide;
 use gridlock_lts::network::LeafIx;
 use gridlock_lts::prepared::Prepared;
 use gridlock_manager::driver::Control;
+use gridlock_manager::hunt::run as hunting;
 use gridlock_manager::isv::{self, Opened, Report};
 use gridlock_manager::journal::Identity;
 use gridlock_manager::slices;
@@ -57,6 +58,17 @@ impl Undertaking<'_> {
     fn workers(&self, guide: &Arc<Guide>) -> Threads<Job, Feedback> {
         isv::lasting_workers(self.prepared, guide, self.threads, self.stuck_after)
     }
+}
+
+/// A hunt and those who work for it.
+pub struct Chase<'a> {
+    /// What is hunted through.
+    pub ground: hunting::Ground<'a>,
+    /// What the run is: all ranks must agree on it.
+    #[cfg_attr(not(feature = "mpi"), allow(dead_code))]
+    pub identity: &'a Identity,
+    /// Threads of each process.
+    pub threads: usize,
 }
 
 /// What went over the network.
@@ -110,7 +122,7 @@ impl Company {
         {
             return Err(stranger(
                 launch,
-                "only `check --search isv` runs on several: start this command once, without mpirun or srun",
+                "only `check --search isv` and `hunt` run on several: start this command once, without mpirun or srun",
             ));
         }
         Company::meet(company)
@@ -164,22 +176,64 @@ impl Company {
     /// A worker works until it is over. Others go on.
     pub fn serve(&self, work: &Undertaking) -> Result<(), Failure> {
         #[cfg(feature = "mpi")]
-        if let Some(world) = self.world.as_ref().filter(|world| world.rank() > 0) {
-            let threads = work.threads as u32;
-            let code = world.hello(threads, Ok(work.identity.clone())).and_then(|()| match work.jobs {
-                Jobs::Traces(guide) => mpi::serve(world, &mut work.workers(guide)),
-                Jobs::Slices => slices::serve(world, threads, work.prepared),
-            });
-            return match code {
-                Ok(code) => Err(Failure::Served(code)),
-                Err(why) => {
-                    crate::terminal::tell(format_args!("error: rank {}: {why}", world.rank()));
-                    world.abort(2)
-                }
-            };
+        return self.serve_with(work.identity, work.threads, |world, threads| match work.jobs {
+            Jobs::Traces(guide) => mpi::serve(world, &mut work.workers(guide)),
+            Jobs::Slices => slices::serve(world, threads, work.prepared),
+        });
+        #[cfg(not(feature = "mpi"))]
+        {
+            let _ = work;
+            Ok(())
         }
-        let _ = work;
-        Ok(())
+    }
+
+    /// The same for a hunt.
+    pub fn serve_hunt(&self, chase: &Chase) -> Result<(), Failure> {
+        #[cfg(feature = "mpi")]
+        return self.serve_with(chase.identity, chase.threads, |world, threads| {
+            hunting::serve(world, threads, chase.ground)
+        });
+        #[cfg(not(feature = "mpi"))]
+        {
+            let _ = chase;
+            Ok(())
+        }
+    }
+
+    #[cfg(feature = "mpi")]
+    fn serve_with(
+        &self,
+        identity: &Identity,
+        threads: usize,
+        serve: impl FnOnce(&World, u32) -> Result<u8, String>,
+    ) -> Result<(), Failure> {
+        let Some(world) = self.world.as_ref().filter(|world| world.rank() > 0) else { return Ok(()) };
+        let threads = threads as u32;
+        match world.hello(threads, Ok(identity.clone())).and_then(|()| serve(world, threads)) {
+            Ok(code) => Err(Failure::Served(code)),
+            Err(why) => {
+                crate::terminal::tell(format_args!("error: rank {}: {why}", world.rank()));
+                world.abort(2)
+            }
+        }
+    }
+
+    /// Hunts with the threads of this process, or with the other ranks.
+    pub fn hunt(
+        &self,
+        chase: &Chase,
+        config: gridlock_manager::hunt::Config,
+        journal: Option<hunting::Opened>,
+        control: &Control<gridlock_manager::hunt::Status>,
+        teller: hunting::Teller,
+    ) -> Result<hunting::Report, String> {
+        #[cfg(feature = "mpi")]
+        if let Some(world) = &self.world {
+            let hellos = world.gather(chase.identity, control.stop)?;
+            let warn = |text: String| crate::terminal::tell(format_args!("warning: {text}"));
+            return hunting::on_ranks(world, &hellos, chase.ground, config, journal, control, teller, &warn);
+        }
+        hunting::on_threads(chase.ground, config, chase.threads, journal, control, teller)
     }
 
     /// Searches by slices with the threads of this process, or with the other ranks.

@@ -35,18 +35,54 @@ pub fn write_whole(path: &Path, content: impl FnOnce(&mut dyn Write) -> io::Resu
     }
 }
 
+/// Writes a file that is not there yet. False, and nothing is written, if something has that name.
+pub fn write_new(path: &Path, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<bool> {
+    let failed = |e: io::Error| io::Error::new(e.kind(), format!("cannot write {}: {e}", path.display()));
+    let temporary = written(path, None, content).map_err(failed)?;
+    match temporary.persist_noclobber(path) {
+        Ok(_) => {
+            persisted(path);
+            Ok(true)
+        }
+        Err(e) if e.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(e) => Err(failed(e.error)),
+    }
+}
+
 fn replace(
     target: &Path,
     permissions: Option<fs::Permissions>,
     content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
+    written(target, permissions, content)?.persist(target).map_err(|e| e.error)?;
+    persisted(target);
+    Ok(())
+}
+
+fn directory_of(target: &Path) -> PathBuf {
+    match target.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// Makes a new name durable too; where directories cannot be synchronised the content still is.
+fn persisted(target: &Path) {
+    if let Ok(directory) = File::open(directory_of(target)) {
+        let _ = directory.sync_all();
+    }
+}
+
+/// The content in a temporary file beside the target.
+fn written(
+    target: &Path,
+    permissions: Option<fs::Permissions>,
+    content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<tempfile::NamedTempFile> {
     if target.file_name().is_none() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "this path names no file"));
     }
-    let directory = match target.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
-        _ => PathBuf::from("."),
-    };
+    let directory = directory_of(target);
     if !directory.is_dir() {
         let reason = format!("there is no directory {}", directory.display());
         return Err(io::Error::new(io::ErrorKind::NotFound, reason));
@@ -60,12 +96,7 @@ fn replace(
         temporary.as_file().set_permissions(permissions)?;
     }
     temporary.as_file().sync_all()?;
-    temporary.persist(target).map_err(|e| e.error)?;
-    // Makes the new name durable too; where directories cannot be synchronised the content still is.
-    if let Ok(directory) = File::open(&directory) {
-        let _ = directory.sync_all();
-    }
-    Ok(())
+    Ok(temporary)
 }
 
 fn create_in(directory: &Path) -> io::Result<tempfile::NamedTempFile> {
@@ -104,6 +135,16 @@ mod tests {
             assert_eq!(fs::read_to_string(&path).unwrap(), text);
         }
         assert_eq!(names(dir.path()), ["out.aut"]);
+    }
+
+    #[test]
+    fn what_is_there_is_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("new");
+        assert!(write_new(&path, |out| out.write_all(b"one")).unwrap());
+        assert!(!write_new(&path, |out| out.write_all(b"two")).unwrap());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "one");
+        assert_eq!(names(dir.path()), ["new"]);
     }
 
     #[test]

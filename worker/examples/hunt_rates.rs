@@ -13,7 +13,7 @@ use gridlock_lts::successors::{Steps, Successors};
 use gridlock_lts::synthetic;
 use gridlock_worker::hunt::job::{HuntJob, HuntLimits, Keep, Method};
 use gridlock_worker::hunt::{Hunter, Setting, sketch};
-use std::sync::atomic::AtomicBool;
+use gridlock_worker::life::Life;
 
 struct Rates<'a> {
     prepared: &'a Prepared<'a>,
@@ -41,7 +41,7 @@ impl Search for Rates<'_> {
             let limits = HuntLimits { states: self.states, memory: 3 << 30, findings: 1_000, shorten: 2_000 };
             let job = HuntJob { number: 0, seed: 5, method, limits };
             let begun = processor_time();
-            let feedback = hunter.run(&job, &AtomicBool::new(false));
+            let feedback = hunter.run(&job, &Life::default());
             let seconds = processor_time() - begun;
             let (effort, distinct) = (feedback.effort, sketch::estimate(&feedback.coverage.sketch));
             println!("{:?}: {:?}", job.method, feedback.end);

@@ -4,6 +4,7 @@ mod check;
 mod compare;
 mod completions;
 mod explore;
+mod hunt;
 mod info;
 mod lts;
 mod man;
@@ -21,7 +22,7 @@ use clap::Subcommand;
 
 /// The commands by what they are for, as `--help` lists them.
 pub const GROUPS: &[(&str, &[&str])] = &[
-    ("Check a specification", &["check", "replay"]),
+    ("Check a specification", &["check", "hunt", "replay"]),
     ("Look at a specification", &["info", "sim", "explore"]),
     ("Work with whole state spaces", &["lts", "minimise", "compare"]),
     (
@@ -35,6 +36,7 @@ pub const GROUPS: &[(&str, &[&str])] = &[
 #[derive(Subcommand, Debug)]
 pub enum Command {
     Check(Box<check::Arguments>),
+    Hunt(Box<hunt::Arguments>),
     Replay(replay::Arguments),
     Lts(lts::Arguments),
     Info(info::Arguments),
@@ -54,6 +56,7 @@ impl Command {
     pub fn limits(&self) -> Limits {
         match self {
             Command::Check(a) => a.limits.watched(),
+            Command::Hunt(a) => a.watched(),
             Command::Replay(a) => a.resources.watched(),
             Command::Lts(a) => a.limits.watched(),
             Command::Info(a) => a.resources.watched(),
@@ -70,13 +73,18 @@ impl Command {
 
     /// Whether several processes can do it together.
     pub fn is_shared(&self) -> bool {
-        matches!(self, Command::Check(a) if a.is_shared())
+        match self {
+            Command::Check(a) => a.is_shared(),
+            Command::Hunt(_) => true,
+            _ => false,
+        }
     }
 
     /// Runs the command. `quiet`: no summary on standard error.
     pub fn run(&self, watch: &Watch, quiet: bool, company: &Company) -> Result<Answer, Failure> {
         match self {
             Command::Check(a) => check::run(a, watch, quiet, company),
+            Command::Hunt(a) => hunt::run(a, watch, quiet, company),
             Command::Replay(a) => replay::run(a, watch),
             Command::Lts(a) => lts::run(a, watch, quiet),
             Command::Info(a) => info::run(a, watch),

@@ -1,7 +1,8 @@
-//! `gridlock status`: how far a swarm is, from its checkpoint, whether it runs or not.
+//! `gridlock status`: how far a swarm or a hunt is, from its checkpoint, whether it runs or not.
 //!
 //! Invariant: nothing is written and nothing is locked, so that looking disturbs nobody.
 
+use super::hunt::HuntPage;
 use crate::outcome::{Answer, Failure};
 use crate::output::print;
 use crate::quantities::{bytes, count, duration, percent};
@@ -13,7 +14,7 @@ use crate::watch::Watch;
 use clap::Args;
 use gridlock_manager::journal::STATUS;
 use num_bigint::BigUint;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fs;
 use std::io::{self, Write};
@@ -32,16 +33,16 @@ Examples:
 The first word says how it is:
   running    it has told how far it is within the last seconds
   silent     it has not, and there is no result: it was killed, or its machine is very busy
-  stopped    it was interrupted or reached a limit; `check --resume` continues
+  stopped    it was interrupted or reached a limit; the same command with --resume continues
   finished   there is a result
 
 docs/json.md documents the fields of --json.";
 
-/// Show how far a swarm is, from its checkpoint
+/// Show how far a swarm or a hunt is, from its checkpoint
 #[derive(Args, Debug)]
 #[command(after_long_help = HELP)]
 pub struct Arguments {
-    /// The directory that `check --search isv --checkpoint` was given
+    /// The directory that `--checkpoint` was given
     #[arg(value_name = "DIR")]
     directory: PathBuf,
 
@@ -67,7 +68,24 @@ struct Status {
     age_seconds: Option<u64>,
     identity: Identity,
     /// The page as the run wrote it, if it came that far.
-    page: Option<Page>,
+    page: Option<AnyPage>,
+}
+
+/// The page of a run of either kind. That of a hunt has a field that no other has, so it is tried first.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum AnyPage {
+    Hunt(Box<HuntPage>),
+    Search(Box<Page>),
+}
+
+impl AnyPage {
+    fn written(&self) -> u64 {
+        match self {
+            AnyPage::Search(page) => page.written,
+            AnyPage::Hunt(page) => page.written,
+        }
+    }
 }
 
 /// Runs the command.
@@ -90,15 +108,18 @@ fn look(dir: &Path) -> Result<Status, Failure> {
     }
     // The result first: what comes after it can only be newer.
     let result: Option<Value> = parsed(&dir.join(RESULT))?;
-    let page: Option<Page> = parsed(&dir.join(STATUS))?;
+    let page: Option<AnyPage> = parsed(&dir.join(STATUS))?;
     let Contents { identity, answers, states, seconds } = checkpoint::read(dir)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs());
-    let age = page.as_ref().map(|page| now.saturating_sub(page.written));
+    let age = page.as_ref().map(|page| now.saturating_sub(page.written()));
     let text = |field: &str| result.as_ref().and_then(|r| Some(r.get(field)?.as_str()?.to_owned()));
     let state = match (&result, text("reason").as_deref()) {
         (
             Some(_),
-            Some("interrupted" | "time-limit" | "max-memory" | "max-states" | "checkpoint" | "spill"),
+            Some(
+                "interrupted" | "time-limit" | "max-memory" | "max-states" | "budget" | "memory" | "max-jobs"
+                | "checkpoint" | "spill",
+            ),
         ) => "stopped",
         (Some(_), _) => "finished",
         (None, _) if age.is_some_and(|age| age <= ALIVE) => "running",
@@ -131,6 +152,32 @@ fn parsed<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Option<T>, Fail
     }
 }
 
+fn search_rows(page: &Page) -> Vec<(&'static str, String)> {
+    let mut rows = vec![("specification", page.specification.clone())];
+    rows.extend(page.numbers.iter().flat_map(swarm_rows));
+    rows.extend(page.slices.iter().flat_map(slice_rows));
+    rows.push(this_run(page.seconds, page.workers, page.resumed));
+    rows
+}
+
+fn this_run(seconds: f64, workers: usize, resumed: usize) -> (&'static str, String) {
+    let time = duration(Duration::try_from_secs_f64(seconds).unwrap_or_default());
+    ("this run", format!("{time}, {workers} workers, {} answers resumed", count(resumed as u64)))
+}
+
+fn hunt_rows(page: &HuntPage) -> Vec<(&'static str, String)> {
+    let n = &page.hunt;
+    let in_work = n.jobs_made - n.jobs_done.min(n.jobs_made);
+    let mut rows = vec![
+        ("specification", page.specification.clone()),
+        ("findings", count(n.found)),
+        ("jobs done", format!("{}, {} in work", count(n.jobs_done), count(in_work))),
+    ];
+    rows.extend(n.rows());
+    rows.push(this_run(page.seconds, page.workers, page.resumed));
+    rows
+}
+
 fn show(status: &Status, out: &mut dyn Write) -> io::Result<()> {
     let Style { strong, off, .. } = Style::of_stdout();
     let about = match (&status.verdict, &status.message) {
@@ -142,25 +189,19 @@ fn show(status: &Status, out: &mut dyn Write) -> io::Result<()> {
         },
     };
     writeln!(out, "{strong}{}{off}: {about}\n", status.state)?;
-    let mut rows = Vec::new();
-    if let Some(page) = &status.page {
-        rows.push(("specification", page.specification.clone()));
-        rows.extend(page.numbers.iter().flat_map(swarm_rows));
-        rows.extend(page.slices.iter().flat_map(slice_rows));
-        let time = duration(Duration::try_from_secs_f64(page.seconds).unwrap_or_default());
-        rows.push((
-            "this run",
-            format!("{time}, {} workers, {} answers resumed", page.workers, count(page.resumed as u64)),
-        ));
-    }
+    let mut rows = match &status.page {
+        Some(AnyPage::Search(page)) => search_rows(page),
+        Some(AnyPage::Hunt(page)) => hunt_rows(page),
+        None => Vec::new(),
+    };
     rows.push((
         "answers on disk",
         format!("{}, {} states", count(status.answers), count(status.answered_states)),
     ));
-    let settings: Vec<String> = ["subsystem", "unroll", "traces", "ids", "jobs", "job memory", "strategy"]
-        .iter()
-        .filter_map(|name| Some(format!("{name} {}", shown(status.identity.get(*name)?))))
-        .collect();
+    let names =
+        ["subsystem", "unroll", "traces", "ids", "jobs", "job memory", "strategy", "portfolio", "seed"];
+    let setting = |name: &&str| Some(format!("{name} {}", shown(status.identity.get(*name)?)));
+    let settings: Vec<String> = names.iter().filter_map(setting).collect();
     rows.push(("run", settings.join("; ")));
     rows.iter().try_for_each(|(name, value)| writeln!(out, "  {name:<17}{value}"))
 }

@@ -4,7 +4,8 @@ use crate::outcome::Failure;
 use crate::swarm::numbers::Identity;
 use gridlock_manager::journal::{self, Records, Trouble};
 use gridlock_manager::slices::{Beginning, Record};
-use gridlock_worker::job::Feedback;
+use gridlock_worker::hunt::job::HuntFeedback;
+use gridlock_worker::job::{Effort, Feedback};
 use serde::de::DeserializeOwned;
 use std::io;
 use std::path::Path;
@@ -12,6 +13,9 @@ use std::path::Path;
 /// The file with the result of a run that came to its end.
 pub const RESULT: &str = "result.json";
 
+/// The part of the identity that says what was run, and what it says of a hunt.
+pub const COMMAND: &str = "command";
+pub const HUNT: &str = "hunt";
 /// The part of the identity that says what a job is, and what it says of a search by slices.
 pub const JOBS: &str = "jobs";
 pub const SLICE: &str = "slice";
@@ -27,6 +31,14 @@ pub struct Contents {
     pub states: u64,
     /// Not known of slices.
     pub seconds: f64,
+}
+
+impl Contents {
+    fn add(&mut self, effort: &Effort) {
+        self.answers += 1;
+        self.states += effort.states;
+        self.seconds += effort.nanoseconds as f64 / 1e9;
+    }
 }
 
 /// What the run is. It may be running.
@@ -45,11 +57,14 @@ pub fn read(dir: &Path) -> Result<Contents, Failure> {
             contents.answers += 1;
             contents.states += result.states;
         }
+    } else if contents.identity.get(COMMAND).is_some_and(|command| command == HUNT) {
+        let mut answers = open::<HuntFeedback>(dir)?.1;
+        while let Some(answer) = answers.next().map_err(cannot_use)? {
+            contents.add(&answer.effort);
+        }
     } else {
         while let Some(answer) = answers.next().map_err(cannot_use)? {
-            contents.answers += 1;
-            contents.states += answer.effort.states;
-            contents.seconds += answer.effort.nanoseconds as f64 / 1e9;
+            contents.add(&answer.effort);
         }
     }
     Ok(contents)
@@ -68,11 +83,17 @@ pub fn forget_result(dir: &Path) -> Result<(), Failure> {
 fn open<T: DeserializeOwned>(dir: &Path) -> Result<(Identity, Records<T>), Failure> {
     match journal::look::<T>(dir) {
         Ok((identity, records)) => Ok((identity.into_iter().collect(), records)),
-        Err(Trouble::Io(_, e)) if e.kind() == io::ErrorKind::NotFound => Err(Failure::input(format_args!(
+        Err(trouble) => Err(unreadable(dir, trouble)),
+    }
+}
+
+fn unreadable(dir: &Path, trouble: Trouble) -> Failure {
+    match trouble {
+        Trouble::Io(_, e) if e.kind() == io::ErrorKind::NotFound => Failure::input(format_args!(
             "there is no checkpoint in {}: name the directory that --checkpoint was given",
             dir.display()
-        ))),
-        Err(trouble) => Err(cannot_use(trouble)),
+        )),
+        trouble => cannot_use(trouble),
     }
 }
 

@@ -13,6 +13,7 @@
 
 #[path = "../swarm/harness.rs"]
 mod harness;
+mod hunt;
 mod killed;
 mod ranks;
 mod same;

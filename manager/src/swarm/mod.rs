@@ -16,40 +16,20 @@ mod status;
 #[cfg(test)]
 mod tests;
 
+pub use crate::machine::{Accepted, Next};
 pub use config::{Config, Granularity, Pace};
 pub use status::{Class, Event, Extreme, Outcome, Pruned, Status, Stuck};
 
+use crate::machine::Machine;
 use gridlock_lts::guide::{EdgeIx, Guide, StateIx};
 use gridlock_lts::hash::Set;
 use gridlock_lts::network::Network;
-use gridlock_worker::job::{End, Feedback, Job, Then};
+use gridlock_worker::job::{End, Feedback, Job, JobLimits, Then};
 use num_bigint::BigUint;
 use sizing::Sizing;
 use space::Space;
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
-
-/// What to do next.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Next {
-    /// This.
-    Job(Job),
-    /// Nothing before more feedback comes.
-    Wait,
-    /// Nothing any more: there is an outcome.
-    Done,
-}
-
-/// What became of feedback.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Accepted {
-    /// It is the first to its job. That of an interrupted job is none: the job will be handed out again.
-    New,
-    /// There was feedback to that job before, or none is wanted any more.
-    Duplicate,
-    /// There is no such job.
-    Unknown,
-}
 
 /// A job that was made and whose feedback has not been processed.
 struct Made {
@@ -129,6 +109,11 @@ impl<'n> Swarm<'n> {
     /// How it is run.
     pub fn config(&self) -> &Config {
         &self.config
+    }
+
+    /// From now on jobs may use this much.
+    pub fn allow(&mut self, limits: JobLimits) {
+        self.config.limits = limits;
     }
 
     /// What to do next.
@@ -274,6 +259,36 @@ impl<'n> Swarm<'n> {
         } else {
             Outcome::Stuck(stuck)
         });
+    }
+}
+
+impl Machine for Swarm<'_> {
+    type Job = Job;
+    type Answer = Feedback;
+    type Status = Status;
+
+    fn next(&mut self) -> Next {
+        Swarm::next(self)
+    }
+
+    fn accept(&mut self, answer: Feedback, worker: u32) -> Accepted {
+        Swarm::accept(self, answer, worker)
+    }
+
+    fn lost(&mut self, number: u64) -> bool {
+        Swarm::lost(self, number)
+    }
+
+    fn status(&self) -> Status {
+        Swarm::status(self)
+    }
+
+    fn made_and_done(&self) -> (u64, u64) {
+        (self.status.made, self.status.done)
+    }
+
+    fn keeps_times(&self) -> bool {
+        self.config.record
     }
 }
 

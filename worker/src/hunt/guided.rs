@@ -22,7 +22,7 @@ pub(super) fn run<S: Successors>(
     let (system, seen) = (survey.system, &mut survey.seen);
     let mut steps = Steps::new(system.width().words());
     let mut left = limits.states;
-    let mut feedback = worker.observed(&job, survey.cancel, &mut |state| {
+    let mut feedback = worker.observed(&job, survey.life, &mut |state| {
         // The search tells of a state before it looks at its limits.
         if left == 0 {
             return;

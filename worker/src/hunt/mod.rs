@@ -23,6 +23,7 @@ mod walk;
 pub use key::Key;
 
 use crate::guided::Worker;
+use crate::life::Life;
 use gridlock_lts::guide::Guide;
 use gridlock_lts::memory::{Budget, Exhausted};
 use gridlock_lts::network::Network;
@@ -33,7 +34,6 @@ use moves::{Moves, Tally};
 use seen::Seen;
 use shorten::Shortener;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 use survey::Survey;
 use visited::{Bits, Exact};
@@ -77,10 +77,10 @@ impl<'a, S: Successors> Hunter<'a, S> {
         Hunter { setting, worker, moves }
     }
 
-    /// Does a job. It ends early, as interrupted, soon after `cancel` becomes true.
-    pub fn run(&mut self, job: &HuntJob, cancel: &AtomicBool) -> HuntFeedback {
+    /// Does a job. It ends early, as interrupted, soon after it is cancelled.
+    pub fn run(&mut self, job: &HuntJob, life: &Life) -> HuntFeedback {
         let begun = Instant::now();
-        let mut feedback = match self.hunt(job, cancel) {
+        let mut feedback = match self.hunt(job, life) {
             Ok(feedback) => feedback,
             Err(why) => failed(job, why),
         };
@@ -88,14 +88,14 @@ impl<'a, S: Successors> Hunter<'a, S> {
         feedback
     }
 
-    fn hunt(&mut self, job: &HuntJob, cancel: &AtomicBool) -> Result<HuntFeedback, String> {
+    fn hunt(&mut self, job: &HuntJob, life: &Life) -> Result<HuntFeedback, String> {
         check(job, self.setting.net)?;
         let Hunter { setting, worker, moves } = self;
         let moves = moves.as_ref().map_err(String::clone)?;
         let budget = Budget::new(job.limits.memory);
         let seen = Seen::new(setting.net, moves);
         let Setting { system, net, deadlock, .. } = *setting;
-        let mut survey = Survey::new(system, net, deadlock, job.limits, cancel, &budget, seen);
+        let mut survey = Survey::new(system, net, deadlock, job.limits, life, &budget, seen);
         let mut feedback = failed(job, String::new());
         let mut rng = Rng::new(job.seed);
         let (mut bits_set, mut taken_for_visited) = (0, 0);
@@ -130,7 +130,7 @@ impl<'a, S: Successors> Hunter<'a, S> {
         feedback.effort = effort;
         feedback.effort.memory = budget.peak();
         feedback.findings = findings;
-        let mut shortener = Shortener::new(setting, moves, job.limits.memory.saturating_sub(kept), cancel);
+        let mut shortener = Shortener::new(setting, moves, job.limits.memory.saturating_sub(kept), life);
         for found in &mut feedback.findings {
             feedback.shortening += shortener.shorten(&mut found.finding, job.limits.shorten)?;
         }

@@ -7,12 +7,12 @@ use super::job::{HuntEnd, HuntFinding, HuntLimits};
 use super::key::Key;
 use super::seen::Seen;
 use crate::job::{Effort, Finding, What};
+use crate::life::Life;
 use gridlock_lts::memory::{Budget, Exhausted};
 use gridlock_lts::network::{Network, VectorIx};
 use gridlock_lts::search;
 use gridlock_lts::successors::{Finding as Marked, Steps, Successors};
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// States expanded between two looks at whether to stop.
 pub(super) const LOOKS: u64 = 1_024;
@@ -50,7 +50,7 @@ pub(super) struct Survey<'h, S> {
     pub(super) net: &'h Network,
     pub(super) deadlock: Option<usize>,
     pub(super) limits: HuntLimits,
-    pub(super) cancel: &'h AtomicBool,
+    pub(super) life: &'h Life,
     pub(super) budget: &'h Budget,
     pub(super) seen: Seen<'h>,
     pub(super) effort: Effort,
@@ -68,25 +68,12 @@ impl<'h, S: Successors> Survey<'h, S> {
         net: &'h Network,
         deadlock: Option<usize>,
         limits: HuntLimits,
-        cancel: &'h AtomicBool,
+        life: &'h Life,
         budget: &'h Budget,
         seen: Seen<'h>,
     ) -> Self {
         let (effort, findings, keys, marked) = (Effort::default(), Vec::new(), BTreeSet::new(), Vec::new());
-        Survey {
-            system,
-            net,
-            deadlock,
-            limits,
-            cancel,
-            budget,
-            seen,
-            effort,
-            findings,
-            kept: 0,
-            keys,
-            marked,
-        }
+        Survey { system, net, deadlock, limits, life, budget, seen, effort, findings, kept: 0, keys, marked }
     }
 
     /// Replaces `steps` by those of a state that was reached by a step of `vector`, faults left out, and keeps what is wrong
@@ -103,7 +90,7 @@ impl<'h, S: Successors> Survey<'h, S> {
         if self.effort.states >= self.limits.states {
             return Err(Stop::OverBudget);
         }
-        if self.effort.states.is_multiple_of(LOOKS) && self.cancel.load(Relaxed) {
+        if self.effort.states.is_multiple_of(LOOKS) && self.life.is_cancelled() {
             return Err(Stop::Interrupted);
         }
         steps.clear();

@@ -3,6 +3,7 @@
 use super::job::*;
 use super::*;
 use crate::job::{Job, JobLimits, Order, Then, What};
+use crate::life::Life;
 use gridlock_lts::guide::Subsystem;
 use gridlock_lts::network::{LeafIx, Local, Outcome, Step, VectorIx};
 use gridlock_lts::pack::Packing;
@@ -73,7 +74,7 @@ impl<F: FnMut(Doer)> prepared::Search for Do<'_, F> {
         let (net, deadlock) = (self.prepared.net(), self.prepared.deadlock());
         let mut hunter = Hunter::new(Setting { system, net, deadlock, guide: self.guide.clone() });
         (self.with)(&mut |job| {
-            let mut feedback = hunter.run(job, &AtomicBool::new(false));
+            let mut feedback = hunter.run(job, &Life::default());
             feedback.effort.nanoseconds = 0;
             if let Some(guided) = &mut feedback.guided {
                 guided.effort.nanoseconds = 0;
@@ -399,7 +400,9 @@ fn odd_jobs_fail_and_interrupted_ones_end() {
             let mut hunter = Hunter::new(Setting { system, net: self.0, deadlock: None, guide: None });
             for method in methods(self.0).into_iter().filter(|m| !matches!(m, Method::Guided(_))) {
                 let limits = HuntLimits { states: u64::MAX, ..PLENTY };
-                let feedback = hunter.run(&HuntJob { limits, ..job(method, 1) }, &AtomicBool::new(true));
+                let life = Life::default();
+                life.cancel();
+                let feedback = hunter.run(&HuntJob { limits, ..job(method, 1) }, &life);
                 assert_eq!(feedback.end, HuntEnd::Interrupted);
             }
         }
@@ -522,8 +525,8 @@ impl prepared::Search for Shorten<'_> {
         };
         let path = self.path.iter().map(packed).collect();
         let mut finding = crate::job::Finding { what: self.what, path };
-        let cancel = AtomicBool::new(false);
-        let mut shortener = Shortener::new(&setting, &moves, 1 << 26, &cancel);
+        let life = Life::default();
+        let mut shortener = Shortener::new(&setting, &moves, 1 << 26, &life);
         let expanded = shortener.shorten(&mut finding, self.states).unwrap();
         (finding, expanded)
     }

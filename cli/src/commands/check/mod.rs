@@ -1,10 +1,10 @@
 //! `gridlock check`: whether a specification has its properties, and if not, what shows it.
 
 mod page;
-mod properties;
-mod report;
+pub mod properties;
+pub mod report;
 mod search;
-mod swarm;
+pub mod swarm;
 
 use crate::arguments::{Limits, TableArguments, TableMode};
 use crate::company::Company;

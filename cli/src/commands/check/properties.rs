@@ -1,7 +1,9 @@
 //! What is asked of a search: from the options on the command line to properties of the library.
 
+use super::search::after;
 use crate::input::{faulty, read_text};
 use crate::outcome::Failure;
+use crate::quantities::count;
 use crate::swarm::fingerprint::fingerprint;
 use gridlock_lang::network::build::Builder;
 use gridlock_lang::property;
@@ -47,9 +49,23 @@ pub struct Asked {
 }
 
 impl Asked {
+    /// How it is violated by a trace of so many steps.
+    pub fn how(&self, steps: usize) -> String {
+        match self.kind {
+            Kind::Deadlock => format!("no action is possible {}", after(steps)),
+            Kind::Never => format!("step {} is one of these", count(steps as u64)),
+            Kind::Formula => format!("it is violated {}", after(steps)),
+        }
+    }
+
     /// The name for people.
     pub fn shown(&self) -> &str {
-        if self.name == DEADLOCK { "freedom from deadlock" } else { &self.name }
+        Asked::shown_name(&self.name)
+    }
+
+    /// A name of a property for people.
+    pub fn shown_name(name: &str) -> &str {
+        if name == DEADLOCK { "freedom from deadlock" } else { name }
     }
 }
 
@@ -102,6 +118,19 @@ impl Wanted {
             properties.identity.push(format!("formula {}", fingerprint(&text)));
         }
         Ok(properties)
+    }
+
+    /// The options that say the same, for another command line.
+    pub fn arguments(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        if self.deadlock {
+            all.push("--deadlock".to_owned());
+        }
+        self.never.iter().for_each(|pattern| all.extend(["--never".to_owned(), pattern.clone()]));
+        self.property
+            .iter()
+            .for_each(|path| all.extend(["--property".to_owned(), path.display().to_string()]));
+        all
     }
 
     /// Whether a specification may not fit what is wanted.

@@ -1,6 +1,6 @@
 //! What `check` tells: for people on standard output, for programs as JSON. `docs/json.md` documents every field.
 
-use super::properties::{Asked, Kind};
+use super::properties::Asked;
 use super::search::{Conclusion, Outcome, after, per_state};
 use super::swarm::{Figures, SliceFigures, SliceRun};
 use super::{Arguments, Search};
@@ -163,11 +163,7 @@ impl Report<'_> {
         let steps = self.outcome.trace.as_ref().map_or(0, |t| t.steps.len());
         match &self.outcome.conclusion {
             Conclusion::Holds => None,
-            Conclusion::Violated(property) => Some(match self.asked[*property].kind {
-                Kind::Deadlock => format!("no action is possible {}", after(steps)),
-                Kind::Never => format!("step {} is one of these", count(steps as u64)),
-                Kind::Formula => format!("it is violated {}", after(steps)),
-            }),
+            Conclusion::Violated(property) => Some(self.asked[*property].how(steps)),
             Conclusion::Faulty(message) => Some(message.clone()),
             Conclusion::Unknown(bound) => Some(bound.message()),
         }
@@ -250,7 +246,7 @@ impl Report<'_> {
 }
 
 /// Names to the left, values to the right; a value of several words keeps only its number in the column.
-fn write_rows(rows: &[(&str, String)], out: &mut dyn Write) -> io::Result<()> {
+pub fn write_rows(rows: &[(&str, String)], out: &mut dyn Write) -> io::Result<()> {
     let split = |value: &str| value.split_once(' ').map_or(value.len(), |(number, _)| number.len());
     let name_width = rows.iter().map(|(name, _)| name.len() + 2).max().unwrap_or(0).max(14);
     let width = rows.iter().map(|(_, value)| split(value)).max().unwrap_or(0);

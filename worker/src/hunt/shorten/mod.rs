@@ -16,13 +16,13 @@ use super::key::Key;
 use super::moves::Moves;
 use super::survey::{Path, Stop};
 use crate::job::{Finding, What};
+use crate::life::Life;
 use crate::states::{Origin, States};
 use distance::Backwards;
 use gridlock_lts::memory::{Budget, Exhausted};
 use gridlock_lts::pack::Width;
 use gridlock_lts::successors::Successors;
 use shortcut::{Goal, Question, Spent};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// A search for a short cut may expand at least so many states.
 const LEAST: u64 = 64;
@@ -32,7 +32,7 @@ pub(super) struct Shortener<'h, S> {
     setting: &'h Setting<'h, S>,
     moves: &'h Moves,
     memory: u64,
-    cancel: &'h AtomicBool,
+    life: &'h Life,
     backwards: Option<Backwards>,
 }
 
@@ -66,13 +66,8 @@ impl Trace<'_> {
 
 impl<'h, S: Successors> Shortener<'h, S> {
     /// A shortener that uses so many bytes at a time.
-    pub(super) fn new(
-        setting: &'h Setting<'h, S>,
-        moves: &'h Moves,
-        memory: u64,
-        cancel: &'h AtomicBool,
-    ) -> Self {
-        Shortener { setting, moves, memory, cancel, backwards: None }
+    pub(super) fn new(setting: &'h Setting<'h, S>, moves: &'h Moves, memory: u64, life: &'h Life) -> Self {
+        Shortener { setting, moves, memory, life, backwards: None }
     }
 
     /// Shortens a finding, and says how many states it expanded for that. Fails only if the system does.
@@ -182,7 +177,7 @@ impl<'h, S: Successors> Shortener<'h, S> {
         let share = (spent.left() / 2 / windows as u64).max(LEAST);
         let (mut path, mut last) = (Vec::new(), trace.last.clone());
         let (mut at, mut changed) = (0, false);
-        while at + 1 < trace.len() && spent.left() > 0 && !self.cancel.load(Relaxed) {
+        while at + 1 < trace.len() && spent.left() > 0 && !self.life.is_cancelled() {
             let end = (at + window).min(trace.len());
             let backwards = self.backwards.get_or_insert_with(|| Backwards::new(self.moves));
             let goal = Goal::State(end, backwards.distances(self.moves, trace.states.get(end)));

@@ -17,7 +17,6 @@ use gridlock_lts::search;
 use gridlock_lts::successors::{Steps, Successors};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::atomic::Ordering::Relaxed;
 
 /// What shortening may spend, and has spent.
 pub(super) struct Spent {
@@ -145,7 +144,7 @@ impl Search<'_, '_> {
             if spent.used >= limit {
                 return Ok(());
             }
-            if spent.expanded.is_multiple_of(LOOKS) && shortener.cancel.load(Relaxed) {
+            if spent.expanded.is_multiple_of(LOOKS) && shortener.life.is_cancelled() {
                 return Err(Stop::Interrupted);
             }
             (spent.used, spent.expanded) = (spent.used + 1, spent.expanded + 1);

@@ -73,21 +73,35 @@ pub struct Auto {
     pub candidates: Vec<Candidate>,
 }
 
+/// How closely candidates are looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Look {
+    /// As the module head says.
+    Close,
+    /// Single processes with few states, for searches that can do without a good subsystem.
+    Short,
+}
+
 /// Chooses.
 pub fn choose(
     prepared: &Prepared,
     unroll: Option<u32>,
     limits: JobLimits,
+    look: Look,
     watch: &Watch,
 ) -> Result<(Vec<LeafIx>, Auto), Failure> {
     watch.begin("choosing a subsystem", "states");
     let net = prepared.net();
     let (mut guides, mut left_out) = (Vec::new(), 0);
-    for leaves in groups(net.leaves.len()) {
+    let (few, largest) = match look {
+        Look::Close => (FEW, LARGEST),
+        Look::Short => (0, LARGEST / 10),
+    };
+    for leaves in groups(net.leaves.len(), few) {
         if watch.stopped().is_some() {
             return Err(Failure::Stopped);
         }
-        match guide(net, &leaves, unroll) {
+        match guide(net, &leaves, unroll, largest) {
             // A subsystem that never moves guides nobody.
             Some(guide) if guide.edge_count() > 0 => guides.push(guide),
             _ => left_out += 1,
@@ -115,20 +129,20 @@ pub fn choose(
 }
 
 /// All leaves one by one, and in pairs if they are few.
-fn groups(leaves: usize) -> Vec<Vec<LeafIx>> {
+fn groups(leaves: usize, few: usize) -> Vec<Vec<LeafIx>> {
     let leaf = |k: usize| LeafIx(k as u32);
     let mut groups: Vec<Vec<LeafIx>> = (0..leaves).map(|a| vec![leaf(a)]).collect();
-    if leaves <= FEW {
+    if leaves <= few {
         groups.extend((0..leaves).flat_map(|a| (a + 1..leaves).map(move |b| vec![leaf(a), leaf(b)])));
     }
     groups
 }
 
-fn guide(net: &Network, leaves: &[LeafIx], unroll: Option<u32>) -> Option<Guide> {
-    let subsystem = Subsystem::new(net, leaves, LARGEST).ok()?;
+fn guide(net: &Network, leaves: &[LeafIx], unroll: Option<u32>, largest: usize) -> Option<Guide> {
+    let subsystem = Subsystem::new(net, leaves, largest).ok()?;
     match unroll {
         None => subsystem.guide(net).ok(),
-        Some(bound) => subsystem.unrolled(bound, LARGEST).ok(),
+        Some(bound) => subsystem.unrolled(bound, largest).ok(),
     }
 }
 

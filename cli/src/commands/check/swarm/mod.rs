@@ -4,7 +4,7 @@
 //! pruned every trace ID of the subsystem, unbounded, and from nothing else.
 
 mod arguments;
-mod auto;
+pub mod auto;
 mod compare;
 mod figures;
 pub mod picture;

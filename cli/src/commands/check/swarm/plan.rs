@@ -2,7 +2,7 @@
 
 use super::super::Arguments;
 use super::super::properties::Properties;
-use super::auto::{self, Auto};
+use super::auto::{self, Auto, Look};
 use crate::arguments::TableMode;
 use crate::input::Specification;
 use crate::outcome::Failure;
@@ -58,7 +58,7 @@ impl Plan {
             JobLimits { states: swarm.job_states.unwrap_or(u64::MAX), memory: job_memory(arguments) };
         let net = prepared.net();
         let (leaves, auto) = if swarm.is_auto() {
-            let (leaves, auto) = auto::choose(prepared, swarm.unroll, limits, watch)?;
+            let (leaves, auto) = auto::choose(prepared, swarm.unroll, limits, Look::Close, watch)?;
             (leaves, Some(auto))
         } else {
             (subsystem::find_leaves(net, &split_names(&swarm.subsystem))?, None)

@@ -1,0 +1,86 @@
+//! Hunts that are killed, stopped and resumed.
+
+use crate::hunting::{hunt, strip};
+use crate::swarm_harness::{command, directory, ends, model, text};
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+fn words<'a>(spec: &'a str, out: &'a str) -> Vec<&'a str> {
+    vec![
+        spec,
+        "--property",
+        "",
+        "--seed",
+        "6",
+        "--job-memory",
+        "32M",
+        "--findings",
+        "99",
+        "--max-jobs",
+        "400",
+        "--out",
+        out,
+    ]
+}
+
+#[test]
+fn a_killed_hunt_is_resumed() {
+    let (_dir, path) = directory();
+    let (spec, property, out) = (model("paxos/paxos-bug.mcrl2"), model("paxos/one_value.mcf"), path("out"));
+    let mut words = words(&spec, &out);
+    words[2] = &property;
+    let mut undisturbed = hunt(&words);
+    let place = path("run");
+    let with = [&words[..], &["--checkpoint", &place, "--resume"]].concat();
+    let mut kills = 0;
+    for pause in (1..6).map(|k| k * 300) {
+        let mut child =
+            command(&[&["hunt", "--quiet"], &with[..]].concat()).spawn().expect("gridlock starts");
+        std::thread::sleep(Duration::from_millis(pause));
+        kills += u32::from(child.try_wait().expect("a child").is_none());
+        let _ = child.kill();
+        child.wait().expect("an end");
+    }
+    let mut resumed = hunt(&with);
+    assert!(kills > 0, "too fast to be killed");
+    assert!(resumed["resumed"].as_u64() > Some(0), "there was something to resume");
+    strip(&mut undisturbed);
+    strip(&mut resumed);
+    assert_eq!(undisturbed, resumed);
+    let status = ends(&["status", &place], 0);
+    assert!(status.contains("findings") && status.contains("seed 6"), "{status}");
+    // Other options are refused by name.
+    let other = [&with[..], &["--no-steering"]].concat();
+    let output = command(&[&["hunt"], &other[..]].concat()).output().expect("gridlock starts");
+    assert!(text(&output.stderr).contains("steering is yes there and no here"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_signal_gives_the_summary() {
+    let (_dir, path) = directory();
+    let (spec, place) = (model("ieee1394/ieee1394-3.mcrl2"), path("run"));
+    let words = ["hunt", &spec, "--checkpoint", &place, "--out", &path("out"), "--seed", "1"];
+    let child = command(&words).spawn().expect("gridlock starts");
+    let begun = Instant::now();
+    while !Path::new(&place).join("status.json").exists() && begun.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let running: Value = serde_json::from_str(&ends(&["status", &place, "--json"], 0)).expect("JSON");
+    assert_eq!(running["state"], "running", "{running}");
+    let sent = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+    assert!(sent.expect("kill").success());
+    let begun = Instant::now();
+    let output = child.wait_with_output().expect("an end");
+    assert!(begun.elapsed() < Duration::from_secs(10));
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(3), "{out}{err}");
+    assert!(
+        out.starts_with("unknown: freedom from deadlock: nothing was found; interrupted, --resume"),
+        "{out}"
+    );
+    assert!(out.contains("local states") && err.contains("seed 1 "), "{out}{err}");
+    let stopped: Value = serde_json::from_str(&ends(&["status", &place, "--json"], 0)).expect("JSON");
+    assert_eq!((&stopped["state"], &stopped["reason"]), (&"stopped".into(), &"interrupted".into()));
+}

@@ -1,0 +1,37 @@
+//! Hunts on ranks come to the same as on threads.
+
+use crate::harness::{directory, model, run, text};
+use crate::ranks::gridlock;
+use serde_json::Value;
+
+/// What must be the same.
+fn facts(out: &[u8]) -> Vec<Value> {
+    let mut report: Value = serde_json::from_slice(out).expect("JSON and nothing else");
+    let mut findings = report["findings"].take();
+    for finding in findings.as_array_mut().expect("findings") {
+        finding.as_object_mut().expect("a finding").remove("seconds");
+    }
+    let mut facts = vec![findings, report["coverage"].take()];
+    facts.extend(["verdict", "reason", "searches", "states", "transitions"].map(|name| report[name].take()));
+    facts
+}
+
+#[test]
+fn hunts_on_ranks_find_what_threads_find() {
+    let (_dir, path) = directory();
+    let out = path("out");
+    for (spec, property, jobs) in [
+        ("ieee1394/ieee1394-bug.mcrl2", None, "80"),
+        ("paxos/paxos-two.mcrl2", Some("paxos/one_value.mcf"), "70"),
+    ] {
+        let (spec, property) = (model(spec), property.map(model));
+        let mut words =
+            vec!["hunt", &spec, "--seed", "3", "--job-memory", "16M", "--out", &out, "--json", "-"];
+        words.extend(["--max-jobs", jobs, "--findings", "4", "--quiet"]);
+        words.extend(property.iter().flat_map(|file| ["--property", file]));
+        let threads = run(&words);
+        let ranks = gridlock(3, &words).output().expect("mpirun starts");
+        assert_eq!(threads.status.code(), ranks.status.code(), "{}", text(&ranks.stderr));
+        assert_eq!(facts(&threads.stdout), facts(&ranks.stdout), "{words:?}");
+    }
+}

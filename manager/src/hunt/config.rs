@@ -1,0 +1,161 @@
+//! How a hunt is run: its portfolio, its budgets, its seed.
+
+use crate::strategy::StrategyKind;
+use gridlock_worker::hunt::job::HuntJob;
+use gridlock_worker::job::Order;
+use std::fmt;
+use std::str::FromStr;
+
+/// Job n is based on the feedback to the jobs up to n - [`WINDOW`], whoever answers when, so that the number of workers
+/// changes nothing. More workers than this would have nothing to do.
+pub const WINDOW: u64 = 64;
+
+/// A member of a portfolio: a way to search.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// Searches guided by traces of a subsystem, in some order, the traces chosen by some strategy.
+    Guided(Order, StrategyKind),
+    /// Depth first, successors in random order, states kept exactly.
+    DepthFirst,
+    /// Depth first, successors in random order, states kept as bits.
+    Bitstate,
+    /// Random walks.
+    Walk,
+    /// Random walks that prefer local transitions taken least often.
+    WeightedWalk,
+    /// Breadth first with bounded levels, steps with preferred labels first.
+    Beam,
+    /// Breadth first with bounded levels, at random.
+    Highway,
+    /// Breadth first with bounded levels, rare local transitions first.
+    Rare,
+}
+
+impl Kind {
+    /// All members whose names need no strategy, in the order of their first turns: the cheapest ways down come first.
+    pub const NAMED: [Kind; 9] = [
+        Kind::DepthFirst,
+        Kind::WeightedWalk,
+        Kind::Guided(Order::DepthFirst, StrategyKind::Random),
+        Kind::Guided(Order::BreadthFirst, StrategyKind::Different),
+        Kind::Walk,
+        Kind::Rare,
+        Kind::Bitstate,
+        Kind::Highway,
+        Kind::Beam,
+    ];
+
+    /// The name without a strategy.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Guided(Order::BreadthFirst, _) => "guided-bfs",
+            Kind::Guided(Order::DepthFirst, _) => "guided-dfs",
+            Kind::DepthFirst => "dfs",
+            Kind::Bitstate => "bitstate",
+            Kind::Walk => "walk",
+            Kind::WeightedWalk => "weighted-walk",
+            Kind::Beam => "beam",
+            Kind::Highway => "highway",
+            Kind::Rare => "rare",
+        }
+    }
+
+    /// Whether it needs a guide.
+    pub fn is_guided(self) -> bool {
+        matches!(self, Kind::Guided(..))
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())?;
+        match self {
+            Kind::Guided(_, strategy) if !Kind::NAMED.contains(self) => write!(f, ":{strategy}"),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl FromStr for Kind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, strategy) = text.split_once(':').map_or((text, None), |(name, how)| (name, Some(how)));
+        let found = Kind::NAMED.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
+            let names: Vec<&str> = Kind::NAMED.iter().map(|kind| kind.name()).collect();
+            format!("there is no member '{name}'; choose from {}", names.join(", "))
+        })?;
+        match (found, strategy) {
+            (kind, None) => Ok(kind),
+            (Kind::Guided(order, _), Some(strategy)) => Ok(Kind::Guided(order, strategy.parse()?)),
+            (_, Some(_)) => Err(format!("only guided members have a strategy, and {name} is none")),
+        }
+    }
+}
+
+/// How a hunt is run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// The source of all choices.
+    pub seed: u64,
+    /// The members, in the order in which they have their first turns.
+    pub portfolio: Vec<Kind>,
+    /// Whether members that find more new things get more to do; else they take turns.
+    pub steering: bool,
+    /// Bytes that the states of one job may take.
+    pub job_memory: u64,
+    /// So many jobs are made at most.
+    pub max_jobs: Option<u64>,
+    /// So many states are expanded at most, those for shortening not counted.
+    pub max_states: Option<u64>,
+    /// The hunt ends with the finding of this number.
+    pub findings: u64,
+    /// States that may be expanded to shorten a finding.
+    pub shorten: u64,
+    /// For beams: the vectors whose steps are preferred, ascending.
+    pub preferred: Vec<u32>,
+    /// Nothing but this job is done, one of another hunt; the portfolio is the member that it belonged to.
+    pub only: Option<HuntJob>,
+}
+
+impl Config {
+    /// The usual choices, of which the portfolio depends on whether there is a guide and whether labels are preferred.
+    pub fn new(seed: u64, guided: bool, preferred: Vec<u32>) -> Self {
+        let fits = |kind: &Kind| match kind {
+            Kind::Guided(..) => guided,
+            Kind::Beam => !preferred.is_empty(),
+            _ => true,
+        };
+        Config {
+            seed,
+            portfolio: Kind::NAMED.into_iter().filter(fits).collect(),
+            steering: true,
+            job_memory: 128 << 20,
+            max_jobs: None,
+            max_states: None,
+            findings: 1,
+            shorten: 100_000,
+            preferred,
+            only: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_written() {
+        for kind in Kind::NAMED {
+            assert_eq!(kind.to_string().parse(), Ok(kind));
+            assert_eq!(kind.to_string(), kind.name());
+        }
+        let kind = Kind::Guided(Order::DepthFirst, StrategyKind::Even);
+        assert_eq!(kind.to_string(), "guided-dfs:even");
+        assert_eq!("guided-dfs:even".parse(), Ok(kind));
+        for wrong in ["", "bfs", "walk:even", "guided-bfs:", "guided-bfs:sideways", "Walk"] {
+            assert!(wrong.parse::<Kind>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! What all searches of a hunt have seen together.
+//!
+//! Invariant: it is the union of what was merged, whatever the order; gains depend on the order, so they are taken in the
+//! order of jobs.
+
+use gridlock_lts::network::Network;
+use gridlock_worker::hunt::job::Coverage;
+use gridlock_worker::hunt::sketch::{self, REGISTERS};
+
+/// How much of a set was reached.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Part {
+    /// So many of its elements were.
+    pub reached: u64,
+    /// So many are in the tables; some of these may occur nowhere in the whole system.
+    pub total: u64,
+}
+
+/// What was seen of one leaf.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LeafCoverage {
+    /// Local states.
+    pub locals: Part,
+    /// Local transitions.
+    pub moves: Part,
+}
+
+/// The fullest array of a bitstate search, and what it may have left out.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Bits {
+    /// Bitstate searches so far.
+    pub jobs: u64,
+    /// The greatest part of an array that was set.
+    pub fill: f64,
+    /// States that the search with that array is expected to have left out, without those behind them.
+    pub omissions: f64,
+    /// States that all these searches took for visited; nearly all of them were.
+    pub taken_for_visited: u64,
+}
+
+/// New things that a search has seen.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Gain {
+    /// Local states of leaves.
+    pub locals: u64,
+    /// Local transitions of leaves.
+    pub moves: u64,
+    /// Different states, as far as the sketch can tell.
+    pub states: f64,
+}
+
+/// See the module head.
+pub struct Seen {
+    locals: Vec<Vec<u64>>,
+    moves: Vec<Vec<u64>>,
+    leaves: Vec<LeafCoverage>,
+    sketch: Vec<u8>,
+    distinct: f64,
+    bits: Bits,
+}
+
+impl Seen {
+    /// Nothing yet.
+    pub fn new(net: &Network) -> Self {
+        let leaf = |leaf: &gridlock_lts::network::Leaf| {
+            let moves = leaf.states.iter().map(|state| state.moves.len() as u64).sum();
+            let part = |total| Part { reached: 0, total };
+            LeafCoverage { locals: part(leaf.states.len() as u64), moves: part(moves) }
+        };
+        Seen {
+            locals: vec![Vec::new(); net.leaves.len()],
+            moves: vec![Vec::new(); net.leaves.len()],
+            leaves: net.leaves.iter().map(leaf).collect(),
+            sketch: vec![0; REGISTERS],
+            distinct: 0.0,
+            bits: Bits::default(),
+        }
+    }
+
+    /// Adds what a search has seen, and tells what was new. An error says why that cannot be.
+    pub fn add(&mut self, coverage: &Coverage) -> Result<Gain, String> {
+        let mut gain = Gain::default();
+        for (k, leaf) in self.leaves.iter_mut().enumerate() {
+            let sets = [
+                (&mut self.locals[k], &coverage.locals, &mut leaf.locals, &mut gain.locals),
+                (&mut self.moves[k], &coverage.moves, &mut leaf.moves, &mut gain.moves),
+            ];
+            for (ours, theirs, part, gained) in sets {
+                let new = theirs.get(k).map_or(0, |theirs| unite(ours, theirs));
+                part.reached += new;
+                *gained += new;
+                if part.reached > part.total {
+                    return Err(format!("leaf {k} has more in it than its tables"));
+                }
+            }
+        }
+        if !coverage.sketch.is_empty() {
+            sketch::merge(&mut self.sketch, &coverage.sketch);
+            let distinct = sketch::estimate(&self.sketch);
+            // Where the formula changes the estimate may take a step back.
+            gain.states = (distinct - self.distinct).max(0.0);
+            self.distinct = distinct;
+        }
+        Ok(gain)
+    }
+
+    /// Adds what a bitstate search says of its array.
+    pub fn add_bits(&mut self, coverage: &Coverage, log2_bits: u8, hashes: u8, states: u64) {
+        let fill = coverage.bits_set as f64 / 2f64.powi(i32::from(log2_bits));
+        self.bits.jobs += 1;
+        self.bits.taken_for_visited += coverage.taken_for_visited;
+        if fill > self.bits.fill {
+            self.bits.fill = fill;
+            self.bits.omissions = expected_omissions(fill, hashes, states);
+        }
+    }
+
+    /// Leaf by leaf.
+    pub fn leaves(&self) -> &[LeafCoverage] {
+        &self.leaves
+    }
+
+    /// An estimate of the different states.
+    pub fn distinct(&self) -> f64 {
+        self.distinct
+    }
+
+    /// What there is to say about bit arrays.
+    pub fn bits(&self) -> Bits {
+        self.bits
+    }
+}
+
+/// States left out by a search that stored so many in an array that was filled to a part of `fill` in the end.
+///
+/// A new state is taken for visited if its bits happen to be set: with a part f of the array set and k bits a state, in a
+/// part f^k of the cases. The array fills evenly, so f grows from 0 to `fill`, and the sum over all states stored is that
+/// of `states` * x^k for x from 0 to `fill`, which is `states` * fill^k / (k + 1).
+fn expected_omissions(fill: f64, hashes: u8, states: u64) -> f64 {
+    let k = i32::from(hashes);
+    states as f64 * fill.powi(k) / f64::from(k + 1)
+}
+
+/// Adds one set to another, and tells how many elements were new.
+fn unite(ours: &mut Vec<u64>, theirs: &[u64]) -> u64 {
+    if ours.len() < theirs.len() {
+        ours.resize(theirs.len(), 0);
+    }
+    ours.iter_mut().zip(theirs).fold(0, |new, (ours, theirs)| {
+        let more = theirs & !*ours;
+        *ours |= more;
+        new + u64::from(more.count_ones())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gridlock_lts::random::Rng;
+
+    #[test]
+    fn unions_count_new_elements() {
+        let mut set = Vec::new();
+        assert_eq!(unite(&mut set, &[0b1010]), 2);
+        assert_eq!(unite(&mut set, &[0b1110, 1]), 2);
+        assert_eq!(unite(&mut set, &[0b1110, 1]), 0);
+        assert_eq!(set, [0b1110, 1]);
+    }
+
+    /// Stores random states in a small array and counts those that are wrongly taken for visited.
+    #[test]
+    fn omissions_are_as_many_as_expected() {
+        for (seed, bits, hashes, states) in
+            [(1, 1 << 16, 2u8, 10_000), (2, 1 << 14, 3, 3_000), (3, 1 << 15, 1, 3_000)]
+        {
+            let rng = &mut Rng::new(seed);
+            let mut array = vec![false; bits];
+            let (mut stored, mut omitted) = (0u64, 0);
+            while stored < states {
+                let places: Vec<usize> = (0..hashes).map(|_| rng.below(bits)).collect();
+                if places.iter().all(|&place| array[place]) {
+                    omitted += 1;
+                } else {
+                    places.iter().for_each(|&place| array[place] = true);
+                    stored += 1;
+                }
+            }
+            let fill = array.iter().filter(|&&bit| bit).count() as f64 / bits as f64;
+            let expected = expected_omissions(fill, hashes, states);
+            let off = (expected - f64::from(omitted)).abs() / expected;
+            assert!(off < 0.25, "{expected} expected, {omitted} omitted, fill {fill}");
+        }
+    }
+}

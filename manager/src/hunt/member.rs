@@ -1,0 +1,233 @@
+//! A member of a portfolio: what its next job is.
+//!
+//! Jobs begin small, so that bugs near by are found at once, and grow while they use up what they may and still find new
+//! things, so that deep ones are found later. What a search can vary (depth, length, width) is drawn anew for each job,
+//! small values as often as large ones: searches that differ see different things. Invariant: a job follows from the
+//! feedback that was processed and from its seed.
+
+use super::config::{Config, Kind, WINDOW};
+use crate::swarm::{self, Granularity, Outcome, Pace, Swarm};
+use gridlock_lts::guide::Guide;
+use gridlock_lts::network::Network;
+use gridlock_lts::random::Rng;
+use gridlock_worker::hunt::job::{HuntLimits, Keep, Method};
+use gridlock_worker::job::{Feedback, JobLimits, Order};
+use num_bigint::BigUint;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// States of the first jobs.
+const FIRST: u64 = 1_000;
+/// After so many jobs that were worth it they have twice as many states.
+const DOUBLING: u64 = 4;
+/// States of the largest jobs.
+const LARGEST: u64 = 1 << 24;
+/// Bits of an array for each state that may be stored: with three of them set, one of ten thousand new states at most is
+/// taken for visited.
+const BITS_A_STATE: u64 = 64;
+const HASHES: u8 = 3;
+/// Finer guides are for swarms that must not leave anything out; a hunt does not wait for large ones.
+const GUIDE_STATES: usize = 20_000;
+
+/// Findings of one job at most: each is shortened, and one search seldom sees many that differ in more than their end.
+const MOST_FINDINGS: u64 = 16;
+
+/// How much of the traces of the subsystem a member has done.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Traces {
+    /// All there are.
+    pub all: BigUint,
+    /// Searched to their end.
+    pub explored: BigUint,
+    /// Shown to be impossible.
+    pub pruned: BigUint,
+}
+
+/// What the turn of a member has to go by.
+#[derive(Clone, Copy)]
+pub(super) struct Draw {
+    /// The source of the job's choices.
+    pub(super) seed: u64,
+    /// States that it may expand at most.
+    pub(super) room: u64,
+    /// Jobs of the hunt made so far.
+    pub(super) made: u64,
+}
+
+/// What a member has for its turn.
+pub(super) enum Turn {
+    /// A job: how it goes about it and the states it may expand.
+    Job(Method, u64),
+    /// Nothing now, or nothing any more.
+    Nothing,
+    /// Nothing any more: all traces of the subsystem are done, and they are all there is to see.
+    Everything,
+}
+
+pub(super) struct Member<'n> {
+    pub(super) kind: Kind,
+    /// The swarm of a guided member.
+    swarm: Option<Swarm<'n>>,
+    /// The most that a swarm of it had done when so many jobs of the hunt were made, the last ones; it may have begun anew.
+    best: VecDeque<(u64, Traces)>,
+    /// Jobs that used up their states and found something new.
+    worthwhile: u64,
+    retired: bool,
+    /// Whether a job of the swarm ended with a finding, so that its traces were not searched to their end.
+    cut: bool,
+}
+
+impl<'n> Member<'n> {
+    pub(super) fn new(kind: Kind) -> Self {
+        Member { kind, swarm: None, best: VecDeque::new(), worthwhile: 0, retired: false, cut: false }
+    }
+
+    /// States of its next job.
+    pub(super) fn size(&self) -> u64 {
+        FIRST.checked_shl((self.worthwhile / DOUBLING) as u32).map_or(LARGEST, |size| size.min(LARGEST))
+    }
+
+    /// Its next job, with at most so many states.
+    pub(super) fn turn(
+        &mut self,
+        net: &'n Network,
+        guide: Option<&Arc<Guide>>,
+        config: &Config,
+        turn: Draw,
+    ) -> Turn {
+        if self.retired {
+            return Turn::Nothing;
+        }
+        let Draw { seed, room, .. } = turn;
+        let states = self.size().min(room);
+        match (self.kind, guide) {
+            (Kind::Guided(..), Some(guide)) => self.guided(net, guide, config, turn, states),
+            (Kind::Guided(..), None) => {
+                self.retired = true;
+                Turn::Nothing
+            }
+            (kind, _) => Turn::Job(method(kind, &mut Rng::new(seed), states, config), states),
+        }
+    }
+
+    fn guided(
+        &mut self,
+        net: &'n Network,
+        guide: &Arc<Guide>,
+        config: &Config,
+        turn: Draw,
+        states: u64,
+    ) -> Turn {
+        let seed = turn.seed;
+        let Kind::Guided(order, strategy) = self.kind else { return Turn::Nothing };
+        let limits = JobLimits { states, memory: config.job_memory };
+        // A swarm whose traces were too large begins anew with larger jobs, as long as they grow.
+        loop {
+            let swarm = self.swarm.get_or_insert_with(|| {
+                // Going along a trace first is for reaching its end; in breadth, traces that begin alike are one search.
+                let granularity = match order {
+                    Order::BreadthFirst => Granularity::Prefix,
+                    Order::DepthFirst => Granularity::Trace,
+                };
+                let pace = Pace::Window(WINDOW);
+                let guide_states = GUIDE_STATES;
+                let usual = swarm::Config::new(limits);
+                let config =
+                    swarm::Config { granularity, strategy, seed, order, pace, guide_states, ..usual };
+                Swarm::new(net, guide.as_ref().clone(), config)
+            });
+            swarm.allow(limits);
+            let next = swarm.next();
+            self.remember(turn.made);
+            match next {
+                swarm::Next::Job(job) => return Turn::Job(Method::Guided(job), states),
+                swarm::Next::Wait => return Turn::Nothing,
+                swarm::Next::Done => {}
+            }
+            let outcome = self.swarm.take().and_then(|swarm| swarm.outcome().cloned());
+            match outcome {
+                Some(Outcome::Exhausted { bounded: false }) if !self.cut => {
+                    self.retired = true;
+                    return Turn::Everything;
+                }
+                Some(Outcome::Stuck(stuck)) if stuck.iter().all(|s| s.effort.states < self.size()) => {}
+                _ => {
+                    self.retired = true;
+                    return Turn::Nothing;
+                }
+            }
+        }
+    }
+
+    /// Takes the feedback to a guided job.
+    pub(super) fn take(&mut self, feedback: Feedback, found: bool) {
+        self.cut |= found;
+        if let Some(swarm) = &mut self.swarm {
+            // An answer that does not fit makes the swarm end, and with it this member.
+            let _ = swarm.accept(feedback, 0);
+        }
+    }
+
+    /// Learns what came of a job.
+    pub(super) fn learn(&mut self, used_up: bool, worth: f64) {
+        self.worthwhile += u64::from(used_up && worth > 0.0);
+    }
+
+    fn remember(&mut self, made: u64) {
+        let Some(swarm) = &self.swarm else { return };
+        let status = swarm.status();
+        let now = Traces { all: status.all, explored: status.explored, pruned: status.pruned };
+        let done = |traces: &Traces| &traces.explored + &traces.pruned;
+        if self.best.back().is_none_or(|(_, best)| done(best) < done(&now)) {
+            self.best.push_back((made, now));
+        }
+        // Nobody looks back further than the jobs that may be in work.
+        while self.best.get(1).is_some_and(|(at, _)| at + WINDOW < made) {
+            self.best.pop_front();
+        }
+    }
+
+    /// The most traces that it had done when fewer than so many jobs of the hunt were made, if it is guided.
+    pub(super) fn traces(&self, before: u64) -> Option<&Traces> {
+        let known = self.best.iter().rev().find(|(made, _)| *made < before);
+        known.map(|(_, traces)| traces)
+    }
+}
+
+fn method(kind: Kind, rng: &mut Rng, states: u64, config: &Config) -> Method {
+    match kind {
+        Kind::DepthFirst => Method::DepthFirst { depth: depth(rng) },
+        Kind::Bitstate => {
+            let wanted = states.saturating_mul(BITS_A_STATE).next_power_of_two().ilog2();
+            // Half of the memory is for the states on the stack.
+            let room = (config.job_memory.max(1 << 10) * 4).ilog2();
+            Method::Bitstate { log2_bits: wanted.min(room) as u8, hashes: HASHES, depth: depth(rng) }
+        }
+        Kind::Walk | Kind::WeightedWalk => {
+            Method::Walk { length: spread(rng, 4, 14), weighted: kind == Kind::WeightedWalk }
+        }
+        Kind::Beam => {
+            Method::Levels { width: spread(rng, 3, 12), keep: Keep::Preferred(config.preferred.clone()) }
+        }
+        Kind::Highway => Method::Levels { width: spread(rng, 3, 12), keep: Keep::Random },
+        // Guided members have their jobs from their swarms.
+        Kind::Rare | Kind::Guided(..) => Method::Levels { width: spread(rng, 3, 12), keep: Keep::Rare },
+    }
+}
+
+/// A bound on the depth of a search: every other time none at all.
+fn depth(rng: &mut Rng) -> u32 {
+    if rng.percent(50) { u32::MAX } else { spread(rng, 4, 16) }
+}
+
+/// A number between two to the power of `low` and of `high`, each doubling with the same probability.
+fn spread(rng: &mut Rng, low: usize, high: usize) -> u32 {
+    let power = 1u32 << rng.between(low, high - 1);
+    power + rng.below(power as usize) as u32
+}
+
+/// What a job of the hunt may use.
+pub(super) fn limits(config: &Config, states: u64) -> HuntLimits {
+    let findings = config.findings.clamp(1, MOST_FINDINGS) as u32;
+    HuntLimits { states, memory: config.job_memory, findings, shorten: config.shorten }
+}

@@ -1,0 +1,321 @@
+//! A hunt: cheap, very different searches, until enough was found or the budget is spent.
+//!
+//! Like a [`swarm`](crate::swarm) it is a state machine without clocks, threads or files. Job n is made when exactly the
+//! feedback to the jobs up to n - [`WINDOW`] has been processed (or, where nothing could be made then, the least further
+//! feedback after which something can), strictly in the order of jobs. So the same seed gives the same jobs and, for the
+//! same number of jobs, the same findings, whatever the number of workers. A hunt proves nothing: it never says that a
+//! property holds. Invariant: a finding is reported once all jobs before its own are answered; no two reported ones have
+//! the same [`Key`].
+
+mod config;
+mod coverage;
+mod member;
+mod processing;
+pub mod run;
+mod status;
+mod steering;
+#[cfg(test)]
+mod tests;
+
+pub use config::{Config, Kind, WINDOW};
+pub use coverage::{Bits, LeafCoverage, Part};
+pub use member::Traces;
+pub use status::{Found, MemberStatus, Outcome, Status};
+
+use crate::machine::{Accepted, Machine, Next};
+use coverage::Seen;
+use gridlock_lts::guide::Guide;
+use gridlock_lts::hash::Set;
+use gridlock_lts::network::Network;
+use gridlock_lts::pack::Packing;
+use gridlock_lts::random::Rng;
+use gridlock_worker::hunt::Key;
+use gridlock_worker::hunt::job::{HuntEnd, HuntFeedback, HuntJob};
+use gridlock_worker::job::Effort;
+use member::{Draw, Member, Turn, limits};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+use steering::Steering;
+
+/// Seeds have so many bits: a number that every reader of JSON can hold.
+const SEED_BITS: u32 = 53;
+
+/// A job that was made and whose feedback has not been processed.
+struct Made {
+    job: HuntJob,
+    member: usize,
+    /// What the member was charged for it.
+    charge: f64,
+    feedback: Option<HuntFeedback>,
+}
+
+/// What a member has done, without what steering knows.
+#[derive(Clone, Copy, Default)]
+struct Record {
+    jobs: u64,
+    states: u64,
+    nanoseconds: u64,
+    locals: u64,
+    moves: u64,
+    distinct: f64,
+    findings: u64,
+}
+
+/// See the module head.
+pub struct Hunt<'n> {
+    net: &'n Network,
+    packing: Packing,
+    guide: Option<Arc<Guide>>,
+    config: Config,
+    members: Vec<Member<'n>>,
+    records: Vec<Record>,
+    steering: Steering,
+    rng: Rng,
+    /// The jobs from number `processed` on.
+    jobs: VecDeque<Made>,
+    processed: u64,
+    /// So much feedback must have been processed before the next job is made.
+    due: u64,
+    /// The jobs before this one are answered, and their findings reported.
+    reported: u64,
+    /// States that those have expanded.
+    reported_states: u64,
+    lost: BTreeSet<u64>,
+    /// No job beyond this one is needed: it found enough, saw everything or failed.
+    last: Option<u64>,
+    made: u64,
+    done: u64,
+    lost_count: u64,
+    /// States that jobs in work may expand.
+    out: u64,
+    total: Effort,
+    shortening: u64,
+    keys: Set<Key>,
+    news: VecDeque<Found>,
+    found: u64,
+    everything: bool,
+    seen: Seen,
+    /// What jobs had come to when the run was ended, by their numbers.
+    cut_short: BTreeMap<u64, HuntFeedback>,
+    outcome: Option<Outcome>,
+    /// Whether a job ended the hunt. Jobs beyond that one were made or not, as there were workers.
+    ended_by_job: bool,
+}
+
+impl<'n> Hunt<'n> {
+    /// A hunt through a network whose tables are complete; `packing` is that of the searched states.
+    pub fn new(net: &'n Network, packing: Packing, guide: Option<Arc<Guide>>, config: Config) -> Self {
+        Hunt {
+            net,
+            packing,
+            guide,
+            members: config.portfolio.iter().map(|&kind| Member::new(kind)).collect(),
+            records: vec![Record::default(); config.portfolio.len()],
+            steering: Steering::new(config.portfolio.len(), config.steering),
+            rng: Rng::new(config.seed),
+            jobs: VecDeque::new(),
+            processed: 0,
+            due: 0,
+            reported: 0,
+            reported_states: 0,
+            lost: BTreeSet::new(),
+            last: None,
+            made: 0,
+            done: 0,
+            lost_count: 0,
+            out: 0,
+            total: Effort::default(),
+            shortening: 0,
+            keys: Set::default(),
+            news: VecDeque::new(),
+            found: 0,
+            everything: false,
+            seen: Seen::new(net),
+            cut_short: BTreeMap::new(),
+            outcome: None,
+            ended_by_job: false,
+            config,
+        }
+    }
+
+    /// Findings since they were last taken, each the first of its kind.
+    pub fn take_news(&mut self) -> Vec<Found> {
+        self.news.drain(..).collect()
+    }
+
+    /// Why it is over, once [`Machine::next`] says that it is.
+    pub fn outcome(&self) -> Option<&Outcome> {
+        self.outcome.as_ref()
+    }
+
+    /// The hunt was stopped from outside: whatever has come counts now, also what jobs had come to when they were stopped.
+    /// Does nothing if it was over before.
+    pub fn finish(&mut self) {
+        if self.outcome.is_some() {
+            return;
+        }
+        let cut_short = std::mem::take(&mut self.cut_short);
+        for made in &mut self.jobs {
+            if let (None, Some(feedback)) = (&made.feedback, cut_short.get(&made.job.number)) {
+                made.feedback = Some(feedback.clone());
+            }
+        }
+        while let (Some(made), None) = (self.jobs.front(), &self.outcome) {
+            if made.feedback.is_none() {
+                // Nobody will answer it any more.
+                self.jobs.pop_front();
+                self.processed += 1;
+                self.reported = self.reported.max(self.processed);
+                continue;
+            }
+            self.report();
+            self.process();
+        }
+    }
+
+    fn waiting(&mut self, number: u64) -> Option<&mut Made> {
+        let at = usize::try_from(number.checked_sub(self.processed)?).ok()?;
+        self.jobs.get_mut(at).filter(|made| made.feedback.is_none())
+    }
+
+    fn hand_out_again(&mut self, number: u64) -> Next<HuntJob> {
+        self.lost.remove(&number);
+        let made = self.waiting(number).expect("a lost job has no feedback");
+        Next::Job(made.job.clone())
+    }
+
+    /// Makes a job, or says why there is none at this point.
+    fn make(&mut self) -> Result<HuntJob, Outcome> {
+        if self.everything {
+            return Err(Outcome::Everything);
+        }
+        if self.config.max_jobs.is_some_and(|most| self.made >= most) {
+            return Err(Outcome::Jobs);
+        }
+        if let Some(only) = &self.config.only {
+            let only = HuntJob { number: 0, ..only.clone() };
+            return if self.made == 0 { Ok(self.made(only, 0)) } else { Err(Outcome::Jobs) };
+        }
+        let spent = self.total.states.saturating_add(self.out);
+        let room = self.config.max_states.map_or(u64::MAX, |most| most.saturating_sub(spent));
+        if room == 0 {
+            return Err(Outcome::States);
+        }
+        let seed = self.rng.bits() >> (64 - SEED_BITS);
+        let draw = Draw { seed, room, made: self.made };
+        for k in self.steering.order() {
+            match self.members[k].turn(self.net, self.guide.as_ref(), &self.config, draw) {
+                Turn::Nothing => {}
+                Turn::Everything => {
+                    // What is in work may have findings yet.
+                    self.everything = true;
+                    return Err(Outcome::Everything);
+                }
+                Turn::Job(method, states) => {
+                    let job =
+                        HuntJob { number: self.made, seed, method, limits: limits(&self.config, states) };
+                    return Ok(self.made(job, k));
+                }
+            }
+        }
+        Err(Outcome::Exhausted)
+    }
+
+    /// Remembers a job that a member has made.
+    fn made(&mut self, job: HuntJob, member: usize) -> HuntJob {
+        let charge = self.steering.charge(member, job.limits.states);
+        self.jobs.push_back(Made { job: job.clone(), member, charge, feedback: None });
+        self.made += 1;
+        self.out = self.out.saturating_add(job.limits.states);
+        self.due = self.due.max((self.made + 1).saturating_sub(WINDOW));
+        job
+    }
+
+    fn ends(&self, feedback: &HuntFeedback) -> bool {
+        let ends = matches!(feedback.end, HuntEnd::Everything | HuntEnd::Failed(_));
+        ends || (self.config.findings <= 1 && !feedback.findings.is_empty())
+    }
+}
+
+impl Machine for Hunt<'_> {
+    type Job = HuntJob;
+    type Answer = HuntFeedback;
+    type Status = Status;
+
+    fn next(&mut self) -> Next<HuntJob> {
+        if self.outcome.is_some() {
+            return Next::Done;
+        }
+        if let Some(last) = self.last {
+            let again = self.lost.first().copied().filter(|&number| number <= last);
+            return again.map_or(Next::Wait, |number| self.hand_out_again(number));
+        }
+        if let Some(&number) = self.lost.first() {
+            return self.hand_out_again(number);
+        }
+        loop {
+            while self.processed < self.due {
+                if !self.process() {
+                    return Next::Wait;
+                }
+                if self.outcome.is_some() {
+                    return Next::Done;
+                }
+            }
+            match self.make() {
+                Ok(job) => return Next::Job(job),
+                Err(why) if self.jobs.is_empty() => {
+                    self.outcome = Some(why);
+                    return Next::Done;
+                }
+                Err(_) => self.due = self.processed + 1,
+            }
+        }
+    }
+
+    fn accept(&mut self, feedback: HuntFeedback, _worker: u32) -> Accepted {
+        let number = feedback.number;
+        if number >= self.made {
+            return Accepted::Unknown;
+        }
+        if self.outcome.is_some() || self.waiting(number).is_none() {
+            return Accepted::Duplicate;
+        }
+        if feedback.end == HuntEnd::Interrupted {
+            self.lost(number);
+            return Accepted::New;
+        }
+        if self.ends(&feedback) {
+            self.last = Some(self.last.map_or(number, |last| last.min(number)));
+        }
+        if let Some(made) = self.waiting(number) {
+            made.feedback = Some(feedback);
+        }
+        self.lost.remove(&number);
+        self.done += 1;
+        self.report();
+        Accepted::New
+    }
+
+    fn lost(&mut self, number: u64) -> bool {
+        let waiting = self.waiting(number).is_some();
+        if waiting && self.lost.insert(number) {
+            self.lost_count += 1;
+        }
+        waiting
+    }
+
+    fn cut_short(&mut self, answer: HuntFeedback) {
+        if self.outcome.is_none() {
+            self.cut_short.insert(answer.number, answer);
+        }
+    }
+
+    fn status(&self) -> Status {
+        self.summary()
+    }
+
+    fn made_and_done(&self) -> (u64, u64) {
+        (self.made, self.done)
+    }
+}

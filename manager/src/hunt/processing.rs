@@ -1,0 +1,150 @@
+//! What feedback means for a hunt: findings as soon as their turn has come, everything else when a job asks for it.
+
+use super::status::{Found, MemberStatus, Outcome, Status};
+use super::steering::worth;
+use super::{Hunt, Made, Record};
+use gridlock_worker::hunt::Key;
+use gridlock_worker::hunt::job::{HuntEnd, HuntFeedback, Method};
+use gridlock_worker::job::End;
+
+impl Hunt<'_> {
+    /// Reports the findings of all jobs that are answered and whose predecessors are, in order. Once a job among them ends
+    /// the hunt, everything up to it is processed, and nothing beyond.
+    pub(super) fn report(&mut self) {
+        while let Some(made) = self.jobs.get((self.reported - self.processed) as usize) {
+            let Some(feedback) = &made.feedback else { return };
+            let (number, end, count) = (made.job.number, feedback.end.clone(), feedback.findings.len());
+            let (states, member) = (feedback.effort.states, made.member);
+            for k in 0..count {
+                self.report_one((number - self.processed) as usize, k);
+                if self.found >= self.config.findings {
+                    break;
+                }
+            }
+            let new = self.news.iter().filter(|found| found.job.number == number).count();
+            self.records[member].findings += new as u64;
+            self.reported += 1;
+            self.reported_states += states;
+            let why = match end {
+                HuntEnd::Failed(reason) => Some(Outcome::Failed { number, reason }),
+                _ if self.found >= self.config.findings => Some(Outcome::Findings),
+                HuntEnd::Everything => Some(Outcome::Everything),
+                _ => None,
+            };
+            if let Some(why) = why {
+                while self.processed <= number && self.process() {}
+                // What jobs beyond this one have shown does not count.
+                self.everything = why == Outcome::Everything;
+                self.ended_by_job = true;
+                self.outcome = Some(match self.outcome.take() {
+                    Some(failed @ Outcome::Failed { .. }) => failed,
+                    _ => why,
+                });
+                return;
+            }
+        }
+    }
+
+    /// Reports a finding of a job, unless there is one like it.
+    fn report_one(&mut self, at: usize, k: usize) {
+        let Made { job, member, feedback: Some(feedback), .. } = &self.jobs[at] else { return };
+        let finding = &feedback.findings[k];
+        let Some(key) = Key::of(self.net, &self.packing, &finding.finding) else {
+            let reason = "a finding does not fit the network".to_owned();
+            self.outcome = Some(Outcome::Failed { number: job.number, reason });
+            return;
+        };
+        if !self.keys.insert(key) {
+            return;
+        }
+        self.found += 1;
+        self.news.push_back(Found {
+            number: self.found,
+            job: job.clone(),
+            member: self.members[*member].kind,
+            finding: finding.clone(),
+            states: self.reported_states + finding.after_states,
+        });
+    }
+
+    /// Processes the feedback to the next job, if it is there.
+    pub(super) fn process(&mut self) -> bool {
+        if self.jobs.front().is_none_or(|made| made.feedback.is_none()) {
+            return false;
+        }
+        let Some(Made { job, member, charge, feedback: Some(feedback) }) = self.jobs.pop_front() else {
+            return false;
+        };
+        self.processed += 1;
+        let HuntFeedback { end, findings, coverage, guided, effort, shortening, .. } = feedback;
+        self.out = self.out.saturating_sub(job.limits.states);
+        self.total.states = self.total.states.saturating_add(effort.states);
+        self.total.transitions = self.total.transitions.saturating_add(effort.transitions);
+        self.total.deadlocks = self.total.deadlocks.saturating_add(effort.deadlocks);
+        self.total.nanoseconds = self.total.nanoseconds.saturating_add(effort.nanoseconds);
+        self.total.memory = self.total.memory.max(effort.memory);
+        self.total.widest = self.total.widest.max(effort.widest);
+        self.shortening += shortening;
+        let gain = match self.seen.add(&coverage) {
+            Ok(gain) => gain,
+            Err(reason) => {
+                self.outcome = Some(Outcome::Failed { number: job.number, reason });
+                return true;
+            }
+        };
+        if let Method::Bitstate { log2_bits, hashes, .. } = job.method {
+            self.seen.add_bits(&coverage, log2_bits, hashes, effort.states);
+        }
+        let traces = guided.as_ref().is_some_and(|guided| guided.end == End::Complete);
+        if let Some(guided) = guided {
+            self.members[member].take(guided, !findings.is_empty());
+        }
+        let worth = worth(&gain, traces);
+        self.members[member].learn(end == HuntEnd::OverBudget, worth);
+        self.steering.learn(member, charge, job.limits.states, effort.states, worth);
+        let record: &mut Record = &mut self.records[member];
+        record.jobs += 1;
+        record.states += effort.states;
+        record.nanoseconds += effort.nanoseconds;
+        record.locals += gain.locals;
+        record.moves += gain.moves;
+        record.distinct += gain.states;
+        true
+    }
+
+    /// Where the hunt is.
+    pub(super) fn summary(&self) -> Status {
+        let before = if self.ended_by_job { self.processed } else { u64::MAX };
+        let members = self.members.iter().zip(&self.records).enumerate().map(|(k, (member, record))| {
+            let Record { jobs, states, nanoseconds, locals, moves, distinct, findings } = *record;
+            MemberStatus {
+                kind: member.kind,
+                jobs,
+                states,
+                nanoseconds,
+                locals,
+                moves,
+                distinct,
+                findings,
+                yields: self.steering.yields(k),
+                weight: self.steering.weight(k),
+                size: member.size(),
+                traces: member.traces(before).cloned(),
+            }
+        });
+        Status {
+            made: self.made,
+            done: self.done,
+            processed: self.processed,
+            lost: self.lost_count,
+            total: self.total,
+            shortening: self.shortening,
+            findings: self.found,
+            everything: self.everything,
+            leaves: self.seen.leaves().to_vec(),
+            distinct: self.seen.distinct(),
+            bits: self.seen.bits(),
+            members: members.collect(),
+        }
+    }
+}

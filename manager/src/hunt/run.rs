@@ -1,0 +1,244 @@
+//! A hunt from a prepared network to what it found.
+//!
+//! Invariant: a finding is replayed by other code before anybody hears of it; one that does not replay is an internal
+//! error and ends the run.
+
+use super::{Config, Found, Hunt, Outcome, Status};
+use crate::driver::{Control, Ended, drive};
+use crate::journal::{Journal, Trouble};
+use crate::machine::{Accepted, Machine, Next};
+use crate::transport::Transport;
+use crate::transport::threads::with_threads;
+use gridlock_lts::guide::Guide;
+use gridlock_lts::network::VectorIx;
+use gridlock_lts::prepared::{Prepared, Search};
+use gridlock_lts::search::Verdict;
+use gridlock_lts::successors::Successors;
+use gridlock_worker::hunt::job::{HuntFeedback, HuntJob};
+use gridlock_worker::hunt::{Hunter, Setting};
+use gridlock_worker::life::Life;
+use std::sync::Arc;
+
+/// Is told of every finding as soon as it is known, with the verdict of the replay.
+pub type Teller<'a> = &'a mut dyn FnMut(&Found, Verdict);
+
+/// A journal and the answers that were in it.
+pub type Opened = (Journal<HuntFeedback>, Vec<HuntFeedback>);
+
+/// How a hunt ended.
+#[derive(Debug)]
+pub enum End {
+    /// By itself.
+    Over(Outcome),
+    /// It was told to stop: time is up, a signal came.
+    Stopped,
+    /// The journal could not be written.
+    Journal(Trouble),
+}
+
+/// What came of a hunt, besides the findings.
+#[derive(Debug)]
+pub struct Report {
+    /// How it ended.
+    pub end: End,
+    /// What was done and seen.
+    pub status: Status,
+}
+
+/// What a hunt needs to know of the system.
+#[derive(Clone, Copy)]
+pub struct Ground<'a> {
+    /// The network.
+    pub prepared: &'a Prepared<'a>,
+    /// What guides the guided members.
+    pub guide: Option<&'a Arc<Guide>>,
+}
+
+/// Hunts with threads as workers.
+pub fn on_threads(
+    ground: Ground,
+    config: Config,
+    workers: usize,
+    journal: Option<Opened>,
+    control: &Control<Status>,
+    teller: Teller,
+) -> Result<Report, String> {
+    ground.prepared.search(OnThreads { ground, config, workers, journal, control, teller })?
+}
+
+struct OnThreads<'a> {
+    ground: Ground<'a>,
+    config: Config,
+    workers: usize,
+    journal: Option<Opened>,
+    control: &'a Control<'a, Status>,
+    teller: Teller<'a>,
+}
+
+impl Search for OnThreads<'_> {
+    type Out = Result<Report, String>;
+
+    fn search<S: Successors>(self, system: &S) -> Self::Out {
+        let OnThreads { ground, config, workers, journal, control, teller } = self;
+        with_threads(workers, hunter(ground, system), |threads| {
+            conduct(ground, config, threads, journal, control, teller)
+        })
+    }
+}
+
+/// Makes hunters for [`with_threads`].
+fn hunter<'a, S: Successors>(
+    ground: Ground<'a>,
+    system: &'a S,
+) -> impl Fn() -> Box<dyn FnMut(HuntJob, &Life) -> HuntFeedback + 'a> + Sync {
+    move || {
+        let Ground { prepared, guide } = ground;
+        let (net, deadlock) = (prepared.net(), prepared.deadlock());
+        let mut hunter = Hunter::new(Setting { system, net, deadlock, guide: guide.cloned() });
+        Box::new(move |job, life| hunter.run(&job, life))
+    }
+}
+
+/// What a finding says once it has been replayed.
+fn verdict(prepared: &Prepared, finding: &gridlock_worker::job::Finding) -> Result<Verdict, String> {
+    let step = |(vector, target): &(u32, Vec<u64>)| (VectorIx(*vector), target.clone());
+    prepared.verdict(finding.what.into(), &finding.path.iter().map(step).collect::<Vec<_>>())
+}
+
+/// A hunt whose findings are told.
+struct Telling<'a> {
+    hunt: Hunt<'a>,
+    prepared: &'a Prepared<'a>,
+    teller: Teller<'a>,
+    trouble: Option<String>,
+}
+
+impl Telling<'_> {
+    fn tell(&mut self) {
+        for found in self.hunt.take_news() {
+            match verdict(self.prepared, &found.finding.finding) {
+                Ok(verdict) => (self.teller)(&found, verdict),
+                Err(why) => self.trouble = Some(why),
+            }
+        }
+    }
+}
+
+impl Machine for Telling<'_> {
+    type Job = HuntJob;
+    type Answer = HuntFeedback;
+    type Status = Status;
+
+    fn next(&mut self) -> Next<HuntJob> {
+        let next = self.hunt.next();
+        self.tell();
+        if self.trouble.is_some() { Next::Done } else { next }
+    }
+
+    fn accept(&mut self, answer: HuntFeedback, worker: u32) -> Accepted {
+        let accepted = self.hunt.accept(answer, worker);
+        self.tell();
+        accepted
+    }
+
+    fn lost(&mut self, number: u64) -> bool {
+        self.hunt.lost(number)
+    }
+
+    fn cut_short(&mut self, answer: HuntFeedback) {
+        self.hunt.cut_short(answer);
+    }
+
+    fn status(&self) -> Status {
+        self.hunt.status()
+    }
+
+    fn made_and_done(&self) -> (u64, u64) {
+        self.hunt.made_and_done()
+    }
+}
+
+/// Hunts over a transport.
+fn conduct(
+    ground: Ground,
+    config: Config,
+    transport: &mut dyn Transport<HuntJob, HuntFeedback>,
+    journal: Option<Opened>,
+    control: &Control<Status>,
+    teller: Teller,
+) -> Result<Report, String> {
+    let Ground { prepared, guide } = ground;
+    let hunt = Hunt::new(prepared.net(), prepared.packing().clone(), guide.cloned(), config);
+    let mut telling = Telling { hunt, prepared, teller, trouble: None };
+    let (mut journal, resumed) = match journal {
+        Some((journal, resumed)) => (Some(journal), resumed),
+        None => (None, Vec::new()),
+    };
+    let (ended, _) = drive(&mut telling, transport, journal.as_mut(), resumed, control)?;
+    telling.hunt.finish();
+    telling.tell();
+    if let Some(why) = telling.trouble {
+        return Err(why);
+    }
+    let end = match (ended, telling.hunt.outcome()) {
+        (Ended::Journal(trouble), _) => End::Journal(trouble),
+        (_, Some(Outcome::Failed { number, reason })) => {
+            return Err(format!("internal: job {number} failed: {reason}"));
+        }
+        (_, Some(outcome)) => End::Over(outcome.clone()),
+        (_, None) => End::Stopped,
+    };
+    let mut status = telling.hunt.status();
+    if let End::Over(_) = end {
+        // How many jobs were under way when it ended depends on the workers. They do not count.
+        (status.made, status.done) = (status.processed, status.processed);
+    }
+    Ok(Report { end, status })
+}
+
+#[cfg(feature = "mpi")]
+pub use ranks::{on_ranks, serve};
+
+/// The same with ranks of an MPI job as workers.
+#[cfg(feature = "mpi")]
+mod ranks {
+    use super::*;
+    use crate::transport::mpi::{self, Hello, Ranks, World};
+
+    /// Hunts from rank 0 with the ranks that said hello as workers.
+    #[allow(clippy::too_many_arguments)]
+    pub fn on_ranks(
+        world: &World,
+        hellos: &[Hello],
+        ground: Ground,
+        config: Config,
+        journal: Option<Opened>,
+        control: &Control<Status>,
+        teller: Teller,
+        warn: &dyn Fn(String),
+    ) -> Result<Report, String> {
+        let mut ranks = Ranks::new(world, hellos, warn);
+        conduct(ground, config, &mut ranks, journal, control, teller)
+    }
+
+    /// Does jobs for rank 0 on some threads until it says that it is over, and returns its exit code.
+    pub fn serve(world: &World, threads: u32, ground: Ground) -> Result<u8, String> {
+        ground.prepared.search(Serve { world, threads, ground })?
+    }
+
+    struct Serve<'a> {
+        world: &'a World,
+        threads: u32,
+        ground: Ground<'a>,
+    }
+
+    impl Search for Serve<'_> {
+        type Out = Result<u8, String>;
+
+        fn search<S: Successors>(self, system: &S) -> Self::Out {
+            with_threads(self.threads as usize, hunter(self.ground, system), |threads| {
+                mpi::serve(self.world, threads)
+            })
+        }
+    }
+}
