@@ -221,7 +221,8 @@ impl Driver {
             self.recorded += u64::from(counts(&feedback));
             self.unsettled.push_back((self.recorded, worker, feedback));
         }
-        while let Some((_, worker, feedback)) = self.unsettled.pop_front_if(|(at, ..)| *at <= settled) {
+        let on_disk = self.unsettled.partition_point(|(at, ..)| *at <= settled);
+        for (_, worker, feedback) in self.unsettled.drain(..on_disk) {
             let Effort { states, nanoseconds, .. } = feedback.effort;
             debug!(job = feedback.number, worker, states, nanoseconds, end = feedback.end.name(), "answered");
             if swarm.accept(feedback, worker) == Accepted::Unknown {
