@@ -232,8 +232,8 @@ where
             self.recorded += u64::from(counts(&feedback));
             self.unsettled.push_back((self.recorded, worker, feedback));
         }
-        while self.unsettled.front().is_some_and(|(at, ..)| *at <= settled) {
-            let Some((_, worker, feedback)) = self.unsettled.pop_front() else { break };
+        let on_disk = self.unsettled.partition_point(|(at, ..)| *at <= settled);
+        for (_, worker, feedback) in self.unsettled.drain(..on_disk) {
             let Effort { states, nanoseconds, .. } = *feedback.effort();
             debug!(job = feedback.number(), worker, states, nanoseconds, end = feedback.end(), "answered");
             if machine.accept(feedback, worker) == Accepted::Unknown {
