@@ -262,7 +262,7 @@ impl<S: Successors> Driver<'_, S> {
         past: &mut Past,
     ) -> Result<Vec<(SliceIx, Done)>, Trouble> {
         let mut free: VecDeque<u32> = crew.slots().into_iter().take(self.workers).collect();
-        let (mut under_way, mut results) = (0, Vec::new());
+        let (mut under_way, mut results, mut cancelled) = (0, Vec::new(), false);
         let (mut tries, mut trouble) = (Map::<SliceIx, u32>::default(), None);
         loop {
             while trouble.is_none()
@@ -287,12 +287,10 @@ impl<S: Successors> Driver<'_, S> {
             }
             self.limits.watch();
             past.tell(|resumed| self.page(resumed));
-            let stopped = self.limits.stopped().map(|_| Trouble::Stopped);
-            if trouble.is_none() && stopped.is_some() || trouble.is_some() && !slices.is_empty() {
+            trouble = trouble.or(self.limits.stopped().map(|_| Trouble::Stopped));
+            if trouble.is_some() && !std::mem::replace(&mut cancelled, true) {
                 crew.cancel();
-                slices.clear();
             }
-            trouble = trouble.or(stopped);
         }
     }
 
