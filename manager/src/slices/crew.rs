@@ -30,11 +30,15 @@ pub(super) trait Crew {
     /// A search begins, with a partition that nobody knows yet.
     fn begin(&mut self);
 
-    /// Lets a worker activate a slice.
-    fn send(&mut self, worker: u32, slice: SliceIx, coordinator: &Coordinator) -> Result<(), String>;
+    /// States up to which slices are activated together, where each message costs something.
+    fn batch(&self) -> u64;
 
-    /// The next answer, if one comes within some time.
-    fn receive(&mut self, wait: Duration) -> Result<Option<(u32, SliceIx, Answer<Outcome>)>, String>;
+    /// Lets a worker activate slices one after the other.
+    fn send(&mut self, worker: u32, slices: &[SliceIx], coordinator: &Coordinator) -> Result<(), String>;
+
+    /// The next answer, if one comes within some time: from whom, the first of the slices, and what came of them; after
+    /// one that failed, the others are missing.
+    fn receive(&mut self, wait: Duration) -> Result<Option<(u32, SliceIx, Answer<Vec<Outcome>>)>, String>;
 
     /// Tells all workers to give up. They answer nevertheless.
     fn cancel(&mut self);
@@ -77,27 +81,41 @@ impl<S: Successors> Work<'_, S> {
     }
 }
 
-/// An activation for a thread.
+/// Activations for a thread.
 pub(super) struct Job {
     partition: Arc<Partition>,
-    slice: Arc<Slice>,
+    slices: Vec<Arc<Slice>>,
+}
+
+/// Does one thing after the other until something fails.
+fn until_trouble<T>(all: impl IntoIterator<Item = T>, mut each: impl FnMut(T) -> Outcome) -> Vec<Outcome> {
+    let mut outcomes = Vec::new();
+    for one in all {
+        outcomes.push(each(one));
+        if outcomes.last().is_some_and(Result::is_err) {
+            break;
+        }
+    }
+    outcomes
 }
 
 /// Makes the workers of [`Local`].
 pub(super) fn local_worker<'a, S: Successors>(
     work: &'a Work<'a, S>,
     job_memory: u64,
-) -> impl Fn() -> Box<dyn FnMut(Job, &Life) -> Outcome + 'a> + Sync {
+) -> impl Fn() -> Box<dyn FnMut(Job, &Life) -> Vec<Outcome> + 'a> + Sync {
     move || {
         let mut worker = work.worker();
         Box::new(move |job: Job, life| {
-            work.activate(&mut worker, &job.partition, &job.slice, job_memory, life)
+            until_trouble(&job.slices, |slice| {
+                work.activate(&mut worker, &job.partition, slice, job_memory, life)
+            })
         })
     }
 }
 
 /// Threads of this process.
-pub(super) struct Local<'t>(pub(super) &'t mut Threads<Job, Outcome>);
+pub(super) struct Local<'t>(pub(super) &'t mut Threads<Job, Vec<Outcome>>);
 
 impl Crew for Local<'_> {
     fn slots(&self) -> Vec<u32> {
@@ -106,15 +124,19 @@ impl Crew for Local<'_> {
 
     fn begin(&mut self) {}
 
-    fn send(&mut self, worker: u32, slice: SliceIx, coordinator: &Coordinator) -> Result<(), String> {
-        let job = Job {
-            partition: coordinator.partition.clone(),
-            slice: coordinator.slices[slice.0 as usize].clone(),
-        };
-        self.0.send(worker, u64::from(slice.0), job)
+    fn batch(&self) -> u64 {
+        // Handing over costs microseconds, and nobody must wait for a long batch at the end of a round.
+        0
     }
 
-    fn receive(&mut self, wait: Duration) -> Result<Option<(u32, SliceIx, Answer<Outcome>)>, String> {
+    fn send(&mut self, worker: u32, slices: &[SliceIx], coordinator: &Coordinator) -> Result<(), String> {
+        let slice = |slice: &SliceIx| coordinator.slices[slice.0 as usize].clone();
+        let job =
+            Job { partition: coordinator.partition.clone(), slices: slices.iter().map(slice).collect() };
+        self.0.send(worker, ticket(slices), job)
+    }
+
+    fn receive(&mut self, wait: Duration) -> Result<Option<(u32, SliceIx, Answer<Vec<Outcome>>)>, String> {
         let answer = self.0.receive(wait)?;
         Ok(answer.map(|(worker, ticket, answer)| (worker, SliceIx(ticket as u32), answer)))
     }
@@ -122,6 +144,11 @@ impl Crew for Local<'_> {
     fn cancel(&mut self) {
         self.0.cancel();
     }
+}
+
+/// The number of a message about slices: that of the first.
+fn ticket(slices: &[SliceIx]) -> u64 {
+    slices.first().map_or(0, |slice| u64::from(slice.0))
 }
 
 #[cfg(feature = "mpi")]
@@ -141,7 +168,10 @@ mod remote {
     use std::sync::atomic::Ordering::Relaxed;
     use std::sync::{Condvar, Mutex, PoisonError};
 
-    /// An activation for a rank, as rank 0 sees it.
+    /// Expanding so many states takes about as long as a message and its answer.
+    const BATCH: u64 = 1 << 13;
+
+    /// Activations for a rank, as rank 0 sees them.
     #[derive(Serialize)]
     struct Outgoing<'a> {
         search: u32,
@@ -149,7 +179,7 @@ mod remote {
         known: usize,
         changes: &'a [Change],
         job_memory: u64,
-        slice: OutgoingSlice<'a>,
+        slices: Vec<OutgoingSlice<'a>>,
     }
 
     /// The same fields as [`Slice`].
@@ -161,6 +191,14 @@ mod remote {
         visited: u64,
         inbox: &'a [Segment],
         waiting: u64,
+    }
+
+    impl<'a> OutgoingSlice<'a> {
+        fn new(slice: &'a Slice, job_memory: u64) -> Self {
+            let Slice { mask, key, runs, visited, waiting, .. } = slice;
+            let inbox = slice.inbox_within(job_memory);
+            OutgoingSlice { mask, key, runs, visited: *visited, inbox, waiting: *waiting }
+        }
     }
 
     /// The same on the other side.
@@ -175,12 +213,12 @@ mod remote {
         /// Those after.
         changes: Vec<Change>,
         job_memory: u64,
-        slice: Slice,
+        slices: Vec<Slice>,
     }
 
     /// The other ranks of an MPI job.
     pub(in crate::slices) struct Remote<'w> {
-        ranks: Ranks<'w, Outcome>,
+        ranks: Ranks<'w, Vec<Outcome>>,
         search: u32,
         /// For each worker, how many changes of the partition it was sent.
         known: Vec<usize>,
@@ -192,7 +230,7 @@ mod remote {
     impl<'w> Remote<'w> {
         /// Ranks as workers of a search.
         pub(in crate::slices) fn new(
-            ranks: Ranks<'w, Outcome>,
+            ranks: Ranks<'w, Vec<Outcome>>,
             job_memory: u64,
             store: &'w Store,
             expanded: &'w AtomicU64,
@@ -211,9 +249,14 @@ mod remote {
             self.known.clear();
         }
 
-        fn send(&mut self, worker: u32, slice: SliceIx, coordinator: &Coordinator) -> Result<(), String> {
-            let Slice { mask, key, runs, visited, waiting, .. } = &*coordinator.slices[slice.0 as usize];
-            let inbox = coordinator.slices[slice.0 as usize].inbox_within(self.job_memory);
+        fn batch(&self) -> u64 {
+            BATCH
+        }
+
+        fn send(&mut self, worker: u32, slices: &[SliceIx], coordinator: &Coordinator) -> Result<(), String> {
+            let outgoing =
+                |slice: &SliceIx| OutgoingSlice::new(&coordinator.slices[slice.0 as usize], self.job_memory);
+            let outgoing = slices.iter().map(outgoing).collect();
             let partition = &coordinator.partition;
             let worker_ix = worker as usize;
             self.known.resize(self.known.len().max(worker_ix + 1), 0);
@@ -224,16 +267,20 @@ mod remote {
                 known,
                 changes: &partition.changes()[known..],
                 job_memory: self.job_memory,
-                slice: OutgoingSlice { mask, key, runs, visited: *visited, inbox, waiting: *waiting },
+                slices: outgoing,
             };
-            self.ranks.send(worker, u64::from(slice.0), job)
+            self.ranks.send(worker, ticket(slices), job)
         }
 
-        fn receive(&mut self, wait: Duration) -> Result<Option<(u32, SliceIx, Answer<Outcome>)>, String> {
+        fn receive(
+            &mut self,
+            wait: Duration,
+        ) -> Result<Option<(u32, SliceIx, Answer<Vec<Outcome>>)>, String> {
             let received = <Ranks<_> as Transport<Outgoing, _>>::receive(&mut self.ranks, wait)?;
             let Some((worker, ticket, answer)) = received else { return Ok(None) };
             let answer = match answer {
-                Answer::Done(outcome) => Answer::Done(outcome.and_then(|done| {
+                Answer::Done(outcomes) => Answer::Done(until_trouble(outcomes, |outcome| {
+                    let done = outcome?;
                     self.expanded.fetch_add(done.states, Relaxed);
                     done.put_away(self.store)
                 })),
@@ -300,9 +347,14 @@ mod remote {
         let worker = || {
             let mut worker = work.worker();
             let (work, replica) = (&work, &replica);
-            move |mut job: Incoming, life: &Life| -> Outcome {
-                let partition = replica.follow(&mut job, life)?;
-                work.activate(&mut worker, &partition, &job.slice, job.job_memory, life)
+            move |mut job: Incoming, life: &Life| -> Vec<Outcome> {
+                let partition = match replica.follow(&mut job, life) {
+                    Ok(partition) => partition,
+                    Err(trouble) => return vec![Err(trouble)],
+                };
+                until_trouble(&job.slices, |slice| {
+                    work.activate(&mut worker, &partition, slice, job.job_memory, life)
+                })
             }
         };
         with_threads(threads as usize, worker, |threads| mpi::serve(world, threads))
@@ -322,18 +374,17 @@ mod remote {
             partition.divide(&[1], Bit { word: 0, bit: 5 }, SliceIx(2));
             let slice = Slice::new(&[3], &[1]);
             let job = |known: usize, search: u32| -> Incoming {
-                let Slice { mask, key, runs, visited, inbox, waiting } = &slice;
                 let job = Outgoing {
                     search,
                     mask: partition.layout().mask(),
                     known,
                     changes: &partition.changes()[known..],
                     job_memory: 7,
-                    slice: OutgoingSlice { mask, key, runs, visited: *visited, inbox, waiting: *waiting },
+                    slices: vec![OutgoingSlice::new(&slice, 7)],
                 };
                 wire::decode(&wire::encode(&job).expect("bytes")).expect("the same")
             };
-            assert_eq!(job(1, 1).slice.key, slice.key);
+            assert_eq!(job(1, 1).slices[0].key, slice.key);
             let (replica, life) = (Replica::default(), Life::default());
             std::thread::scope(|scope| {
                 let ahead = scope.spawn(|| replica.follow(&mut job(2, 1), &life).map(|p| p.slice_of(&[33])));

@@ -5,7 +5,7 @@
 //! the coordinator is told does not depend on where they come from: workers of any kind, or a checkpoint.
 
 use super::coordinator::Coordinator;
-use super::crew::{Crew, Local, Outcome, Work, local_worker};
+use super::crew::{Crew, Local, Work, local_worker};
 use super::limits::Limits;
 use super::past::Past;
 use super::reach::Reach;
@@ -262,62 +262,50 @@ impl<S: Successors> Driver<'_, S> {
         past: &mut Past,
     ) -> Result<Vec<(SliceIx, Done)>, Trouble> {
         let mut free: VecDeque<u32> = crew.slots().into_iter().take(self.workers).collect();
-        let (mut under_way, mut results) = (0, Vec::new());
-        let (mut tries, mut trouble) = (Map::<SliceIx, u32>::default(), None);
+        let (mut under_way, mut results) = (Map::<SliceIx, Vec<SliceIx>>::default(), Vec::new());
+        let (mut tries, mut trouble, mut cancelled) = (Map::default(), None, false);
         loop {
             while trouble.is_none()
                 && let Some(worker) = free.front().copied()
-                && let Some(slice) = slices.pop_front()
+                && let Some(&first) = slices.front()
             {
                 free.pop_front();
-                crew.send(worker, slice, coordinator).map_err(Trouble::Broken)?;
-                under_way += 1;
+                let batch = next_batch(coordinator, &mut slices, crew.batch());
+                crew.send(worker, &batch, coordinator).map_err(Trouble::Broken)?;
+                under_way.insert(first, batch);
             }
-            if under_way == 0 {
+            if under_way.is_empty() {
                 return trouble.map_or(Ok(results), Err);
             }
-            if let Some((worker, slice, answer)) = crew.receive(LOOK).map_err(Trouble::Broken)? {
-                under_way -= 1;
+            if let Some((worker, first, answer)) = crew.receive(LOOK).map_err(Trouble::Broken)? {
+                let batch = under_way
+                    .remove(&first)
+                    .ok_or_else(|| Trouble::Broken("internal: an answer to nothing".to_owned()))?;
                 free.push_back(worker);
-                match self.take(answer, coordinator.round, slice, &mut tries, past) {
-                    Ok(Some(done)) => results.push((slice, done)),
-                    Ok(None) => slices.push_back(slice),
-                    Err(new) => trouble = trouble.or(Some(new)),
-                }
+                let taken = match answer {
+                    transport::Answer::Lost(why) => {
+                        slices.extend(&batch);
+                        lost(first, &why, &mut tries)
+                    }
+                    transport::Answer::Done(outcomes)
+                        if outcomes.len() < batch.len() && outcomes.iter().all(Result::is_ok) =>
+                    {
+                        Err(Trouble::Broken("internal: a slice has no result".to_owned()))
+                    }
+                    transport::Answer::Done(outcomes) => {
+                        batch.into_iter().zip(outcomes).try_for_each(|(slice, done)| {
+                            results.push((slice, past.keep(coordinator.round, slice, done?)?));
+                            Ok(())
+                        })
+                    }
+                };
+                trouble = trouble.or(taken.err());
             }
             self.limits.watch();
             past.tell(|resumed| self.page(resumed));
-            let stopped = self.limits.stopped().map(|_| Trouble::Stopped);
-            if trouble.is_none() && stopped.is_some() || trouble.is_some() && !slices.is_empty() {
+            trouble = trouble.or(self.limits.stopped().map(|_| Trouble::Stopped));
+            if trouble.is_some() && !std::mem::replace(&mut cancelled, true) {
                 crew.cancel();
-                slices.clear();
-            }
-            trouble = trouble.or(stopped);
-        }
-    }
-
-    /// Takes an answer: a result, or nothing if the slice is to be activated again.
-    fn take(
-        &self,
-        answer: transport::Answer<Outcome>,
-        round: u32,
-        slice: SliceIx,
-        tries: &mut Map<SliceIx, u32>,
-        past: &mut Past,
-    ) -> Result<Option<Done>, Trouble> {
-        match answer {
-            transport::Answer::Done(done) => past.keep(round, slice, done?).map(Some),
-            transport::Answer::Lost(why) => {
-                tracing::warn!(slice = slice.0, %why, "lost");
-                let tries = tries.entry(slice).or_default();
-                *tries += 1;
-                if *tries == TRIES {
-                    return Err(Trouble::Broken(format!(
-                        "slice {} was lost {TRIES} times, at last because: {why}",
-                        slice.0
-                    )));
-                }
-                Ok(None)
             }
         }
     }
@@ -361,6 +349,32 @@ impl<S: Successors> Driver<'_, S> {
         };
         self.prepared.verdict(found.what.into(), &path).map_err(Trouble::Broken)
     }
+}
+
+/// The next slice, and those after it as long as they have no more states than this together.
+fn next_batch(coordinator: &Coordinator, slices: &mut VecDeque<SliceIx>, states: u64) -> Vec<SliceIx> {
+    let (mut batch, mut sum) = (Vec::new(), 0u64);
+    while let Some(&slice) = slices.front() {
+        let of = &coordinator.slices[slice.0 as usize];
+        sum = sum.saturating_add(of.visited + of.waiting);
+        if !batch.is_empty() && sum > states {
+            break;
+        }
+        batch.push(slice);
+        slices.pop_front();
+    }
+    batch
+}
+
+/// Counts how often an activation was lost, and gives up after some times.
+fn lost(slice: SliceIx, why: &str, tries: &mut Map<SliceIx, u32>) -> Result<(), Trouble> {
+    tracing::warn!(slice = slice.0, %why, "lost");
+    let tries = tries.entry(slice).or_default();
+    *tries += 1;
+    if *tries < TRIES {
+        return Ok(());
+    }
+    Err(Trouble::Broken(format!("slice {} was lost {TRIES} times, at last because: {why}", slice.0)))
 }
 
 fn report(

@@ -5,14 +5,14 @@
 //! before the slice does, states that were found and not expanded are returned as well, for the inbox of the same slice,
 //! and [`Done::overflow`] says that the slice must be divided. So no work is lost, and no state is counted twice.
 
+use super::Trouble;
 use super::buffer::Buffer;
 use super::code::most_bytes;
-use super::layout::Layout;
 use super::message::{Done, Found, SEGMENT_BYTES, Slice, keep_least};
 use super::partition::Partition;
 use super::set::StateSet;
-use super::store::{Draft, Kind, Segment, Store};
-use super::{Trouble, code};
+use super::sizes::{Sizes, put_states};
+use super::store::{Draft, Kind, Store};
 use crate::life::Life;
 use gridlock_lts::memory::Budget;
 use gridlock_lts::pack::Width;
@@ -22,8 +22,6 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Steps that are collected before they are looked up.
 const BATCH: usize = 256;
-/// States of a segment of a run, at most.
-const SEGMENT: usize = 1 << 15;
 /// Bytes of a result beyond which an activation ends, and the rest waits for the next one: a result is one message and one
 /// record of a checkpoint.
 const LARGEST: u64 = 1 << 30;
@@ -46,31 +44,6 @@ pub struct Round<'a, S> {
     pub life: &'a Life,
     /// Is told now and then how many more states were expanded.
     pub expanded: &'a AtomicU64,
-}
-
-/// The sizes of buffers that follow from the job memory.
-#[derive(Clone, Copy, Debug)]
-pub struct Sizes {
-    /// States of the outbox before it is sorted and put away.
-    pub outbox: usize,
-    /// States of a segment of a run.
-    pub segment: usize,
-    /// Bytes of all buffers of fixed size.
-    pub bytes: u64,
-}
-
-impl Sizes {
-    /// The sizes for a job memory and states of so many words.
-    pub fn new(job_memory: u64, words: usize) -> Self {
-        // Places in a block have 32 bits.
-        let outbox = (job_memory.min(1 << 32) as usize / 32 / (words * size_of::<u64>())).clamp(16, 1 << 20);
-        let segment = outbox.min(SEGMENT);
-        let raw = outbox * words * size_of::<u64>();
-        // The outbox, a copy while it is divided, its compressed form, what was read from a file, and what sorting takes.
-        let bytes = (2 * raw + 2 * most_bytes(words, outbox)) as u64
-            + Layout::sorting_bytes(words, outbox.max(segment));
-        Sizes { outbox, segment, bytes }
-    }
 }
 
 /// A worker: buffers that are used again and again.
@@ -398,32 +371,4 @@ impl<'b, S: Successors> Activation<'_, 'b, S> {
             put_states(self.round.store, Kind::Inbox, (width, layout), sizes.segment, left, draft)?;
         Ok(())
     }
-}
-
-/// Sorts different states of one slice and puts them away in segments.
-pub(super) fn put_states<W: Width>(
-    store: &Store,
-    kind: Kind,
-    (width, layout): (W, &Layout),
-    most: usize,
-    states: &mut [u64],
-    draft: &mut Draft,
-) -> Result<Vec<Segment>, Trouble> {
-    let words = width.words();
-    // Where sorting makes a copy, each segment is sorted for itself.
-    let whole = Layout::sorts_in_place(words);
-    if whole {
-        layout.sort(width, states);
-    }
-    let mut segments = Vec::new();
-    for part in states.chunks_mut(most * words) {
-        if !whole {
-            layout.sort(width, part);
-        }
-        draft.add(width, layout, part);
-        store.memory().take(SEGMENT_BYTES)?;
-        segments.extend(store.put(kind, draft)?);
-    }
-    debug_assert!(code::SLACK >= size_of::<u64>());
-    Ok(segments)
 }

@@ -11,11 +11,13 @@
 
 pub mod activation;
 pub mod buffer;
+mod bytes;
 pub mod code;
 pub mod layout;
 pub mod message;
 pub mod partition;
 pub mod set;
+pub mod sizes;
 pub mod split;
 pub mod store;
 

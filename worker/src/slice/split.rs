@@ -6,10 +6,10 @@
 //! both parts have states, and together they have those of the slice. So dividing ends, at slices of one state.
 
 use super::Trouble;
-use super::activation::{Sizes, put_states};
 use super::layout::Layout;
 use super::message::{Run, SEGMENT_BYTES, Slice};
 use super::partition::Bit;
+use super::sizes::{Sizes, put_states};
 use super::store::{Draft, Kind, Segment, Store};
 use gridlock_lts::pack::Width;
 use gridlock_lts::successors::{Steps, Successors};

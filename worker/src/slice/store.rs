@@ -13,9 +13,6 @@ use super::code::{Decoder, SLACK};
 use super::layout::Layout;
 use gridlock_lts::memory::Budget;
 use gridlock_lts::pack::Width;
-use serde::de::{Error as _, Visitor};
-use serde::ser::{Error as _, SerializeTuple};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
@@ -124,6 +121,15 @@ impl Segment {
         self.count as usize
     }
 
+    /// A segment of so many states that came with a message. Nobody accounts for its memory.
+    pub(super) fn of_message(mut bytes: Vec<u8>, count: u32) -> Option<Self> {
+        let len = u32::try_from(bytes.len()).ok()?;
+        let checksum = crc32fast::hash(&bytes);
+        bytes.extend_from_slice(&[0; SLACK]);
+        let block = Arc::new(Block(Content::Message(bytes.into())));
+        Some(Segment { block, start: 0, len, count, checksum })
+    }
+
     /// The number of bytes of its compressed states.
     pub fn bytes(&self) -> usize {
         self.len as usize
@@ -146,7 +152,7 @@ impl Segment {
     }
 
     /// The compressed states, and behind them at least [`SLACK`] bytes. `buffer` is for bytes from files.
-    fn content<'a>(&'a self, buffer: &'a mut Vec<u8>) -> Result<&'a [u8], Trouble> {
+    pub(super) fn content<'a>(&'a self, buffer: &'a mut Vec<u8>) -> Result<&'a [u8], Trouble> {
         match &self.block.0 {
             Content::Memory(bytes, _) | Content::Message(bytes) => Ok(&bytes[self.start as usize..]),
             Content::File(file, at) => {
@@ -165,63 +171,6 @@ impl Segment {
                 Ok(&buffer[..])
             }
         }
-    }
-}
-
-impl Serialize for Segment {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut buffer = Vec::new();
-        let content = self.content(&mut buffer).map_err(|trouble| match trouble {
-            Trouble::Broken(message) => S::Error::custom(message),
-            other => S::Error::custom(format_args!("{other:?}")),
-        })?;
-        let mut parts = serializer.serialize_tuple(2)?;
-        parts.serialize_element(&self.count)?;
-        parts.serialize_element(&Bytes(&content[..self.len as usize]))?;
-        parts.end()
-    }
-}
-
-/// Bytes that are written at once and not one by one.
-struct Bytes<'a>(&'a [u8]);
-
-impl Serialize for Bytes<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_bytes(self.0)
-    }
-}
-
-/// The same when they are read.
-struct ByteBuf(Vec<u8>);
-
-impl<'de> Deserialize<'de> for ByteBuf {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Whole;
-        impl Visitor<'_> for Whole {
-            type Value = ByteBuf;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-                f.write_str("bytes")
-            }
-
-            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<ByteBuf, E> {
-                let mut all = Vec::with_capacity(bytes.len() + SLACK);
-                all.extend_from_slice(bytes);
-                Ok(ByteBuf(all))
-            }
-        }
-        deserializer.deserialize_bytes(Whole)
-    }
-}
-
-impl<'de> Deserialize<'de> for Segment {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (count, ByteBuf(mut bytes)) = Deserialize::deserialize(deserializer)?;
-        let len = u32::try_from(bytes.len()).map_err(D::Error::custom)?;
-        let checksum = crc32fast::hash(&bytes);
-        bytes.extend_from_slice(&[0; SLACK]);
-        let block = Arc::new(Block(Content::Message(bytes.into())));
-        Ok(Segment { block, start: 0, len, count, checksum })
     }
 }
 

@@ -226,6 +226,12 @@ fn bound(why: Why, arguments: &Arguments, watch: &Watch) -> Bound {
         Why::Disk(reason) => return resumable(Bound::Spill(reason), arguments),
         Why::Limit(reason) => reason,
     };
+    if let Reason::Memory(n) = reason
+        && n == job_memory(arguments)
+    {
+        // More for each job is another run.
+        return Bound::Memory(n);
+    }
     let bound = Bound::of(watch).unwrap_or(match reason {
         Reason::States(n) => Bound::States(n),
         Reason::Depth(n) => Bound::Depth(n),
