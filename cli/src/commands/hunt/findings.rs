@@ -18,7 +18,7 @@ use gridlock_manager::hunt::Found;
 use serde::Serialize;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 /// So many names are tried for a finding before it stays unsaved.
@@ -186,7 +186,7 @@ impl Desk<'_> {
         Err(io::Error::other(format!("all names for it in {} are taken", dir.display())))
     }
 
-    fn job_file(&self, finding: &Finding, found: &Found, trace_file: &Path, job_file: &PathBuf) -> JobFile {
+    fn job_file(&self, finding: &Finding, found: &Found, trace_file: &Path, job_file: &Path) -> JobFile {
         let name = trace_file.file_name().map(|name| name.to_string_lossy().into_owned());
         let mut file = JobFile {
             version: JSON_VERSION,
