@@ -270,13 +270,15 @@ mod tests {
                 for step in &original {
                     let mut target = step.target.clone();
                     let fault = matches!(net.vectors[step.vector.0 as usize].outcome, Outcome::Fault(_));
-                    let mut bad = None;
+                    let (mut bad, mut turned) = (None, Vec::new());
                     for (k, property) in properties.iter().enumerate() {
                         let Property::Monitor(monitor) = property else { unreachable!() };
                         let class = if fault { None } else { Some(monitor.class(&net, step.vector)) };
                         let now = state[leaves + k];
                         target.push(class.map_or(now, |class| monitor.next(now, class)));
-                        bad = bad.or(monitor.is_bad(target[leaves + k]).then_some(Finding::Property(k)));
+                        let finding = monitor.is_bad(target[leaves + k]).then_some(Finding::Property(k));
+                        bad = bad.or(finding);
+                        turned.extend(finding.filter(|_| !monitor.is_bad(now)));
                     }
                     assert!(
                         composed.iter().any(|c| c.vector == step.vector && c.target == target),
@@ -285,6 +287,11 @@ mod tests {
                     if !fault {
                         let finding = alarms.finding(step.vector, |leaf| target[leaf.0 as usize]);
                         assert_eq!(finding, bad);
+                        let mut findings = Vec::new();
+                        let (before, after) =
+                            (|l: LeafIx| state[l.0 as usize], |l: LeafIx| target[l.0 as usize]);
+                        alarms.findings(step.vector, before, after, &mut findings);
+                        assert_eq!(findings, turned, "seed {seed}");
                         // From a state that is not bad yet, whatever is found is also marked.
                         let was_bad = alarms.finding(step.vector, |leaf| state[leaf.0 as usize]).is_some();
                         assert!(was_bad || bad.is_none() || alarms.is_marked(step.vector), "seed {seed}");

@@ -39,6 +39,15 @@ impl<'b> States<'b> {
         self.states.len() / self.words
     }
 
+    /// Forgets all states and keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        self.states.clear();
+        self.table.clear();
+        if let Some(origins) = &mut self.origins {
+            origins.clear();
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.states.is_empty()
     }
@@ -63,7 +72,9 @@ impl<'b> States<'b> {
     fn find_hashed(&self, hash: u64, state: &[u64]) -> Option<usize> {
         let (states, words) = (&self.states, self.words);
         let at = |index: u32| &states[index as usize * words..(index as usize + 1) * words];
-        self.table.find(hash, |&index| at(index) == state).map(|&index| index as usize)
+        // Word by word: a call to compare one or two words takes longer than comparing them.
+        let same = |index: u32| at(index).iter().zip(state).all(|(a, b)| a == b);
+        self.table.find(hash, |&index| same(index)).map(|&index| index as usize)
     }
 
     /// Says that a state came from elsewhere; only if origins are kept.

@@ -16,6 +16,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub use region::Region;
 pub use table::Table;
 
 use crate::memory::{Budget, Exhausted};

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Zeroed words.
 #[derive(Debug)]
-pub(super) struct Region {
+pub struct Region {
     words: *mut AtomicU64,
     len: usize,
 }
@@ -47,7 +47,7 @@ mod system {
 
     impl Region {
         /// `len` zeroed words, at least one.
-        pub(in crate::visited) fn zeroed(len: usize) -> Result<Self, Exhausted> {
+        pub fn zeroed(len: usize) -> Result<Self, Exhausted> {
             let bytes = bytes_of(len);
             // Room to move the start up to a multiple of a huge page: only aligned ranges get them.
             let room = if bytes >= HUGE { bytes + HUGE } else { bytes };
@@ -120,7 +120,7 @@ mod system {
 
     impl Region {
         /// `len` zeroed words, at least one.
-        pub(in crate::visited) fn zeroed(len: usize) -> Result<Self, Exhausted> {
+        pub fn zeroed(len: usize) -> Result<Self, Exhausted> {
             let exhausted = Exhausted { limit: len as u64 * 8 };
             let layout = layout(len.max(1)).ok_or(exhausted)?;
             // SAFETY: the layout has a size above zero; zero is a valid atomic.
@@ -143,6 +143,12 @@ mod system {
 }
 
 impl Region {
+    /// Asks for the cache line of a word that will be read soon.
+    #[inline(always)]
+    pub fn prefetch(&self, index: usize) {
+        prefetch(&raw const self[index]);
+    }
+
     /// Makes all words zero.
     pub(super) fn clear(&mut self) {
         self.release(0..self.len);
@@ -153,3 +159,16 @@ impl Region {
 
 /// Whether moved-out parts of a region are returned at once, or only with the whole.
 pub(super) const RELEASES_PARTS: bool = cfg!(all(target_os = "linux", not(miri)));
+
+/// Asks for a cache line that will be read soon.
+#[inline(always)]
+pub(super) fn prefetch<T>(address: *const T) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: a prefetch reads nothing, whatever the address.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(address.cast());
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = address;
+}

@@ -6,7 +6,7 @@
 //! is full waits until the end of its batch while its next line is fetched: going on at once took 14 to 39 % more time of
 //! whole searches (nine resource managers, fifteen philosophers).
 
-use super::region::{RELEASES_PARTS, Region};
+use super::region::{RELEASES_PARTS, Region, prefetch};
 use super::slots::{self, Inserted, Mark, Marks, Slots, line_words, slots_in_line};
 use crate::memory::{Budget, Exhausted};
 use crate::pack::Width;
@@ -326,17 +326,4 @@ impl<W: Width> Table<W> {
         }
         larger.len.fetch_add(moved, Relaxed);
     }
-}
-
-/// Asks for a cache line that will be read soon.
-#[inline(always)]
-fn prefetch<T>(address: *const T) {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: a prefetch reads nothing, whatever the address.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(address.cast());
-    }
-    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    let _ = address;
 }

@@ -62,11 +62,13 @@ impl<'h> Levels<'h> {
         let words = survey.system.width().words();
         self.kept.insert(&survey.system.initial(), || Origin { position: 0, index: 0, vector: 0 })?;
         let (mut level, mut begin) = (0, 0);
+        let mut next =
+            Candidates { states: States::new(words, true, self.budget), wanted: Stack::new(self.budget) };
         while begin < self.kept.len() {
             let end = self.kept.len();
             survey.effort.widest = survey.effort.widest.max((end - begin) as u64);
-            let mut next =
-                Candidates { states: States::new(words, true, self.budget), wanted: Stack::new(self.budget) };
+            next.states.clear();
+            next.wanted.clear();
             for index in begin..end {
                 self.expand(survey, index, level, &mut next)?;
             }

@@ -1,7 +1,9 @@
 //! Random walks from the initial state, one after another.
 //!
-//! A walk chooses any step of a state, or, weighted, any of those whose least-taken local transition this job has taken
-//! least often: so it goes where it has not been, and what a state offers all the time is not taken all the time. It begins
+//! A walk chooses any step of a state. If it is weighted, a coin decides whether it is instead one of those whose
+//! least-taken local transition this job has taken least often: so it goes where it has not been, and what a state offers
+//! all the time is not taken all the time. Without the coin the leaves of a regular system end up moving in turns:
+//! fifteen philosophers then saw 23 thousand states in ten million steps, where plain walks saw 1.7 million. A walk begins
 //! anew after so many steps, in a state without steps, and where the memory for its path ends.
 
 use super::depth::way;
@@ -76,7 +78,10 @@ impl Walk<'_, '_> {
     /// The step to take.
     #[inline]
     fn choose(&mut self, state: &[u64]) -> usize {
-        let Some(tally) = &self.tally else { return self.rng.below(self.steps.len()) };
+        let tally = match &self.tally {
+            Some(tally) if self.rng.bits() & 1 == 0 => tally,
+            _ => return self.rng.below(self.steps.len()),
+        };
         let (mut least, mut equal, mut chosen) = (u32::MAX, 0, 0);
         for (k, (target, via)) in self.steps.iter().enumerate() {
             let rarity = tally.rarity(via.vector(), state, target);

@@ -86,6 +86,8 @@ struct Search<'s, 'b> {
     queue_bytes: u64,
     budget: &'b Budget,
     best: Option<Best>,
+    /// The bits of a state that are not those of monitors.
+    mask: Vec<u64>,
 }
 
 /// Looks for the best short cut.
@@ -110,6 +112,7 @@ pub(super) fn search<'b, S: Successors>(
         queue_bytes: 0,
         budget,
         best: None,
+        mask: mask(shortener.moves.leaves(), system.packing()),
     };
     let outcome = search.search(shortener, spent);
     budget.give(search.queue_bytes);
@@ -161,6 +164,12 @@ impl Search<'_, '_> {
         Ok(())
     }
 
+    /// Whether a state is the deadlock that the trace ends in, whatever the monitors say.
+    fn is_deadlock(&self, state: &[u64]) -> bool {
+        let Key::Deadlock(_, deadlock) = self.key else { return false };
+        state.iter().zip(&self.mask).map(|(word, mask)| word & mask).eq(deadlock.iter().copied())
+    }
+
     fn gain(&self) -> usize {
         self.best.as_ref().map_or(0, |best| best.gain)
     }
@@ -178,9 +187,8 @@ impl Search<'_, '_> {
         self.budget.take(ENTRY)?;
         self.queue_bytes += ENTRY;
         self.queue.push(Reverse((length.saturating_add(distance), distance, index as u32)));
-        let Some(to) = self.trace.states.find(state).filter(|&to| to > self.question.from) else {
-            return Ok(false);
-        };
+        let to = if self.is_deadlock(state) { Some(self.trace.len()) } else { self.trace.states.find(state) };
+        let Some(to) = to.filter(|&to| to > self.question.from) else { return Ok(false) };
         let gain = (to - self.question.from).saturating_sub(length as usize);
         if gain > self.gain() {
             self.best = Some(Best { gain, to, end: index, last: None });
@@ -255,4 +263,13 @@ impl Search<'_, '_> {
             (self.moves.leaves()..self.packing.leaves()).map(|k| self.packing.field(LeafIx(k as u32)));
         fields.filter(|field| field.get(state) != field.get(goal)).count() as u32
     }
+}
+
+/// The bits of the first leaves.
+fn mask(leaves: usize, packing: &Packing) -> Vec<u64> {
+    let mut mask = vec![0; packing.words()];
+    for field in (0..leaves).map(|leaf| packing.field(LeafIx(leaf as u32))) {
+        mask[field.word as usize] |= field.mask() << field.shift;
+    }
+    mask
 }
