@@ -72,6 +72,8 @@ pub(super) struct Member<'n> {
     best: VecDeque<(u64, Traces)>,
     /// Jobs that used up their states and found something new.
     worthwhile: u64,
+    /// How often jobs were doubled beyond that, since traces were too large.
+    doubled: u32,
     retired: bool,
     /// Whether a job of the swarm ended with a finding, so that its traces were not searched to their end.
     cut: bool,
@@ -79,12 +81,30 @@ pub(super) struct Member<'n> {
 
 impl<'n> Member<'n> {
     pub(super) fn new(kind: Kind) -> Self {
-        Member { kind, swarm: None, best: VecDeque::new(), worthwhile: 0, retired: false, cut: false }
+        Member {
+            kind,
+            swarm: None,
+            best: VecDeque::new(),
+            worthwhile: 0,
+            doubled: 0,
+            retired: false,
+            cut: false,
+        }
+    }
+
+    /// States that its jobs have grown to by what they found.
+    pub(super) fn grown(&self) -> u64 {
+        self.doubled_by(0)
     }
 
     /// States of its next job.
-    pub(super) fn size(&self) -> u64 {
-        FIRST.checked_shl((self.worthwhile / DOUBLING) as u32).map_or(LARGEST, |size| size.min(LARGEST))
+    fn size(&self) -> u64 {
+        self.doubled_by(self.doubled)
+    }
+
+    fn doubled_by(&self, more: u32) -> u64 {
+        let times = (self.worthwhile / DOUBLING + u64::from(more)).min(u64::from(LARGEST.ilog2()));
+        (FIRST << times).min(LARGEST)
     }
 
     /// Its next job, with at most so many states.
@@ -101,7 +121,7 @@ impl<'n> Member<'n> {
         let Draw { seed, room, .. } = turn;
         let states = self.size().min(room);
         match (self.kind, guide) {
-            (Kind::Guided(..), Some(guide)) => self.guided(net, guide, config, turn, states),
+            (Kind::Guided(..), Some(guide)) => self.guided(net, guide, config, turn),
             (Kind::Guided(..), None) => {
                 self.retired = true;
                 Turn::Nothing
@@ -110,19 +130,12 @@ impl<'n> Member<'n> {
         }
     }
 
-    fn guided(
-        &mut self,
-        net: &'n Network,
-        guide: &Arc<Guide>,
-        config: &Config,
-        turn: Draw,
-        states: u64,
-    ) -> Turn {
+    fn guided(&mut self, net: &'n Network, guide: &Arc<Guide>, config: &Config, turn: Draw) -> Turn {
         let seed = turn.seed;
         let Kind::Guided(order, strategy) = self.kind else { return Turn::Nothing };
-        let limits = JobLimits { states, memory: config.job_memory };
-        // A swarm whose traces were too large begins anew with larger jobs, as long as they grow.
         loop {
+            let states = self.size().min(turn.room);
+            let limits = JobLimits { states, memory: config.job_memory };
             let swarm = self.swarm.get_or_insert_with(|| {
                 // Going along a trace first is for reaching its end; in breadth, traces that begin alike are one search.
                 let granularity = match order {
@@ -150,7 +163,10 @@ impl<'n> Member<'n> {
                     self.retired = true;
                     return Turn::Everything;
                 }
-                Some(Outcome::Stuck(stuck)) if stuck.iter().all(|s| s.effort.states < self.size()) => {}
+                // Traces were too large for their jobs: it begins anew with larger ones.
+                Some(Outcome::Stuck(_)) if self.size() < LARGEST => {
+                    self.doubled += 1;
+                }
                 _ => {
                     self.retired = true;
                     return Turn::Nothing;

@@ -128,7 +128,7 @@ impl Hunt<'_> {
                 findings,
                 yields: self.steering.yields(k),
                 weight: self.steering.weight(k),
-                size: member.size(),
+                size: member.grown(),
                 traces: member.traces(before).cloned(),
             }
         });

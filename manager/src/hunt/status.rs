@@ -66,7 +66,7 @@ pub struct MemberStatus {
     pub yields: f64,
     /// Its part of the work.
     pub weight: f64,
-    /// States of its next job.
+    /// States that its jobs have grown to by what they found.
     pub size: u64,
     /// What it has done of the traces of the subsystem, if it is guided.
     pub traces: Option<Traces>,

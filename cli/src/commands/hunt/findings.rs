@@ -18,7 +18,7 @@ use gridlock_manager::hunt::Found;
 use serde::Serialize;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 /// So many names are tried for a finding before it stays unsaved.
