@@ -34,6 +34,7 @@ pub struct Company {
 #[derive(Clone, Copy)]
 pub enum Jobs<'a> {
     /// Some traces of a guide.
+    #[cfg_attr(not(feature = "mpi"), allow(dead_code))]
     Traces(&'a Arc<Guide>),
     /// A slice; of which subsystem, rank 0 says.
     Slices,
@@ -44,6 +45,7 @@ pub struct Undertaking<'a> {
     /// The network.
     pub prepared: &'static Prepared<'static>,
     /// What a job is.
+    #[cfg_attr(not(feature = "mpi"), allow(dead_code))]
     pub jobs: Jobs<'a>,
     /// What the run is: all ranks must agree on it.
     #[cfg_attr(not(feature = "mpi"), allow(dead_code))]
