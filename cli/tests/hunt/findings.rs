@@ -52,7 +52,7 @@ fn what_holds_is_never_violated() {
     }
     assert!(everything > 5, "small systems are seen as a whole: {everything}");
     assert!(!fs::exists(path("out")).expect("known"), "without findings there is no directory");
-    let out = ends(&["hunt", &model("abp/abp.mcrl2"), "--seed", "1", "--quiet"], 3);
+    let out = ends(&["hunt", &model("abp/abp.mcrl2"), "--seed", "1", "--quiet", "--out", &path("out")], 3);
     assert!(
         out.starts_with("unknown: freedom from deadlock: nothing was found; every reachable state was seen")
     );
@@ -60,9 +60,9 @@ fn what_holds_is_never_violated() {
 }
 
 /// Runs a command line that the program itself has written.
-fn shell(line: &str, json: &str) -> Value {
+fn shell(line: &str, json: &str, out: &str) -> Value {
     let line = line.strip_prefix("gridlock ").expect("a command of ours");
-    let line = format!("{} {line} --json {json} --quiet", env!("CARGO_BIN_EXE_gridlock"));
+    let line = format!("{} {line} --json {json} --quiet --out {out}", env!("CARGO_BIN_EXE_gridlock"));
     let output = Command::new("sh").args(["-c", &line]).output().expect("a shell");
     assert_eq!(output.status.code(), Some(1), "{line}: {}", text(&output.stderr));
     serde_json::from_slice(&fs::read(json).expect("a result")).expect("JSON")
@@ -87,7 +87,7 @@ fn findings_are_saved_and_found_again() {
         let field = |name: &str| finding[name].as_str().unwrap_or_else(|| panic!("{name}: {finding}"));
         ends(&["replay", &spec, field("trace_file")], 0);
         for command in ["command", "from_seed"] {
-            let again = shell(field(command), &path("again.json"));
+            let again = shell(field(command), &path("again.json"), &path("again"));
             for part in ["trace", "end", "property", "found_steps", "steps", "message", "member"] {
                 assert_eq!(again["findings"][0][part], finding[part], "{command}: {part}");
             }

@@ -102,9 +102,9 @@ pub struct Arguments {
     ])]
     pub repeat: Option<PathBuf>,
 
-    /// The directory for findings, made when there is the first
-    #[arg(long, value_name = "DIR", default_value = "gridlock-hunt", help_heading = "Output")]
-    pub out: PathBuf,
+    /// The directory for findings, made when there is the first [default: gridlock-hunt; with --repeat none]
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    out: Option<PathBuf>,
 
     /// Keep every answer in this directory, so that the run can be resumed whatever happens
     #[arg(long, value_name = "DIR", help_heading = "Output")]
@@ -128,6 +128,12 @@ impl Arguments {
         let processes = launched().map_or(1, |launch| launch.size.max(1));
         let memory = self.memory.map_or_else(share_of_memory, |memory| memory / processes);
         Limits { memory: Some(memory), time: Some(self.budget) }
+    }
+
+    /// The directory for findings; none if what is repeated is saved already.
+    pub fn out(&self) -> Option<PathBuf> {
+        let usual = || self.repeat.is_none().then(|| PathBuf::from("gridlock-hunt"));
+        self.out.clone().or_else(usual)
     }
 
     /// The number of threads of this process.
@@ -173,10 +179,10 @@ impl Arguments {
         if self.job_memory.is_some_and(|memory| memory < 1 << 16) {
             return Err(Failure::input("--job-memory must be at least 64K"));
         }
-        if self.out.exists() && !self.out.is_dir() {
+        if let Some(out) = self.out().filter(|out| out.exists() && !out.is_dir()) {
             return Err(Failure::input(format_args!(
                 "--out needs a directory, and {} is a file",
-                self.out.display()
+                out.display()
             )));
         }
         if self.checkpoint.as_ref().is_some_and(|dir| dir.exists() && !dir.is_dir()) {

@@ -158,7 +158,7 @@ impl Desk<'_> {
 
     /// Writes the trace and, beside it, what finds it again.
     fn save(&self, finding: &mut Finding, found: &Found) -> io::Result<()> {
-        let dir = &self.arguments.out;
+        let Some(dir) = &self.arguments.out() else { return Ok(()) };
         fs::create_dir_all(dir).map_err(|e| {
             io::Error::new(e.kind(), format!("cannot make the directory {}: {e}", dir.display()))
         })?;
