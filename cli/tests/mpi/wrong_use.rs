@@ -49,7 +49,7 @@ fn other_commands_are_refused() {
     let spec = model("beverage/beverage.mcrl2");
     for line in [&["check", &spec][..], &["info", &spec], &["traces", &spec, "--subsystem", "User"]] {
         let error = refused(&gridlock(3, line).output().expect("mpirun starts"));
-        assert!(error.contains("only `check --search isv` runs on several"), "{error}");
+        assert!(error.contains("only `check --search isv` and `hunt` run on several"), "{error}");
     }
 }
 
