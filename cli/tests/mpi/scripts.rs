@@ -24,7 +24,7 @@ fn found(output: &Output, checkpoint: &Path, resumed: bool) {
     assert_eq!(output.status.code(), Some(1), "{out}{err}");
     assert!(out.starts_with("violated"), "{out}{err}");
     assert!(out.contains("3 ranks"), "{out}{err}");
-    assert_eq!(out.contains(", 0 answers resumed"), !resumed, "{out}{err}");
+    assert_eq!(out.contains(", 0 results resumed"), !resumed, "{out}{err}");
     assert!(checkpoint.join("result.json").is_file(), "{out}{err}");
 }
 
