@@ -31,9 +31,12 @@ fn on_ranks(ranks: usize, spec: &str, options: &[&str], file: &str) -> Value {
 #[test]
 fn ranks_say_of_the_models_what_others_say() {
     let (_dir, path) = directory();
-    let (most, sizes): (u64, &[usize]) = if slow() { (100_000, &[2, 3, 5]) } else { (3_000, &[3]) };
-    let (mut holds, mut violated) = (0, 0);
+    let most = if slow() { 50_000 } else { 3_000 };
+    let (mut holds, mut violated, mut family) = (0, 0, None);
     for (k, row) in expectations(most).iter().enumerate() {
+        // To start ranks takes longer than to search: a family runs on all numbers of them once, then on one or another.
+        let first = family.replace(Path::new(&row.spec).parent()) != Some(Path::new(&row.spec).parent());
+        let sizes = if slow() && first { &[2, 3, 5][..] } else { &[[2], [3], [5]][k % 3] };
         let property: Vec<&str> = row.property.iter().map(String::as_str).collect();
         let memory = if k % 2 == 0 { "64M" } else { "300K" };
         let options = [&["--job-memory", memory], &property[..]].concat();
