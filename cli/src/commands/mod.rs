@@ -4,7 +4,7 @@ mod check;
 mod compare;
 mod completions;
 mod explore;
-mod hunt;
+pub mod hunt;
 mod info;
 mod lts;
 mod man;

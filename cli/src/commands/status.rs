@@ -2,7 +2,7 @@
 //!
 //! Invariant: nothing is written and nothing is locked, so that looking disturbs nobody.
 
-use super::hunt::HuntPage;
+use super::hunt::Figures as HuntFigures;
 use crate::outcome::{Answer, Failure};
 use crate::output::print;
 use crate::quantities::{bytes, count, duration, percent};
@@ -14,7 +14,7 @@ use crate::watch::Watch;
 use clap::Args;
 use gridlock_manager::journal::STATUS;
 use num_bigint::BigUint;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 use std::fs;
 use std::io::{self, Write};
@@ -68,24 +68,7 @@ struct Status {
     age_seconds: Option<u64>,
     identity: Identity,
     /// The page as the run wrote it, if it came that far.
-    page: Option<AnyPage>,
-}
-
-/// The page of a run of either kind. That of a hunt has a field that no other has, so it is tried first.
-#[derive(Serialize, Deserialize)]
-#[serde(untagged)]
-enum AnyPage {
-    Hunt(Box<HuntPage>),
-    Search(Box<Page>),
-}
-
-impl AnyPage {
-    fn written(&self) -> u64 {
-        match self {
-            AnyPage::Search(page) => page.written,
-            AnyPage::Hunt(page) => page.written,
-        }
-    }
+    page: Option<Page>,
 }
 
 /// Runs the command.
@@ -108,10 +91,10 @@ fn look(dir: &Path) -> Result<Status, Failure> {
     }
     // The result first: what comes after it can only be newer.
     let result: Option<Value> = parsed(&dir.join(RESULT))?;
-    let page: Option<AnyPage> = parsed(&dir.join(STATUS))?;
+    let page: Option<Page> = parsed(&dir.join(STATUS))?;
     let Contents { identity, answers, states, seconds } = checkpoint::read(dir)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs());
-    let age = page.as_ref().map(|page| now.saturating_sub(page.written()));
+    let age = page.as_ref().map(|page| now.saturating_sub(page.written));
     let text = |field: &str| result.as_ref().and_then(|r| Some(r.get(field)?.as_str()?.to_owned()));
     let state = match (&result, text("reason").as_deref()) {
         (
@@ -152,29 +135,24 @@ fn parsed<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Option<T>, Fail
     }
 }
 
-fn search_rows(page: &Page) -> Vec<(&'static str, String)> {
+fn rows_of(page: &Page) -> Vec<(&'static str, String)> {
     let mut rows = vec![("specification", page.specification.clone())];
     rows.extend(page.numbers.iter().flat_map(swarm_rows));
     rows.extend(page.slices.iter().flat_map(slice_rows));
-    rows.push(this_run(page.seconds, page.workers, page.resumed));
+    rows.extend(page.hunt.iter().flat_map(hunt_rows));
+    let time = duration(Duration::try_from_secs_f64(page.seconds).unwrap_or_default());
+    let resumed = count(page.resumed as u64);
+    rows.push(("this run", format!("{time}, {} workers, {resumed} answers resumed", page.workers)));
     rows
 }
 
-fn this_run(seconds: f64, workers: usize, resumed: usize) -> (&'static str, String) {
-    let time = duration(Duration::try_from_secs_f64(seconds).unwrap_or_default());
-    ("this run", format!("{time}, {workers} workers, {} answers resumed", count(resumed as u64)))
-}
-
-fn hunt_rows(page: &HuntPage) -> Vec<(&'static str, String)> {
-    let n = &page.hunt;
+fn hunt_rows(n: &HuntFigures) -> Vec<(&'static str, String)> {
     let in_work = n.jobs_made - n.jobs_done.min(n.jobs_made);
     let mut rows = vec![
-        ("specification", page.specification.clone()),
         ("findings", count(n.found)),
         ("jobs done", format!("{}, {} in work", count(n.jobs_done), count(in_work))),
     ];
     rows.extend(n.rows());
-    rows.push(this_run(page.seconds, page.workers, page.resumed));
     rows
 }
 
@@ -189,11 +167,7 @@ fn show(status: &Status, out: &mut dyn Write) -> io::Result<()> {
         },
     };
     writeln!(out, "{strong}{}{off}: {about}\n", status.state)?;
-    let mut rows = match &status.page {
-        Some(AnyPage::Search(page)) => search_rows(page),
-        Some(AnyPage::Hunt(page)) => hunt_rows(page),
-        None => Vec::new(),
-    };
+    let mut rows = status.page.as_ref().map_or_else(Vec::new, rows_of);
     rows.push((
         "answers on disk",
         format!("{}, {} states", count(status.answers), count(status.answered_states)),

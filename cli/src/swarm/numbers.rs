@@ -3,6 +3,7 @@
 //! Invariant: big numbers are written in digits as text, since programs that read numbers as floating-point ones would
 //! lose some.
 
+use crate::commands::hunt::Figures as HuntFigures;
 use crate::quantities::{big, count, percent};
 use crate::shown_trace::JSON_VERSION;
 use gridlock_manager::slices::Progress;
@@ -132,6 +133,9 @@ pub struct Page {
     /// Where a search by slices is.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub slices: Option<SliceNumbers>,
+    /// Where a hunt is.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub hunt: Option<HuntFigures>,
 }
 
 impl Page {
@@ -148,6 +152,7 @@ impl Page {
             identity,
             numbers: None,
             slices: None,
+            hunt: None,
         }
     }
 

@@ -19,9 +19,9 @@ use crate::input::Specification;
 use crate::outcome::{Answer, Failure};
 use crate::output::print;
 use crate::quantities::{count, duration};
-use crate::shown_trace::{JSON_VERSION, ShownTrace};
+use crate::shown_trace::ShownTrace;
 use crate::swarm::checkpoint::RESULT;
-use crate::swarm::numbers::Identity;
+use crate::swarm::numbers::{Identity, Page};
 use crate::swarm::subsystem::require_closed;
 use crate::terminal::tell;
 use crate::watch::{Phase, Reason, Watch};
@@ -35,9 +35,8 @@ use gridlock_manager::hunt::run::{End, Ground};
 use gridlock_manager::hunt::{Outcome, Status, WINDOW};
 use plan::Plan;
 use report::Report;
-use serde::{Deserialize, Serialize};
 use std::path::Path;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// Why a hunt is over, in the words of the user.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -106,21 +105,6 @@ impl Ending {
             Ending::Checkpoint(why) => format!("the checkpoint cannot be written: {why}{resumable}"),
         }
     }
-}
-
-/// The page in the checkpoint of a hunt.
-#[derive(Serialize, Deserialize, Clone, Debug)]
-pub struct HuntPage {
-    pub version: u32,
-    pub gridlock: String,
-    pub specification: String,
-    /// When the page was written, in seconds since 1970.
-    pub written: u64,
-    pub seconds: f64,
-    pub workers: usize,
-    pub resumed: usize,
-    pub identity: Identity,
-    pub hunt: Figures,
 }
 
 /// Everything that comes of a hunt.
@@ -281,19 +265,9 @@ fn hunt(
         watch.detail(figures::progress(status));
     };
     let page = |status: &Status| {
-        let page = HuntPage {
-            version: JSON_VERSION,
-            gridlock: env!("CARGO_PKG_VERSION").to_owned(),
-            specification: specification.name.clone(),
-            written: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs()),
-            seconds: start.elapsed().as_secs_f64(),
-            workers: arguments.threads(),
-            resumed,
-            identity: plan.identity.iter().cloned().collect(),
-            hunt: Figures::new(net, status),
-        };
-        // A page that cannot be written is no reason to stop, and numbers and texts always can.
-        serde_json::to_vec_pretty(&page).unwrap_or_default()
+        let identity = plan.identity.iter().cloned().collect();
+        let page = Page::new(&specification.name, start.elapsed(), arguments.threads(), identity);
+        Page { resumed, hunt: Some(Figures::new(net, status)), ..page }.bytes()
     };
     let control = Control { stop: &|| watch.stopped().is_some(), progress: &tell_progress, page: &page };
     let findings = &mut bag.findings;
