@@ -90,15 +90,18 @@ pub fn is_silent() -> bool {
     launched().is_some_and(|launch| launch.has_company() && !launch.speaks())
 }
 
+/// The exit code of a process that has nothing to say, once the one that speaks has had its time to: mpirun ends all
+/// processes when the first has failed.
+pub fn let_speak(code: u8) -> u8 {
+    std::thread::sleep(SPEAK);
+    code
+}
+
 /// Runs a command in whatever company there is; gives the exit code.
 pub fn run(command: &Command, watch: &Watch, quiet: bool) -> u8 {
     let company = match Company::join(command) {
         Ok(company) => company,
-        Err(_) if is_silent() => {
-            // mpirun ends all processes when one has failed: the one that speaks must come first.
-            std::thread::sleep(SPEAK);
-            return 2;
-        }
+        Err(_) if is_silent() => return let_speak(2),
         Err(failure) => {
             watch.rest();
             return finish(Err(failure), watch);

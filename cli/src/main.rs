@@ -28,7 +28,11 @@ fn main() -> ExitCode {
     match arguments::parse() {
         Ok(arguments) => supervise::run(arguments),
         // The same wrong arguments are told once, by the process that speaks for all.
-        Err(e) if company::is_silent() => ExitCode::from(e.exit_code() as u8),
+        Err(e) if company::is_silent() => company::let_speak(e.exit_code() as u8).into(),
+        Err(e) if e.use_stderr() && !terminal::Style::of_stderr().coloured() => {
+            terminal::tell(e.render().to_string().trim_end());
+            ExitCode::from(e.exit_code() as u8)
+        }
         Err(e) => e.exit(),
     }
 }

@@ -55,7 +55,8 @@ fn colours_wanted() -> bool {
     set("NO_COLOR").is_none() && set("TERM").is_none_or(|term| term != "dumb") && launched().is_none()
 }
 
-/// Writes a line to standard error. That nobody listens there is no reason to fail.
+/// Writes a line to standard error. That nobody listens there is no reason to fail. It is one write: what others write at
+/// the same moment, mpirun above all, must not come between its words.
 pub fn tell(text: impl std::fmt::Display) {
-    let _ = writeln!(stderr(), "{text}");
+    let _ = stderr().write_all(format!("{text}\n").as_bytes());
 }
