@@ -154,6 +154,29 @@ impl Resources {
     }
 }
 
+/// Jobs ask many times a second whether to go on, so this is long, whatever else the machine does.
+const STUCK_AFTER: Duration = Duration::from_secs(300);
+
+/// How long threads are waited for.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct Patience {
+    /// Give up a thread that gives no sign of life for so long: its job goes to another one; 0 is never [default: 5m]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    stuck_after: Option<Duration>,
+}
+
+impl Patience {
+    /// How long a thread may give no sign of life; `None` if for ever.
+    pub fn stuck_after(self) -> Option<Duration> {
+        Some(self.stuck_after.unwrap_or(STUCK_AFTER)).filter(|time| !time.is_zero())
+    }
+
+    /// Whether the user has said something about it.
+    pub fn is_given(self) -> bool {
+        self.stuck_after.is_some()
+    }
+}
+
 /// What there is, divided by the processes that share the machine.
 pub fn share_of_memory() -> u64 {
     default_limit() / launched().map_or(1, |launch| launch.here)

@@ -65,12 +65,12 @@ impl Undertaking<'_> {
 /// A hunt and those who work for it.
 pub struct Chase<'a> {
     /// What is hunted through.
-    pub ground: hunting::Ground<'a>,
+    pub ground: hunting::Ground,
     /// What the run is: all ranks must agree on it.
     #[cfg_attr(not(feature = "mpi"), allow(dead_code))]
     pub identity: &'a Identity,
     /// Threads of each process.
-    pub threads: usize,
+    pub hunters: hunting::Hunters,
 }
 
 /// What went over the network.
@@ -183,7 +183,7 @@ impl Company {
         #[cfg(feature = "mpi")]
         return self.serve_with(work.identity, work.threads, |world, threads| match work.jobs {
             Jobs::Traces(guide) => mpi::serve(world, &mut work.workers(guide)),
-            Jobs::Slices => slices::serve(world, threads, work.prepared),
+            Jobs::Slices => slices::serve(world, threads, work.stuck_after, work.prepared),
         });
         #[cfg(not(feature = "mpi"))]
         {
@@ -195,8 +195,8 @@ impl Company {
     /// The same for a hunt.
     pub fn serve_hunt(&self, chase: &Chase) -> Result<(), Failure> {
         #[cfg(feature = "mpi")]
-        return self.serve_with(chase.identity, chase.threads, |world, threads| {
-            hunting::serve(world, threads, chase.ground)
+        return self.serve_with(chase.identity, chase.hunters.threads, |world, _| {
+            hunting::serve(world, chase.hunters, &chase.ground)
         });
         #[cfg(not(feature = "mpi"))]
         {
@@ -236,9 +236,9 @@ impl Company {
         if let Some(world) = &self.world {
             let hellos = world.gather(chase.identity, control.stop)?;
             let warn = |text: String| crate::terminal::tell(format_args!("warning: {text}"));
-            return hunting::on_ranks(world, &hellos, chase.ground, config, journal, control, teller, &warn);
+            return hunting::on_ranks(world, &hellos, &chase.ground, config, journal, control, teller, &warn);
         }
-        hunting::on_threads(chase.ground, config, chase.threads, journal, control, teller)
+        hunting::on_threads(&chase.ground, config, chase.hunters, journal, control, teller)
     }
 
     /// Searches by slices with the threads of this process, or with the other ranks.

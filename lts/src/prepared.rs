@@ -11,6 +11,7 @@ use crate::replay::{self, Mismatch};
 use crate::search::{Verdict, What};
 use crate::successors::{Compiled, Successors};
 use crate::trace::Trace;
+use std::sync::Arc;
 
 /// A network whose tables are complete, with its properties built in.
 #[derive(Debug)]
@@ -28,6 +29,25 @@ pub trait Search {
 
     /// Does it.
     fn search<S: Successors>(self, system: &S) -> Self::Out;
+}
+
+/// The same for those who may look at the system after they have come to an end: threads that nobody waits for.
+pub trait SharedSearch {
+    /// What comes out.
+    type Out;
+
+    /// Does it.
+    fn search<S: Successors + Send + 'static>(self, system: Arc<S>) -> Self::Out;
+}
+
+struct Alone<T>(T);
+
+impl<T: Search> SharedSearch for Alone<T> {
+    type Out = T::Out;
+
+    fn search<S: Successors + Send + 'static>(self, system: Arc<S>) -> T::Out {
+        self.0.search(&*system)
+    }
 }
 
 impl<'a> Prepared<'a> {
@@ -71,12 +91,17 @@ impl<'a> Prepared<'a> {
 
     /// Compiles the network and hands it to a search.
     pub fn search<T: Search>(&self, search: T) -> Result<T::Out, String> {
+        self.share(Alone(search))
+    }
+
+    /// Compiles the network and hands it to a search that may keep it.
+    pub fn share<T: SharedSearch>(&self, search: T) -> Result<T::Out, String> {
         let (network, packing) = (self.network(), self.packing.clone());
         let alarms = self.instrumented.alarms.clone();
         Ok(match packing.words() {
-            1 => search.search(&Compiled::new(network, packing, One, alarms)?),
-            2 => search.search(&Compiled::new(network, packing, Two, alarms)?),
-            n => search.search(&Compiled::new(network, packing, Many(n), alarms)?),
+            1 => search.search(Arc::new(Compiled::new(network, packing, One, alarms)?)),
+            2 => search.search(Arc::new(Compiled::new(network, packing, Two, alarms)?)),
+            n => search.search(Arc::new(Compiled::new(network, packing, Many(n), alarms)?)),
         })
     }
 

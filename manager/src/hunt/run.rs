@@ -8,7 +8,7 @@ use crate::driver::{Control, Ended, drive};
 use crate::journal::{Journal, Trouble};
 use crate::machine::{Accepted, Machine, Next};
 use crate::transport::Transport;
-use crate::transport::threads::with_threads;
+use crate::transport::threads::{Crew, Threads, lasting};
 use gridlock_lts::guide::Guide;
 use gridlock_lts::network::VectorIx;
 use gridlock_lts::prepared::{Prepared, Search};
@@ -18,6 +18,7 @@ use gridlock_worker::hunt::job::{HuntFeedback, HuntJob};
 use gridlock_worker::hunt::{Hunter, Setting};
 use gridlock_worker::life::Life;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Is told of every finding as soon as it is known, with the verdict of the replay.
 pub type Teller<'a> = &'a mut dyn FnMut(&Found, Verdict);
@@ -46,55 +47,64 @@ pub struct Report {
 }
 
 /// What a hunt needs to know of the system.
-#[derive(Clone, Copy)]
-pub struct Ground<'a> {
-    /// The network.
-    pub prepared: &'a Prepared<'a>,
+#[derive(Clone)]
+pub struct Ground {
+    /// The network. Nobody knows how long a thread that is stuck goes on looking at it, so that has to last.
+    pub prepared: &'static Prepared<'static>,
     /// What guides the guided members.
-    pub guide: Option<&'a Arc<Guide>>,
+    pub guide: Option<Arc<Guide>>,
+}
+
+/// How many threads hunt, and how long one may give no sign of life before it is given up and its job done by another.
+#[derive(Clone, Copy)]
+pub struct Hunters {
+    /// How many.
+    pub threads: usize,
+    /// `None`: one that is stuck is waited for.
+    pub stuck_after: Option<Duration>,
+}
+
+impl Hunters {
+    fn start(self, ground: &Ground) -> Threads<HuntJob, HuntFeedback> {
+        let ground = ground.clone();
+        lasting(self.threads, self.stuck_after, move |crew| ground.prepared.search(Lasting { ground, crew }))
+    }
+}
+
+struct Lasting {
+    ground: Ground,
+    crew: Crew<HuntJob, HuntFeedback>,
+}
+
+impl Search for Lasting {
+    type Out = ();
+
+    fn search<S: Successors>(self, system: &S) {
+        self.crew.work(hunter(&self.ground, system));
+    }
 }
 
 /// Hunts with threads as workers.
 pub fn on_threads(
-    ground: Ground,
+    ground: &Ground,
     config: Config,
-    workers: usize,
+    hunters: Hunters,
     journal: Option<Opened>,
     control: &Control<Status>,
     teller: Teller,
 ) -> Result<Report, String> {
-    ground.prepared.search(OnThreads { ground, config, workers, journal, control, teller })?
+    conduct(ground, config, &mut hunters.start(ground), journal, control, teller)
 }
 
-struct OnThreads<'a> {
-    ground: Ground<'a>,
-    config: Config,
-    workers: usize,
-    journal: Option<Opened>,
-    control: &'a Control<'a, Status>,
-    teller: Teller<'a>,
-}
-
-impl Search for OnThreads<'_> {
-    type Out = Result<Report, String>;
-
-    fn search<S: Successors>(self, system: &S) -> Self::Out {
-        let OnThreads { ground, config, workers, journal, control, teller } = self;
-        with_threads(workers, hunter(ground, system), |threads| {
-            conduct(ground, config, threads, journal, control, teller)
-        })
-    }
-}
-
-/// Makes hunters for [`with_threads`].
+/// Makes hunters for [`Crew::work`].
 fn hunter<'a, S: Successors>(
-    ground: Ground<'a>,
+    ground: &'a Ground,
     system: &'a S,
 ) -> impl Fn() -> Box<dyn FnMut(HuntJob, &Life) -> HuntFeedback + 'a> + Sync {
     move || {
         let Ground { prepared, guide } = ground;
         let (net, deadlock) = (prepared.net(), prepared.deadlock());
-        let mut hunter = Hunter::new(Setting { system, net, deadlock, guide: guide.cloned() });
+        let mut hunter = Hunter::new(Setting { system, net, deadlock, guide: guide.clone() });
         Box::new(move |job, life| hunter.run(&job, life))
     }
 }
@@ -160,7 +170,7 @@ impl Machine for Telling<'_> {
 
 /// Hunts over a transport.
 fn conduct(
-    ground: Ground,
+    ground: &Ground,
     config: Config,
     transport: &mut dyn Transport<HuntJob, HuntFeedback>,
     journal: Option<Opened>,
@@ -168,7 +178,7 @@ fn conduct(
     teller: Teller,
 ) -> Result<Report, String> {
     let Ground { prepared, guide } = ground;
-    let hunt = Hunt::new(prepared.net(), prepared.packing().clone(), guide.cloned(), config);
+    let hunt = Hunt::new(prepared.net(), prepared.packing().clone(), guide.clone(), config);
     let mut telling = Telling { hunt, prepared, teller, trouble: None };
     let (mut journal, resumed) = match journal {
         Some((journal, resumed)) => (Some(journal), resumed),
@@ -210,7 +220,7 @@ mod ranks {
     pub fn on_ranks(
         world: &World,
         hellos: &[Hello],
-        ground: Ground,
+        ground: &Ground,
         config: Config,
         journal: Option<Opened>,
         control: &Control<Status>,
@@ -222,23 +232,67 @@ mod ranks {
     }
 
     /// Does jobs for rank 0 on some threads until it says that it is over, and returns its exit code.
-    pub fn serve(world: &World, threads: u32, ground: Ground) -> Result<u8, String> {
-        ground.prepared.search(Serve { world, threads, ground })?
+    pub fn serve(world: &World, hunters: Hunters, ground: &Ground) -> Result<u8, String> {
+        mpi::serve(world, &mut hunters.start(ground))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gridlock_lts::synthetic;
+    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+    /// Threads of which some never do their job.
+    struct Balky {
+        ground: Ground,
+        crew: Crew<HuntJob, HuntFeedback>,
+        silent: u32,
     }
 
-    struct Serve<'a> {
-        world: &'a World,
-        threads: u32,
-        ground: Ground<'a>,
-    }
+    impl Search for Balky {
+        type Out = ();
 
-    impl Search for Serve<'_> {
-        type Out = Result<u8, String>;
-
-        fn search<S: Successors>(self, system: &S) -> Self::Out {
-            with_threads(self.threads as usize, hunter(self.ground, system), |threads| {
-                mpi::serve(self.world, threads)
-            })
+        fn search<S: Successors>(self, system: &S) {
+            let Balky { ground, crew, silent } = self;
+            let (hunter, left) = (hunter(&ground, system), AtomicU32::new(silent));
+            crew.work(|| {
+                let mut hunt = hunter();
+                let left = &left;
+                move |job: HuntJob, life: &Life| {
+                    let silent = || left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok();
+                    if job.number == 3 && silent() {
+                        loop {
+                            std::thread::park();
+                        }
+                    }
+                    hunt(job, life)
+                }
+            });
         }
+    }
+
+    #[test]
+    fn a_job_whose_thread_is_stuck_goes_to_another() {
+        let net = Box::leak(Box::new(synthetic::counters(3, 12)));
+        let prepared: &Prepared = Box::leak(Box::new(Prepared::new(net, &[])));
+        let ground = Ground { prepared, guide: None };
+        let run = |silent: u32| {
+            let config = Config { max_jobs: Some(40), ..Config::new(1, false, Vec::new()) };
+            let control = Control { stop: &|| false, progress: &|_| {}, page: &|_| Vec::new() };
+            let own = ground.clone();
+            let mut threads = lasting(2, Some(Duration::from_millis(200)), move |crew| {
+                own.prepared.search(Balky { ground: own, crew, silent })
+            });
+            conduct(&ground, config, &mut threads, None, &control, &mut |_, _| {})
+        };
+        let expected = run(0).expect("a report").status;
+        assert!(expected.processed > 3, "{expected:?}");
+        for silent in [1, 2] {
+            let status = run(silent).expect("a report").status;
+            assert_eq!((status.processed, status.lost), (expected.processed, u64::from(silent)));
+        }
+        let why = run(u32::MAX).expect_err("it cannot be done");
+        assert!(why.contains("lost 3 times") && why.contains("no sign of life"), "{why}");
     }
 }

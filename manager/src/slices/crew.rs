@@ -5,7 +5,7 @@
 //! sent there. Invariant: the same slice and the same partition give the same result, wherever it is activated.
 
 use super::coordinator::Coordinator;
-use crate::transport::threads::Threads;
+use crate::transport::threads::{Threads, lasting};
 use crate::transport::{Answer, Transport};
 use gridlock_lts::pack::Width;
 use gridlock_lts::successors::Successors;
@@ -44,16 +44,16 @@ pub(super) trait Crew {
     fn cancel(&mut self);
 }
 
-/// What all workers of a process share.
-pub(super) struct Work<'a, S> {
-    pub(super) system: &'a S,
-    pub(super) store: &'a Store,
+/// What all workers of a process share, those that were given up included.
+pub(super) struct Work<S> {
+    pub(super) system: Arc<S>,
+    pub(super) store: Arc<Store>,
     pub(super) deadlock: Option<usize>,
     pub(super) quota: u64,
-    pub(super) expanded: &'a AtomicU64,
+    pub(super) expanded: Arc<AtomicU64>,
 }
 
-impl<S: Successors> Work<'_, S> {
+impl<S: Successors> Work<S> {
     /// A worker for this work.
     fn worker(&self) -> Worker {
         Worker::new(self.system.width().words())
@@ -68,14 +68,14 @@ impl<S: Successors> Work<'_, S> {
         life: &Life,
     ) -> Outcome {
         let round = Round {
-            system: self.system,
+            system: &*self.system,
             partition,
-            store: self.store,
+            store: &self.store,
             deadlock: self.deadlock,
             job_memory,
             quota: self.quota,
             life,
-            expanded: self.expanded,
+            expanded: &self.expanded,
         };
         worker.activate(&round, slice)
     }
@@ -99,25 +99,33 @@ fn until_trouble<T>(all: impl IntoIterator<Item = T>, mut each: impl FnMut(T) ->
     outcomes
 }
 
-/// Makes the workers of [`Local`].
-pub(super) fn local_worker<'a, S: Successors>(
-    work: &'a Work<'a, S>,
-    job_memory: u64,
-) -> impl Fn() -> Box<dyn FnMut(Job, &Life) -> Vec<Outcome> + 'a> + Sync {
-    move || {
-        let mut worker = work.worker();
-        Box::new(move |job: Job, life| {
-            until_trouble(&job.slices, |slice| {
-                work.activate(&mut worker, &job.partition, slice, job_memory, life)
-            })
-        })
+/// Threads of this process.
+pub(super) struct Local(Threads<Job, Vec<Outcome>>);
+
+impl Local {
+    /// Starts threads; one that gives no sign of life for `stuck_after` is given up.
+    pub(super) fn new<S: Successors + Send + 'static>(
+        work: Work<S>,
+        threads: usize,
+        job_memory: u64,
+        stuck_after: Option<Duration>,
+    ) -> Self {
+        Local(lasting(threads, stuck_after, move |crew| {
+            crew.work(|| {
+                let mut worker = work.worker();
+                let work = &work;
+                move |job: Job, life: &Life| {
+                    until_trouble(&job.slices, |slice| {
+                        work.activate(&mut worker, &job.partition, slice, job_memory, life)
+                    })
+                }
+            });
+            Ok(())
+        }))
     }
 }
 
-/// Threads of this process.
-pub(super) struct Local<'t>(pub(super) &'t mut Threads<Job, Vec<Outcome>>);
-
-impl Crew for Local<'_> {
+impl Crew for Local {
     fn slots(&self) -> Vec<u32> {
         self.0.slots()
     }
@@ -158,7 +166,6 @@ pub(super) use remote::{Remote, serve};
 mod remote {
     use super::*;
     use crate::transport::mpi::{self, Ranks, World};
-    use crate::transport::threads::with_threads;
     use gridlock_lts::memory::Budget;
     use gridlock_worker::slice::layout::Layout;
     use gridlock_worker::slice::message::Run;
@@ -334,30 +341,34 @@ mod remote {
     }
 
     /// Activates slices for rank 0 until it says that it is over.
-    pub(in crate::slices) fn serve<S: Successors>(
+    pub(in crate::slices) fn serve<S: Successors + Send + 'static>(
         world: &World,
         threads: u32,
-        system: &S,
+        stuck_after: Option<Duration>,
+        system: Arc<S>,
         deadlock: Option<usize>,
     ) -> Result<u8, String> {
         // Results stay in memory until they are sent.
-        let store = Store::new(Arc::new(Budget::new(u64::MAX)), std::env::temp_dir());
-        let (replica, expanded) = (Replica::default(), AtomicU64::new(0));
-        let work = Work { system, store: &store, deadlock, quota: u64::MAX, expanded: &expanded };
-        let worker = || {
-            let mut worker = work.worker();
-            let (work, replica) = (&work, &replica);
-            move |mut job: Incoming, life: &Life| -> Vec<Outcome> {
-                let partition = match replica.follow(&mut job, life) {
-                    Ok(partition) => partition,
-                    Err(trouble) => return vec![Err(trouble)],
-                };
-                until_trouble(&job.slices, |slice| {
-                    work.activate(&mut worker, &partition, slice, job.job_memory, life)
-                })
-            }
-        };
-        with_threads(threads as usize, worker, |threads| mpi::serve(world, threads))
+        let store = Arc::new(Store::new(Arc::new(Budget::new(u64::MAX)), std::env::temp_dir()));
+        let (replica, expanded) = (Replica::default(), Arc::default());
+        let work = Work { system, store, deadlock, quota: u64::MAX, expanded };
+        let mut threads = lasting(threads as usize, stuck_after, move |crew| {
+            crew.work(|| {
+                let mut worker = work.worker();
+                let (work, replica) = (&work, &replica);
+                move |mut job: Incoming, life: &Life| -> Vec<Outcome> {
+                    let partition = match replica.follow(&mut job, life) {
+                        Ok(partition) => partition,
+                        Err(trouble) => return vec![Err(trouble)],
+                    };
+                    until_trouble(&job.slices, |slice| {
+                        work.activate(&mut worker, &partition, slice, job.job_memory, life)
+                    })
+                }
+            });
+            Ok(())
+        });
+        mpi::serve(world, &mut threads)
     }
 
     #[cfg(test)]

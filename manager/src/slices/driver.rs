@@ -5,14 +5,13 @@
 //! the coordinator is told does not depend on where they come from: workers of any kind, or a checkpoint.
 
 use super::coordinator::Coordinator;
-use super::crew::{Crew, Local, Work, local_worker};
+use super::crew::{Crew, Local, Work};
 use super::limits::Limits;
 use super::past::Past;
 use super::reach::Reach;
 use super::trace;
 use super::{Answer, Options, Progress, Report, SliceSize, Slicing, Where, Why};
 use crate::transport;
-use crate::transport::threads::with_threads;
 use gridlock_lts::hash::Map;
 use gridlock_lts::memory::{self, Budget};
 use gridlock_lts::network::LeafIx;
@@ -29,7 +28,6 @@ use gridlock_worker::slice::split::split;
 use gridlock_worker::slice::store::{Draft, Kind, Store};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
 /// Rounds between two looks for slices that can be forgotten.
@@ -57,7 +55,10 @@ pub(super) struct Driver<'a, S> {
 }
 
 /// Searches by slices and makes a report.
-pub(super) fn run<S: Successors>(system: &S, slicing: Slicing) -> Result<Report, String> {
+pub(super) fn run<S: Successors + Send + 'static>(
+    system: &Arc<S>,
+    slicing: Slicing,
+) -> Result<Report, String> {
     let Slicing { prepared, subsystem, options, sample, started, place, journal } = slicing;
     let layout = Layout::of_leaves(prepared.packing(), subsystem);
     if let Some(verdict) = prepared.violated_initially() {
@@ -87,10 +88,10 @@ pub(super) fn run<S: Successors>(system: &S, slicing: Slicing) -> Result<Report,
         return Ok(report(&nothing, subsystem, prepared, answer, started));
     };
     let directory = options.spill.clone().unwrap_or_else(std::env::temp_dir);
-    let store = Store::new(Arc::new(Budget::new(left)), directory);
-    let expanded = AtomicU64::new(0);
+    let store = Arc::new(Store::new(Arc::new(Budget::new(left)), directory));
+    let expanded = Arc::default();
     let driver = Driver {
-        system,
+        system: &**system,
         prepared,
         options,
         store: &store,
@@ -105,11 +106,15 @@ pub(super) fn run<S: Successors>(system: &S, slicing: Slicing) -> Result<Report,
     let searched = match place {
         Where::Threads(_) => {
             let quota = sample.map_or(u64::MAX, |states| states / 16 + 1);
-            let work =
-                Work { system, store: &store, deadlock: prepared.deadlock(), quota, expanded: &expanded };
-            with_threads(driver.workers, local_worker(&work, options.job_memory), |threads| {
-                driver.conduct(&mut coordinator, &mut Local(threads), &mut past)
-            })
+            let work = Work {
+                system: system.clone(),
+                store: store.clone(),
+                deadlock: prepared.deadlock(),
+                quota,
+                expanded: expanded.clone(),
+            };
+            let mut crew = Local::new(work, driver.workers, options.job_memory, options.stuck_after);
+            driver.conduct(&mut coordinator, &mut crew, &mut past)
         }
         #[cfg(feature = "mpi")]
         Where::Ranks { world, hellos, warn } => {

@@ -21,12 +21,13 @@ mod trace;
 
 pub use choose::{Candidate, Choice, choose_subsystem};
 use gridlock_lts::network::{LeafIx, Local};
-use gridlock_lts::prepared::{Prepared, Search};
+use gridlock_lts::prepared::{Prepared, SharedSearch};
 use gridlock_lts::search::{Reason, Verdict};
 use gridlock_lts::successors::Successors;
 pub use past::{Beginning, Opened, Record};
 use std::marker::PhantomData;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -35,6 +36,8 @@ use std::time::{Duration, Instant};
 pub struct Options<'a> {
     /// The number of threads.
     pub workers: usize,
+    /// A thread that gives no sign of life for so long is given up, and its slice goes to another; `None`: never.
+    pub stuck_after: Option<Duration>,
     /// Bytes that a worker may use for the slice it searches. A slice that needs more is divided.
     pub job_memory: u64,
     /// Bytes for everything: the workers, and slices and inboxes that are put away. What does not fit is spilled.
@@ -58,6 +61,7 @@ impl Default for Options<'_> {
     fn default() -> Self {
         Options {
             workers: 1,
+            stuck_after: None,
             job_memory: 64 << 20,
             max_memory: None,
             spill: None,
@@ -226,15 +230,15 @@ impl<'a> Slicing<'a> {
         if let Some(leaf) = self.subsystem.iter().find(|leaf| leaf.0 as usize >= leaves) {
             return Err(format!("internal: there is no leaf {}", leaf.0));
         }
-        self.prepared.search(self)?
+        self.prepared.share(self)?
     }
 }
 
-impl Search for Slicing<'_> {
+impl SharedSearch for Slicing<'_> {
     type Out = Result<Report, String>;
 
-    fn search<S: Successors>(self, system: &S) -> Self::Out {
-        driver::run(system, self)
+    fn search<S: Successors + Send + 'static>(self, system: Arc<S>) -> Self::Out {
+        driver::run(&system, self)
     }
 }
 
@@ -264,21 +268,27 @@ mod ranks {
 
     /// Activates slices for rank 0 on some threads until it says that it is over, and returns its exit code. The subsystem
     /// comes with the jobs.
-    pub fn serve(world: &World, threads: u32, prepared: &Prepared) -> Result<u8, String> {
-        prepared.search(Serve { world, threads, prepared })?
+    pub fn serve(
+        world: &World,
+        threads: u32,
+        stuck_after: Option<Duration>,
+        prepared: &Prepared,
+    ) -> Result<u8, String> {
+        prepared.share(Serve { world, threads, stuck_after, deadlock: prepared.deadlock() })?
     }
 
     struct Serve<'a> {
         world: &'a World,
         threads: u32,
-        prepared: &'a Prepared<'a>,
+        stuck_after: Option<Duration>,
+        deadlock: Option<usize>,
     }
 
-    impl Search for Serve<'_> {
+    impl SharedSearch for Serve<'_> {
         type Out = Result<u8, String>;
 
-        fn search<S: Successors>(self, system: &S) -> Self::Out {
-            crew::serve(self.world, self.threads, system, self.prepared.deadlock())
+        fn search<S: Successors + Send + 'static>(self, system: Arc<S>) -> Self::Out {
+            crew::serve(self.world, self.threads, self.stuck_after, system, self.deadlock)
         }
     }
 }

@@ -2,10 +2,13 @@
 
 use super::*;
 use crate::journal::Journal;
+use gridlock_lts::pack::Packing;
 use gridlock_lts::property::Property;
 use gridlock_lts::random::{self, Rng, Shape};
 use gridlock_lts::search;
+use gridlock_lts::successors::{Finding, Steps, Via};
 use gridlock_lts::synthetic;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 fn random_subsystem(leaves: usize, rng: &mut Rng) -> Vec<LeafIx> {
     let count = rng.between(1, leaves.min(3));
@@ -301,4 +304,77 @@ fn a_stopped_search_keeps_what_it_has() {
         (stops, most) = (stops + 1, most + 5_000);
     }
     assert!(stops > 3);
+}
+
+/// A system that never answers some of its questions.
+struct Balky<S> {
+    inner: Arc<S>,
+    asked: AtomicU32,
+    silent_at: fn(u32) -> bool,
+}
+
+impl<S: Successors + Send> Successors for Balky<S> {
+    type Width = S::Width;
+
+    fn width(&self) -> S::Width {
+        self.inner.width()
+    }
+
+    fn packing(&self) -> &Packing {
+        self.inner.packing()
+    }
+
+    fn initial(&self) -> Vec<u64> {
+        self.inner.initial()
+    }
+
+    fn expand(&self, state: &[u64], out: &mut Steps) -> Result<(), String> {
+        let asked = self.asked.fetch_add(1, Relaxed);
+        while (self.silent_at)(asked) {
+            std::thread::park();
+        }
+        self.inner.expand(state, out)
+    }
+
+    fn finding(&self, target: &[u64], via: Via) -> Option<Finding> {
+        self.inner.finding(target, via)
+    }
+
+    fn findings(&self, source: &[u64], target: &[u64], via: Via, found: &mut Vec<Finding>) {
+        self.inner.findings(source, target, via, found);
+    }
+
+    fn table_bytes(&self) -> u64 {
+        self.inner.table_bytes()
+    }
+}
+
+struct WithBalky<'a>(Slicing<'a>, fn(u32) -> bool);
+
+impl SharedSearch for WithBalky<'_> {
+    type Out = Result<Report, String>;
+
+    fn search<S: Successors + Send + 'static>(self, inner: Arc<S>) -> Self::Out {
+        let WithBalky(slicing, silent_at) = self;
+        driver::run(&Arc::new(Balky { inner, asked: AtomicU32::new(0), silent_at }), slicing)
+    }
+}
+
+#[test]
+fn a_slice_whose_thread_is_stuck_goes_to_another() {
+    let net = synthetic::counters(3, 12);
+    let prepared = Prepared::new(&net, &[]);
+    let options =
+        Options { workers: 2, stuck_after: Some(Duration::from_millis(200)), ..Options::default() };
+    let expected = check(&prepared, &[LeafIx(0)], &options, None).expect("a report");
+    assert!(expected.states > 1_000);
+    let run = |silent_at| {
+        let slicing = Slicing::new(&prepared, &[LeafIx(0)], &options);
+        prepared.share(WithBalky(slicing, silent_at)).expect("a system")
+    };
+    let report = run(|asked| asked == 300 || asked == 700 || asked == 701).expect("a report");
+    assert_eq!(facts(&report), facts(&expected));
+    // What nobody can do is an error, after some tries.
+    let why = run(|_| true).expect_err("it cannot be done");
+    assert!(why.contains("lost 3 times") && why.contains("no sign of life"), "{why}");
 }

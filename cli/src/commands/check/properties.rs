@@ -8,6 +8,8 @@ use crate::swarm::fingerprint::fingerprint;
 use gridlock_lang::network::build::Builder;
 use gridlock_lang::property;
 use gridlock_lang::syntax::MAX_LENGTH;
+use gridlock_lts::network::Network;
+use gridlock_lts::prepared::Prepared;
 use gridlock_lts::property::Property;
 use std::path::PathBuf;
 
@@ -80,6 +82,15 @@ pub struct Properties {
     pub checked: Vec<Property>,
     /// What was asked for, wherever the files are: equal lists give equal properties.
     pub identity: Vec<String>,
+}
+
+impl Properties {
+    /// Makes these and the network last as long as the process: a thread that is stuck may look at them until then.
+    pub fn lasting(self, network: Network) -> (&'static Network, &'static Self, &'static Prepared<'static>) {
+        let network: &'static Network = Box::leak(Box::new(network));
+        let properties: &'static Self = Box::leak(Box::new(self));
+        (network, properties, Box::leak(Box::new(Prepared::new(network, &properties.checked))))
+    }
 }
 
 impl Properties {

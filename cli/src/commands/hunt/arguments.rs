@@ -1,7 +1,7 @@
 //! What can be said on the command line about a hunt.
 
 use super::super::check::properties::Wanted;
-use crate::arguments::{TableArguments, share_of_memory};
+use crate::arguments::{Patience, TableArguments, share_of_memory};
 use crate::outcome::Failure;
 use crate::output::check_place;
 use crate::quantities::{parse_bytes, parse_duration};
@@ -94,6 +94,9 @@ pub struct Arguments {
     /// What the states of one search may take [default: memory / workers, a power of two, at most 128 MiB]
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes, help_heading = "Search")]
     pub job_memory: Option<u64>,
+
+    #[command(flatten, next_help_heading = "Search")]
+    pub patience: Patience,
 
     /// Do only the search that this file describes: one that a hunt wrote beside a counterexample
     #[arg(long, value_name = "FILE.json", help_heading = "Search", conflicts_with_all = [

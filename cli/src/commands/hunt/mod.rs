@@ -27,11 +27,10 @@ use crate::terminal::tell;
 use crate::watch::{Phase, Reason, Watch};
 use findings::{Desk, Finding, described};
 use gridlock_lang::system::{Options, System, Tables};
-use gridlock_lts::prepared::Prepared;
 use gridlock_lts::trace::Trace;
 use gridlock_lts::whole_file::write_whole;
 use gridlock_manager::driver::Control;
-use gridlock_manager::hunt::run::{End, Ground};
+use gridlock_manager::hunt::run::{End, Ground, Hunters};
 use gridlock_manager::hunt::{Outcome, Status, WINDOW};
 use plan::Plan;
 use report::Report;
@@ -185,20 +184,21 @@ fn examine(
     asked.clone_from(&properties.asked);
     require_closed(&system, "a hunt")?;
     let System { network, builder, .. } = system;
-    let prepared = Prepared::new(&network, &properties.checked);
-    let show = |trace: &Trace| ShownTrace::new(&network, &builder, trace);
+    let (network, properties, prepared) = properties.lasting(network);
+    let show = |trace: &Trace| ShownTrace::new(network, &builder, trace);
     if let Some(verdict) = prepared.violated_initially() {
-        bag.findings.extend(initially(&properties, verdict, &show));
+        bag.findings.extend(initially(properties, verdict, &show));
         return Ok(Ending::Initially);
     }
-    let plan = Plan::new(specification, &prepared, &builder, &properties, arguments, watch)?;
+    let plan = Plan::new(specification, prepared, &builder, properties, arguments, watch)?;
     let guide = plan.guide.as_ref();
     bag.subsystem = guide.map(|guided| guided.subsystem.clone());
     bag.unroll = guide.and_then(|guided| guided.unroll);
     bag.identity = plan.identity.iter().cloned().collect();
-    let ground = Ground { prepared: &prepared, guide: guide.map(|guided| &guided.guide) };
+    let ground = Ground { prepared, guide: guide.map(|guided| guided.guide.clone()) };
     let agreed = plan.agreed();
-    let chase = Chase { ground, identity: &agreed, threads: arguments.threads() };
+    let hunters = Hunters { threads: arguments.threads(), stuck_after: arguments.patience.stuck_after() };
+    let chase = Chase { ground, identity: &agreed, hunters };
     company.serve_hunt(&chase)?;
     bag.seed = Some(plan.config.seed);
     if !quiet {

@@ -2,8 +2,9 @@
 //!
 //! Invariant: everything here is refused with another search, so that no flag is ignored.
 
+use crate::arguments::Patience;
 use crate::outcome::Failure;
-use crate::quantities::{parse_bytes, parse_duration};
+use crate::quantities::parse_bytes;
 use crate::swarm::checkpoint;
 use crate::swarm::ids::{Ids, Share};
 use crate::swarm::numbers::Identity;
@@ -14,7 +15,6 @@ use gridlock_worker::job::Order;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::time::Duration;
 
 /// How an informed swarm is run.
 #[derive(Args, Clone, Debug)]
@@ -86,9 +86,8 @@ pub struct SwarmArguments {
     #[arg(long, requires = "checkpoint")]
     pub resume: bool,
 
-    /// Give up a thread that gives no sign of life for so long: its job goes to another one; 0 is never [default: 5m]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
-    pub stuck_after: Option<Duration>,
+    #[command(flatten)]
+    pub patience: Patience,
 
     /// The size of the state space, if it is known, to compare the work with
     #[arg(long, value_name = "N", conflicts_with = "compare_bfs", value_parser = clap::value_parser!(u64).range(1..))]
@@ -135,11 +134,8 @@ impl FromStr for Jobs {
     }
 }
 
-/// Jobs ask many times a second whether to go on, so this is long, whatever else the machine does.
-const DEFAULT_STUCK_AFTER: Duration = Duration::from_secs(300);
-
 /// Flags that make no sense for slices.
-const ABOUT_TRACES: [&str; 12] = [
+const ABOUT_TRACES: [&str; 11] = [
     "--unroll",
     "--job-states",
     "--strategy",
@@ -149,7 +145,6 @@ const ABOUT_TRACES: [&str; 12] = [
     "--simulate-workers",
     "--ids",
     "--shard",
-    "--stuck-after",
     "--states",
     "--compare-bfs",
 ];
@@ -252,7 +247,7 @@ impl SwarmArguments {
             (self.shard.is_some(), "--shard"),
             (self.checkpoint.is_some(), "--checkpoint"),
             (self.resume, "--resume"),
-            (self.stuck_after.is_some(), "--stuck-after"),
+            (self.patience.is_given(), "--stuck-after"),
             (self.states.is_some(), "--states"),
             (self.compare_bfs, "--compare-bfs"),
             (self.report.is_some(), "--report"),
@@ -263,11 +258,6 @@ impl SwarmArguments {
     /// Whether the program is to choose the subsystem.
     pub fn is_auto(&self) -> bool {
         self.subsystem.is_empty() || self.subsystem.iter().any(|name| name.trim() == AUTO)
-    }
-
-    /// How long a thread may give no sign of life; `None` if for ever.
-    pub fn stuck_after(&self) -> Option<Duration> {
-        Some(self.stuck_after.unwrap_or(DEFAULT_STUCK_AFTER)).filter(|time| !time.is_zero())
     }
 
     /// How IDs are chosen.

@@ -29,8 +29,6 @@ use crate::swarm::subsystem::require_closed;
 use crate::terminal::tell;
 use crate::watch::Watch;
 use gridlock_lang::system::System;
-use gridlock_lts::network::Network;
-use gridlock_lts::prepared::Prepared;
 use gridlock_lts::search::{Stats, Verdict};
 use gridlock_manager::driver::{Control, Times};
 use gridlock_manager::isv;
@@ -67,7 +65,7 @@ pub fn search(
     }
     require_closed(&system, "an informed swarm")?;
     let System { network, builder, .. } = system;
-    let (network, properties, prepared) = lasting(network, properties);
+    let (network, properties, prepared) = properties.lasting(network);
     if let Some(verdict) = prepared.violated_initially() {
         let (conclusion, trace) = conclude(verdict, |trace| ShownTrace::new(network, &builder, trace));
         return Ok(Outcome { conclusion, stats: Stats::default(), trace, swarm: None, slices: None });
@@ -78,7 +76,7 @@ pub fn search(
         jobs: Jobs::Traces(&plan.guide),
         identity: &plan.agreed(),
         threads: arguments.workers(),
-        stuck_after: arguments.swarm.stuck_after(),
+        stuck_after: arguments.swarm.patience.stuck_after(),
     };
     company.serve(&work)?;
     if !quiet {
@@ -109,16 +107,6 @@ pub fn search(
 }
 
 /// Tells what was chosen, and what the user may not have expected.
-/// Makes these last as long as the process: a thread that is stuck may look at them until then.
-fn lasting(
-    network: Network,
-    properties: Properties,
-) -> (&'static Network, &'static Properties, &'static Prepared<'static>) {
-    let network: &'static Network = Box::leak(Box::new(network));
-    let properties: &'static Properties = Box::leak(Box::new(properties));
-    (network, properties, Box::leak(Box::new(Prepared::new(network, &properties.checked))))
-}
-
 fn announce(plan: &Plan, arguments: &Arguments) {
     if let Some(auto) = &plan.auto {
         auto.tell();

@@ -8,7 +8,7 @@ use super::super::properties::Properties;
 use super::super::search::{Bound, Conclusion, Outcome};
 use super::figures::Traffic;
 use super::slice_plan::{SlicePlan, agreed, job_memory};
-use super::{conclude, failure, lasting, resumable};
+use super::{conclude, failure, resumable};
 use crate::company::{Company, Jobs, Undertaking};
 use crate::input::Specification;
 use crate::outcome::Failure;
@@ -112,14 +112,14 @@ pub fn search(
 ) -> Result<Outcome, Failure> {
     require_closed(&system, "a search by slices")?;
     let System { network, builder, .. } = system;
-    let (network, properties, prepared) = lasting(network, properties);
+    let (network, properties, prepared) = properties.lasting(network);
     let agreed = agreed(specification, properties, arguments);
     let work = Undertaking {
         prepared,
         jobs: Jobs::Slices,
         identity: &agreed,
         threads: arguments.workers(),
-        stuck_after: None,
+        stuck_after: arguments.swarm.patience.stuck_after(),
     };
     company.serve(&work)?;
     let cancel = AtomicBool::new(false);
@@ -138,6 +138,7 @@ pub fn search(
     let limit = arguments.limits.watched().memory.unwrap_or_else(default_limit);
     let mut options = Options {
         workers: arguments.workers(),
+        stuck_after: work.stuck_after,
         job_memory: job_memory(arguments),
         max_memory: Some(limit.saturating_sub(resident().unwrap_or(0))),
         spill: arguments.swarm.spill.clone(),
