@@ -364,8 +364,7 @@ impl SharedSearch for WithBalky<'_> {
 fn a_slice_whose_thread_is_stuck_goes_to_another() {
     let net = synthetic::counters(3, 12);
     let prepared = Prepared::new(&net, &[]);
-    let options =
-        Options { workers: 2, stuck_after: Some(Duration::from_millis(200)), ..Options::default() };
+    let options = Options { workers: 2, stuck_after: Some(Duration::from_millis(200)), ..Options::default() };
     let expected = check(&prepared, &[LeafIx(0)], &options, None).expect("a report");
     assert!(expected.states > 1_000);
     let run = |silent_at| {
