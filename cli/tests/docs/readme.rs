@@ -1,17 +1,38 @@
-//! Every command of the README is executed, in the order in which it stands there.
+//! Every command of the README is executed, in the order in which it stands there, and prints the figures that the text
+//! tells.
 
 use super::root;
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+fn readme() -> String {
+    fs::read_to_string(root().join("README.md")).unwrap()
+}
+
 /// The lines of the README that are commands.
 fn commands() -> Vec<String> {
-    let text = fs::read_to_string(root().join("README.md")).unwrap();
-    text.lines().filter_map(|line| line.strip_prefix("    ")).map(str::to_owned).collect()
+    readme().lines().filter_map(|line| line.strip_prefix("    ")).map(str::to_owned).collect()
 }
+
+/// What the text tells, the command that shows it, and what that prints.
+const FIGURES: &[(&str, &str, &[&str])] = &[
+    ("Four processes", "info models/abp/abp.mcrl2", &["4 processes"]),
+    ("15 steps show how", "--trace-out bug.trace", &["after 15 steps", "counterexample, 15 steps"]),
+    ("The first word is `violated`", "--trace-out bug.trace", &["violated: "]),
+    ("can be replayed", "replay models/abp/abp-bug.mcrl2", &["runs: 15 steps"]),
+    ("146,747 states", "lts models/ieee1394/ieee1394.mcrl2", &["146,747 states"]),
+    ("245,905", "no_ghost.mcf", &["  245,905\n"]),
+    ("22 traces", "traces models/twophase", &["22 traces of TransactionManager"]),
+    ("22 searches", "--compare-bfs", &["  searches            22\n"]),
+    ("288 states", "--compare-bfs", &[" 288 states\n"]),
+    ("None holds more than 91 states", "--compare-bfs", &[" 91 states, "]),
+    ("shortest run", "hunt models/philosophers/philosophers-bug-20.mcrl2", &["after 20 steps"]),
+    ("equal", "compare abp.aut small.aut", &["equal (branching)"]),
+];
 
 /// What the text around it promises.
 fn promised(words: &[&str]) -> i32 {
@@ -29,7 +50,7 @@ fn gridlock(words: &[&str], directory: &Path) -> Command {
 fn the_commands_do_what_the_readme_says() {
     let directory = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(root().join("models"), directory.path().join("models")).unwrap();
-    let mut ran = 0;
+    let (mut ran, mut used) = (0, BTreeSet::new());
     for line in commands() {
         let arguments =
             line.strip_prefix("gridlock ").or_else(|| line.strip_prefix("cargo run --release -- "));
@@ -52,6 +73,18 @@ fn the_commands_do_what_the_readme_says() {
             let verdict = if promised(&words) == 1 { "violated" } else { "holds" };
             assert!(out.starts_with(verdict), "{line}\n{out}");
         }
+        for (told, of, printed) in FIGURES.iter().filter(|(_, of, _)| line.contains(of)) {
+            used.insert(*of);
+            for part in *printed {
+                // Some of it is a summary, for people and not for pipes.
+                assert!(out.contains(part) || error.contains(part), "{told}: {line}\n{out}{error}");
+            }
+        }
+    }
+    let text = readme().split_whitespace().collect::<Vec<_>>().join(" ");
+    for (told, of, _) in FIGURES {
+        assert!(used.contains(of), "no command shows that `{told}`: {of}");
+        assert!(text.to_lowercase().contains(&told.to_lowercase()), "the README does not tell: {told}");
     }
     assert!(ran > 10);
     for file in ["bug.trace", "bug.svg", "abp.aut", "small.aut"] {
