@@ -1,8 +1,6 @@
 //! Everything that is linked in may be used and passed on: the licences of all packages against the list in `deny.toml`.
 
-use super::root;
-use serde_json::Value;
-use std::process::Command;
+use super::{metadata, root};
 
 /// Whether a licence expression can be met with these licences.
 fn is_allowed(expression: &str, allowed: &[String]) -> bool {
@@ -44,14 +42,7 @@ fn all_licences_are_allowed() {
     let config = std::fs::read_to_string(root().join("deny.toml")).unwrap();
     let list = config.split("allow = [").nth(1).and_then(|rest| rest.split(']').next()).expect("a list");
     let allowed: Vec<String> = list.split('"').skip(1).step_by(2).map(str::to_owned).collect();
-    let run = Command::new(env!("CARGO"))
-        // Packages for other systems may have to be fetched first: no build does that.
-        .args(["metadata", "--format-version", "1", "--all-features", "--locked"])
-        .current_dir(root())
-        .output()
-        .unwrap();
-    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
-    let metadata: Value = serde_json::from_slice(&run.stdout).unwrap();
+    let metadata = metadata();
     let packages = metadata["packages"].as_array().unwrap();
     assert!(packages.len() > 50);
     for package in packages {
