@@ -6,13 +6,18 @@ use std::path::Path;
 use std::process::Command;
 use tempfile::TempDir;
 
-/// Writes a report about one of the models and opens it.
+/// Writes a report about a swarm along traces of one of the models and opens it.
 fn open(browser: &mut Browser, model: &str, options: &[&str]) {
+    open_any(browser, model, &[&["--jobs", "trace"], options].concat());
+}
+
+/// Writes a report about one of the models and opens it.
+fn open_any(browser: &mut Browser, model: &str, options: &[&str]) {
     let directory = TempDir::new().expect("a directory");
     let page = directory.path().join("report.html");
     let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../models").join(model);
     let mut check = Command::new(env!("CARGO_BIN_EXE_gridlock"));
-    check.arg("check").arg(model).args(["--search", "isv", "--jobs", "trace", "--workers", "2", "--report"]);
+    check.arg("check").arg(model).args(["--search", "isv", "--workers", "2", "--report"]);
     let checked = check.arg(&page).args(options).output().expect("gridlock runs");
     assert!(page.is_file(), "{checked:?}");
     browser.open(&format!("file://{}", page.display()));
@@ -75,5 +80,67 @@ fn a_swarm_with_a_counterexample() {
     let number = |k: usize| chart[k].as_f64().expect("a number");
     assert!(number(0) > 300.0 && number(1) > 8.0 && number(3) > 2.0, "{chart}");
     assert!((number(1) - number(2)).abs() < 0.5, "texts beyond the border: {chart}");
+    browser.assert_no_problems();
+}
+
+/// On a telephone, too, nothing is wider than the page: what needs more room scrolls by itself.
+fn assert_narrow(browser: &mut Browser) {
+    let size =
+        |width| json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500 });
+    for width in [400, 1280] {
+        browser.call("Emulation.setDeviceMetricsOverride", size(width));
+        let wide = browser.value("[document.documentElement.scrollWidth, innerWidth]");
+        assert!(wide[0].as_u64() <= Some(width) && wide[1] == json!(width), "{width}: {wide}");
+    }
+    browser.call("Emulation.clearDeviceMetricsOverride", json!({}));
+}
+
+#[test]
+fn slices_that_hold() {
+    let Some(mut browser) = Browser::start() else { return };
+    let property = Path::new(env!("CARGO_MANIFEST_DIR")).join("../models/ieee1394/no_ghost.mcf");
+    let options = ["--subsystem", "Bus", "--property", property.to_str().expect("text")];
+    open_any(&mut browser, "ieee1394/ieee1394-single.mcrl2", &options);
+    assert!(browser.text("h1").starts_with("holds"), "{}", browser.text("h1"));
+    assert_pictures(&mut browser, 1);
+    // Numbers stand below each other.
+    let ends = "new Set([...document.querySelectorAll('.figures td.n')].map((n) => n.getBoundingClientRect().right)).size";
+    assert_eq!(browser.value(ends), json!(1));
+    assert_narrow(&mut browser);
+    browser.assert_no_problems();
+}
+
+#[test]
+fn slices_with_a_counterexample_on_a_dark_page() {
+    let Some(mut browser) = Browser::start() else { return };
+    let dark = json!({ "features": [{ "name": "prefers-color-scheme", "value": "dark" }] });
+    browser.call("Emulation.setEmulatedMedia", dark);
+    open_any(&mut browser, "philosophers/philosophers-bug-8.mcrl2", &["--subsystem", "Philosopher(0)"]);
+    assert!(browser.text("h1").starts_with("violated"), "{}", browser.text("h1"));
+    assert_pictures(&mut browser, 1);
+    assert!(browser.value("document.querySelectorAll('.chart .life').length").as_u64() > Some(8));
+    assert_narrow(&mut browser);
+    // Every text of the chart differs clearly from the page behind it.
+    let dim = browser.value(
+        "(() => {
+            const light = (colour) => Math.max(...colour.match(/[0-9.]+/g).slice(0, 3).map(Number));
+            const paper = light(getComputedStyle(document.body).backgroundColor);
+            const texts = [...document.querySelectorAll('.chart text, h1, h2, p, td')];
+            return texts.filter((text) => {
+                const style = getComputedStyle(text);
+                return Math.abs(light(text.closest('svg') ? style.fill : style.color) - paper) < 90;
+            }).length;
+        })()",
+    );
+    assert_eq!(dim, json!(0));
+    browser.assert_no_problems();
+}
+
+#[test]
+fn a_page_about_traces_on_a_telephone() {
+    let Some(mut browser) = Browser::start() else { return };
+    open(&mut browser, "twophase/twophase.mcrl2", &["--subsystem", "TransactionManager"]);
+    assert!(browser.text(".note").contains("IDs 0 to 21 from left to right"), "{}", browser.text(".note"));
+    assert_narrow(&mut browser);
     browser.assert_no_problems();
 }

@@ -23,12 +23,16 @@ body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper)
 padding:0 1em}\
 h1{font-size:1.4em}h1 .bad{color:var(--bad)}h1 .good{color:var(--good)}h2{font-size:1.1em;margin-top:2em}\
 table{border-collapse:collapse}td,th{padding:.15em .8em .15em 0;text-align:left;border-bottom:1px solid var(--line)}\
-td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}p.note{color:var(--faint)}p.who{margin:.6em 0 .1em}\
+td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}p.note{color:var(--faint)}\
+table.figures td.n{padding-right:.4em}td.w{white-space:nowrap}td.place{overflow-wrap:anywhere;min-width:12em}\
+h1,p{overflow-wrap:anywhere}p.who{margin:.6em 0 .1em}.wide{overflow-x:auto}\
 svg.swarm{width:100%;display:block;background:color-mix(in srgb,var(--line) 35%,transparent)}\
 .pruned{fill:var(--pruned)}.split{fill:var(--split)}.givenup,.found{fill:var(--bad)}.resumed{fill:#7a5ea8}\
 .cut{stroke:var(--paper);stroke-width:1}\
-.key span{display:inline-block;width:1em;height:1em;margin:0 .4em 0 1em;vertical-align:-.1em}\
-.chart{overflow-x:auto}";
+.key span{display:inline-block;margin-right:1em}\
+.key i{display:inline-block;width:1em;height:1em;margin-right:.4em;vertical-align:-.1em}\
+.chart{overflow-x:auto;width:max-content;min-width:100%;max-width:calc(100vw - 4em);position:relative;left:50%;\
+transform:translateX(-50%)}@media (max-width:1100px){.chart{max-width:100%}}";
 
 /// The colours of the workers.
 const WORKERS: [&str; COLOURS] =
@@ -70,19 +74,33 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     out.flush()
 }
 
+/// Figures with their numbers below each other, and settings, which are words.
 fn write_table(
-    rows: impl IntoIterator<Item = (&'static str, String)>,
+    figures: impl IntoIterator<Item = (&'static str, String)>,
+    settings: impl IntoIterator<Item = (&'static str, String)>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    writeln!(out, "<table>")?;
-    for (name, value) in rows {
-        writeln!(out, "<tr><th>{name}</th><td>{}</td></tr>", escaped(&value))?;
+    writeln!(out, "<table class=\"figures\">")?;
+    for (name, value) in figures {
+        let (number, unit) = value.split_once(' ').unwrap_or((&value, ""));
+        writeln!(
+            out,
+            "<tr><th>{name}</th><td class=\"n\">{}</td><td>{}</td></tr>",
+            escaped(number),
+            escaped(unit)
+        )?;
+    }
+    for (name, value) in settings {
+        writeln!(out, "<tr><th>{name}</th><td colspan=\"2\" class=\"place\">{}</td></tr>", escaped(&value))?;
     }
     writeln!(out, "</table>")
 }
 
 fn write_slices(report: &Report, slices: &SliceRun, out: &mut dyn Write) -> io::Result<()> {
-    write_table(report.slice_rows(slices).into_iter().chain(slices.figures.settings()), out)?;
+    write_table(report.slice_rows(slices), slices.figures.settings(), out)?;
+    if slices.sizes.iter().all(|slice| slice.states == 0) {
+        return writeln!(out, "<p class=\"note\">It ended before the first slice was searched.</p>");
+    }
     writeln!(out, "<h2>Sizes of slices</h2>\n{}", picture::sizes(&slices.sizes))?;
     writeln!(
         out,
@@ -93,29 +111,31 @@ fn write_slices(report: &Report, slices: &SliceRun, out: &mut dyn Write) -> io::
     largest.sort_by_key(|slice| Reverse(slice.states));
     writeln!(
         out,
-        "<h2>Largest slices</h2>\n<table>\n<tr><th class=\"n\">states</th><th class=\"n\">activations</th><th>where \
+        "<h2>Largest slices</h2>\n<div class=\"wide\"><table>\n<tr><th class=\"n\">states</th><th class=\"n\">activations</th><th>where \
          the subsystem stands</th></tr>"
     )?;
     for slice in largest.into_iter().take(LARGEST) {
         writeln!(
             out,
-            "<tr><td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}{}</td></tr>",
+            "<tr><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"place\">{}{}</td></tr>",
             count(slice.states),
             count(slice.activations),
             escaped(&slice.place),
             if slice.part { " (a part)" } else { "" }
         )?;
     }
-    writeln!(out, "</table>")
+    writeln!(out, "</table></div>")
 }
 
 fn write_swarm(report: &Report, swarm: &SwarmRun, out: &mut dyn Write) -> io::Result<()> {
     let seconds = format!("{:.3}", report.outcome.stats.time.as_secs_f64());
-    let rows = swarm.figures.rows().into_iter().chain([("seconds", seconds)]).chain(swarm.figures.settings());
-    write_table(rows, out)?;
+    let figures = swarm.figures.rows().into_iter().chain([("seconds", seconds)]);
+    write_table(figures, swarm.figures.settings(), out)?;
     writeln!(out, "<h2>Trace IDs</h2>")?;
     write_key(out)?;
     writeln!(out, "{}", picture::ids(&swarm.events, &swarm.ids))?;
+    // The range does not include its end.
+    let last = if swarm.ids.is_empty() { swarm.ids.start.clone() } else { &swarm.ids.end - 1u32 };
     let finer = swarm.events.iter().filter(|event| event.space != 0).count();
     writeln!(
         out,
@@ -123,7 +143,7 @@ fn write_swarm(report: &Report, swarm: &SwarmRun, out: &mut dyn Write) -> io::Re
          made; the strip at the bottom is the sum. The narrowest mark is a thousandth of the width, however few IDs it \
          stands for.{}</p>",
         big(&swarm.ids.start),
-        big(&swarm.ids.end),
+        big(&last),
         if finer > 0 {
             format!(" {} jobs of finer guides are not shown.", count(finer as u64))
         } else {
@@ -157,7 +177,8 @@ fn write_key(out: &mut dyn Write) -> io::Result<()> {
         ("var(--bad)", "violation or given up"),
     ];
     for (colour, text) in shown {
-        write!(out, "<span style=\"background:{colour}\"></span>{text}")?;
+        // A square and its text stay together; between two of them a line may end.
+        write!(out, "<span><i style=\"background:{colour}\"></i>{text}</span> ")?;
     }
     writeln!(out, "</p>")
 }
@@ -167,7 +188,7 @@ fn write_largest(events: &[Event], out: &mut dyn Write) -> io::Result<()> {
     largest.sort_by_key(|event| (Reverse(event.effort.states), event.number));
     writeln!(
         out,
-        "<h2>Largest jobs</h2>\n<table>\n<tr><th class=\"n\">job</th><th>by</th><th class=\"n\">first ID</th>\
+        "<h2>Largest jobs</h2>\n<div class=\"wide\"><table>\n<tr><th class=\"n\">job</th><th>by</th><th class=\"n\">first ID</th>\
          <th class=\"n\">IDs</th><th class=\"n\">states</th><th class=\"n\">memory</th><th class=\"n\">seconds</th>\
          <th>its IDs were</th></tr>"
     )?;
@@ -175,8 +196,8 @@ fn write_largest(events: &[Event], out: &mut dyn Write) -> io::Result<()> {
         let Event { number, worker, ids, class, effort, .. } = event;
         writeln!(
             out,
-            "<tr><td class=\"n\">{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
-             <td class=\"n\">{}</td><td class=\"n\">{:.3}</td><td>{}</td></tr>",
+            "<tr><td class=\"n\">{}</td><td class=\"w\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
+             <td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{:.3}</td><td class=\"w\">{}</td></tr>",
             count(*number),
             who(*worker),
             big(&ids.start),
@@ -187,5 +208,5 @@ fn write_largest(events: &[Event], out: &mut dyn Write) -> io::Result<()> {
             became(*class)
         )?;
     }
-    writeln!(out, "</table>")
+    writeln!(out, "</table></div>")
 }
