@@ -187,3 +187,51 @@ fn very_many_actions_are_counted_and_filtered() {
     assert!(browser.text("#chart").contains("a(97, 98)"));
     browser.assert_no_problems();
 }
+
+#[test]
+fn many_processes_leave_room_for_the_actions() {
+    let Some(mut browser) = Browser::start() else { return };
+    let directory = TempDir::new().expect("a directory");
+    let many = "act step: Pos; proc P(n: Pos) = step(n) . P(n);
+        K(n: Pos) = (n > 1) -> (P(n) || K(Int2Pos(n - 1))) <> P(1); init allow({step}, K(40));";
+    fs::write(directory.path().join("many.mcrl2"), many).expect("a file");
+    let server = Server::start(directory.path(), &["many.mcrl2"]);
+    browser.open(&server.url);
+    is_at(&mut browser, "step 0 of 0");
+    assert_eq!(browser.value("document.querySelectorAll('.leaf').length"), 40);
+    let first = "document.querySelector('.action').getBoundingClientRect().bottom < innerHeight";
+    assert_eq!(browser.value(first), json!(true), "the first action is in sight");
+    // The step is far to the right in the chart, once many have taken part in something.
+    for (taken, number) in (1..=40).step_by(3).enumerate() {
+        browser.click(&format!(".action[data-number='{number}']"));
+        is_at(&mut browser, &format!("step {0} of {0}", taken + 1));
+    }
+    let seen = "(() => {
+        const frame = document.getElementById('chart').getBoundingClientRect();
+        const box = document.querySelector('#chart .at.current .box').getBoundingClientRect();
+        return box.left >= frame.left && box.right <= frame.right;
+    })()";
+    assert_eq!(browser.value(seen), json!(true), "the last step is in sight");
+    browser.press("Home");
+    is_at(&mut browser, "step 0 of 14");
+    browser.press("ArrowRight");
+    is_at(&mut browser, "step 1 of 14");
+    assert_eq!(browser.value(seen), json!(true), "the first step is in sight");
+    // The names stay where they are while the steps scroll below them.
+    let names = "(() => {
+        const chart = document.getElementById('chart');
+        chart.scrollTop = 200;
+        const names = document.querySelector('#names svg').getBoundingClientRect();
+        return chart.scrollTop === 0 || Math.abs(names.top - chart.getBoundingClientRect().top) < 3;
+    })()";
+    assert_eq!(browser.value(names), json!(true));
+    let shifted = "(() => {
+        const left = (part) => part.getBoundingClientRect().left;
+        const lines = [...document.querySelectorAll('#chart .life')].map(left);
+        const names = [...document.querySelectorAll('#names rect')].map((r) => left(r) + r.getBoundingClientRect().width / 2);
+        return [names.length, Math.max(...names.map((name, k) => Math.abs(name - lines[k])))];
+    })()";
+    let shifted = browser.value(shifted);
+    assert!(shifted[0] == json!(14) && shifted[1].as_f64() < Some(2.0), "{shifted}");
+    browser.assert_no_problems();
+}

@@ -12,6 +12,8 @@ let turn = 0;
 // What the chart shows: the walk it was drawn for, and which of its steps.
 let drawn = { of: null, from: 0, to: 0 };
 let longest = Infinity;
+// More processes than this get a box with a scroll bar.
+const MANY = 12;
 
 function element(tag, className, text) {
   const made = document.createElement(tag);
@@ -110,7 +112,17 @@ function showLeaves(view) {
     return card;
   });
   if (view.more_leaves > 0) cards.push(element("p", "faint", `… and ${view.more_leaves.toLocaleString("en")} more`));
-  $("leaves").replaceChildren(...cards);
+  const box = $("leaves");
+  box.classList.toggle("many", cards.length > MANY);
+  box.replaceChildren(...cards);
+  if (cards.length > MANY) reveal(box.querySelector(".changed"));
+}
+
+// Scrolls the box of the processes, and nothing else, until a card can be seen.
+function reveal(card) {
+  if (!card) return;
+  const box = $("leaves"), frame = box.getBoundingClientRect(), place = card.getBoundingClientRect();
+  if (place.top < frame.top || place.bottom > frame.bottom) box.scrollTop += place.top - frame.top - 4;
 }
 
 function showActions(view) {
@@ -174,6 +186,7 @@ function involve(names) {
   for (const card of document.querySelectorAll(".leaf")) {
     card.classList.toggle("involved", names.includes(card.dataset.name));
   }
+  if ($("leaves").classList.contains("many")) reveal(document.querySelector(".leaf.involved"));
 }
 
 function take(action) {
@@ -204,9 +217,27 @@ function draw(chart, key) {
   const fitting = Math.min(width, Math.max($("chart").clientWidth, width * 0.75));
   svg.setAttribute("height", String(Math.round((Number(svg.getAttribute("height")) * fitting) / width)));
   svg.setAttribute("width", String(Math.round(fitting)));
-  $("chart").replaceChildren(svg);
+  // Rounded sizes must not shift it: the names are drawn once more, above the same lines.
+  svg.setAttribute("preserveAspectRatio", "none");
+  $("chart").replaceChildren(namesOf(svg), svg);
   $("window").textContent = chart.to - chart.from < path.length
     ? `steps ${(chart.from + 1).toLocaleString("en")} to ${chart.to.toLocaleString("en")} of ${path.length.toLocaleString("en")}` : "";
+}
+
+// The names above the lifelines once more, as a part that stays when the chart scrolls down.
+function namesOf(svg) {
+  const names = svg.cloneNode(false);
+  const heads = [...svg.querySelectorAll(":scope > g:not(.at)")];
+  const top = Math.min(...heads.map((head) => Number(head.querySelector("rect").getAttribute("y"))));
+  names.append(...heads.filter((head) => Number(head.querySelector("rect").getAttribute("y")) === top)
+    .map((head) => head.cloneNode(true)));
+  const box = svg.viewBox.baseVal, height = 2 * top + Number(heads[0].querySelector("rect").getAttribute("height"));
+  names.setAttribute("viewBox", `0 0 ${box.width} ${height}`);
+  names.setAttribute("height", String(Math.round((height * Number(svg.getAttribute("width"))) / box.width)));
+  const holder = element("div");
+  holder.id = "names";
+  holder.append(names);
+  return holder;
 }
 
 // Shows in the chart which step was the last.
@@ -225,8 +256,15 @@ function mark() {
   }
   const row = current.querySelector(".row").getBoundingClientRect();
   const frame = box.getBoundingClientRect();
-  if (row.top < frame.top || row.bottom > frame.bottom) {
+  const covered = document.querySelector("#names svg").getBoundingClientRect().height;
+  if (row.top < frame.top + covered || row.bottom > frame.bottom) {
     box.scrollTop += row.top - frame.top - frame.height / 2 + row.height / 2;
+  }
+  // Those who take part may be far to the right.
+  const parts = [...current.querySelectorAll(".box, .step, .bar")].map((part) => part.getBoundingClientRect());
+  const left = Math.min(...parts.map((part) => part.left)), right = Math.max(...parts.map((part) => part.right));
+  if (parts.length > 0 && (left < frame.left || right > frame.right)) {
+    box.scrollLeft += Math.min((left + right - frame.left - frame.right) / 2, left - frame.left - 60);
   }
 }
 
