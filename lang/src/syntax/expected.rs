@@ -5,7 +5,7 @@
 
 use super::grammar::{Grammar, Piece, Rule};
 use super::tokens::{Token, TokenKind, Tokens, found};
-use crate::diagnostic::{Diagnostic, Span, locate};
+use crate::diagnostic::{Diagnostic, Span, did_you_mean, locate};
 use pest::Parser;
 use pest::error::{Error, ErrorVariant, InputLocation};
 
@@ -56,6 +56,9 @@ struct Place<'t> {
     token: Option<Token>,
     wanted: Vec<Wanted>,
 }
+
+/// What a section begins with.
+const SECTIONS: [&str; 8] = ["sort", "cons", "map", "var", "eqn", "act", "proc", "init"];
 
 impl<'t> Place<'t> {
     fn word(&self) -> &'t str {
@@ -145,6 +148,13 @@ impl<'t> Place<'t> {
                 let before = text[..start].trim_end_matches([' ', '\t', '\r']);
                 if before.ends_with(" if") {
                     return Some("data is chosen with if(condition, then, else)".to_string());
+                }
+                // `porc P = a;` in the section before: two words in a row, of which the first begins a line.
+                let line = before.rsplit('\n').next().unwrap_or_default().trim_start();
+                if line.chars().all(char::is_alphanumeric)
+                    && let Some(section) = did_you_mean(line, SECTIONS)
+                {
+                    return Some(format!("did you mean the section '{section}'?"));
                 }
                 before.ends_with('\n').then(|| "is a ';' missing on the line before?".to_string())
             }

@@ -70,6 +70,15 @@ fn brackets() {
 }
 
 #[test]
+fn a_misspelt_section() {
+    check(
+        "act a;\nporc P = a;\ninit P;",
+        &[(2, 6, "expected ',', ':' or ';', found 'P'")],
+        "did you mean the section 'proc'?",
+    );
+}
+
+#[test]
 fn a_missing_end_of_a_declaration() {
     check("act a\nproc P = a;", &[(1, 6, "expected ';' before 'proc'")], "'proc' begins a new section");
     check(
