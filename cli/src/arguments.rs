@@ -4,13 +4,17 @@ use crate::commands::{Command, GROUPS};
 use crate::outcome::EXIT_CODES;
 use crate::quantities::{parse_bytes, parse_duration};
 use crate::watch;
-use clap::{Args, CommandFactory, FromArgMatches, Parser, ValueEnum};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, ValueEnum};
 use gridlock_lang::system::{Options, Tables};
 use gridlock_lts::memory::default_limit;
 use gridlock_manager::transport::launch::launched;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::Duration;
+
+/// What every command understands stands last in its help: it is what one needs last.
+const GENERAL: &str = "General options";
 
 /// A model checker for specifications in mCRL2's language.
 ///
@@ -20,14 +24,23 @@ use std::time::Duration;
 #[derive(Parser, Debug)]
 #[command(name = "gridlock", version = version(), after_help = EXIT_CODES, after_long_help = after_help())]
 #[command(subcommand_required = true, arg_required_else_help = true)]
+#[command(disable_help_flag = true, disable_version_flag = true)]
 pub struct Arguments {
     /// Tell nothing on standard error but errors: no progress, no summary
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = GENERAL)]
     pub quiet: bool,
 
     /// Keep a log in this directory, a file for each process; the variable RUST_LOG says how much [default: info]
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, global = true, value_name = "DIR", help_heading = GENERAL)]
     pub log_dir: Option<PathBuf>,
+
+    /// Print help; -h prints a summary of it
+    #[arg(short, long, global = true, action = ArgAction::Help, help_heading = GENERAL)]
+    help: Option<bool>,
+
+    /// Print the version and what was built in
+    #[arg(short = 'V', long, action = ArgAction::Version, help_heading = GENERAL)]
+    version: Option<bool>,
 
     /// What to do.
     #[command(subcommand)]
@@ -37,8 +50,20 @@ pub struct Arguments {
 /// Reads the command line. The error is for the user, and may be the help that was asked for.
 pub fn parse() -> Result<Arguments, clap::Error> {
     let mut command = command();
-    let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    let matches = command.try_get_matches_from_mut(std::env::args_os()).map_err(with_remedy)?;
     Arguments::from_arg_matches(&matches).map_err(|e| e.format(&mut command))
+}
+
+/// A property that was named without the option for it is told how to be one.
+fn with_remedy(mut error: clap::Error) -> clap::Error {
+    if error.kind() == ErrorKind::UnknownArgument
+        && let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidArg)
+        && given.ends_with(".mcf")
+    {
+        let tip = format!("a property is named by an option: --property {given}");
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
+    error
 }
 
 /// The definition of the command line, with the commands in groups.
@@ -320,6 +345,56 @@ mod tests {
             assert!(read > before, "{name} has no example of its own");
         }
         assert!(read > 30, "{read}");
+    }
+
+    /// The commands in a page: in lines that are code, or between backquotes.
+    fn commands_in(page: &str) -> Vec<&str> {
+        let mut found = Vec::new();
+        for line in page.lines() {
+            if line.starts_with("    ") {
+                found.extend(line.find("gridlock ").map(|start| &line[start..]));
+            } else {
+                found.extend(line.split('`').skip(1).step_by(2).filter(|code| code.starts_with("gridlock ")));
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn the_commands_of_the_pages_can_be_read() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a workspace");
+        let mut directories = vec![root.join("docs"), root.join("models"), root.join("bench")];
+        let (mut commands, mut read) = (command(), 0);
+        commands.build();
+        while let Some(directory) = directories.pop() {
+            for path in
+                std::fs::read_dir(&directory).expect("a directory").map(|e| e.expect("an entry").path())
+            {
+                if path.is_dir() {
+                    directories.push(path);
+                } else if path.extension().is_some_and(|e| e == "md") {
+                    let page = std::fs::read_to_string(&path).expect("text");
+                    for line in commands_in(&page).into_iter().filter(|line| !line.contains(['…', '['])) {
+                        let words = words(line);
+                        // Some are no commands but the beginning of a file, or only the name of a command.
+                        if words.len() < 3 || commands.find_subcommand(&words[1]).is_none() {
+                            continue;
+                        }
+                        // Where only an option is spoken of, what else has to be there is left out.
+                        let wrong = command().try_get_matches_from(&words).err();
+                        let wrong = wrong.filter(|e| e.kind() != ErrorKind::MissingRequiredArgument);
+                        assert!(
+                            wrong.is_none(),
+                            "{}: `{line}`: {}",
+                            path.display(),
+                            wrong.expect("an error")
+                        );
+                        read += 1;
+                    }
+                }
+            }
+        }
+        assert!(read > 50, "{read}");
     }
 
     #[test]

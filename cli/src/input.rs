@@ -80,7 +80,28 @@ impl Specification {
         let loaded = system::load(&self.text, place, options, &mut progress);
         match watch.stopped() {
             Some(_) => Err(Failure::Stopped),
-            None => loaded.map_err(|problems| faulty(&self.name, &self.text, &problems)),
+            None => loaded.map_err(|problems| {
+                match (faulty(&self.name, &self.text, &problems), self.mistaken()) {
+                    (Failure::Specification(text), Some(note)) => {
+                        Failure::Specification(format!("{}\n  {note}", text.trim_end()))
+                    }
+                    (failure, _) => failure,
+                }
+            }),
+        }
+    }
+
+    /// What to do if this is no specification at all, by its name.
+    fn mistaken(&self) -> Option<String> {
+        let name = &self.name;
+        match Path::new(name).extension()?.to_str()? {
+            "mcf" => {
+                Some(format!("{name} looks like a property: name the specification, and --property {name}"))
+            }
+            "aut" => {
+                Some(format!("{name} looks like a state space, which only `minimise` and `compare` read"))
+            }
+            _ => None,
         }
     }
 

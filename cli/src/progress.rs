@@ -1,9 +1,8 @@
 //! How far a run is, on standard error: a spinner on a terminal, a bar if it is known how much
 //! there is to do, else a line now and then.
 
-use crate::terminal::tell;
+use crate::terminal::{Style, tell};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
 
 /// What takes less is not worth a word.
@@ -12,6 +11,10 @@ const PATIENCE: Duration = Duration::from_millis(500);
 const FRAME: Duration = Duration::from_millis(120);
 /// The time between two lines where there is no terminal.
 const BETWEEN_LINES: Duration = Duration::from_secs(10);
+
+/// Characters before the text: of the spinner, and of spinner, bar and percentage.
+const SPINNER: usize = 2;
+const BAR: usize = 29;
 
 /// The finest part of a bar.
 const PARTS: u64 = 1000;
@@ -33,7 +36,7 @@ enum Kind {
 impl Progress {
     /// The display that fits standard error.
     pub fn new(quiet: bool) -> Self {
-        let kind = match (quiet, stderr().is_terminal()) {
+        let kind = match (quiet, Style::can_redraw()) {
             (true, _) => Kind::Quiet,
             (false, true) => Kind::Spinner(None),
             (false, false) => Kind::Lines,
@@ -52,7 +55,9 @@ impl Progress {
                     bar.set_position((done * PARTS as f64) as u64);
                 }
                 bar.set_style(style(done.is_some()));
-                bar.set_message(line());
+                let room =
+                    Style::of_stderr().columns.saturating_sub(if done.is_some() { BAR } else { SPINNER });
+                bar.set_message(fitting(&line(), room).to_owned());
                 bar.tick();
             }
             Kind::Lines if self.last.elapsed() > BETWEEN_LINES => tell(line()),
@@ -71,6 +76,16 @@ impl Progress {
     }
 }
 
+/// As many of the parts of a line as fit: a number of which only some digits are seen is another number.
+fn fitting(line: &str, room: usize) -> &str {
+    if line.chars().count() < room {
+        return line;
+    }
+    let ends = line.match_indices(", ").map(|(end, _)| end);
+    let end = ends.take_while(|end| line[..*end].chars().count() < room).last();
+    &line[..end.unwrap_or(line.len())]
+}
+
 fn spinner() -> ProgressBar {
     ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr())
 }
@@ -79,4 +94,21 @@ fn style(bar: bool) -> ProgressStyle {
     let template = if bar { "{spinner} {bar:20} {percent:>3} % {wide_msg}" } else { "{spinner} {wide_msg}" };
     let style = ProgressStyle::with_template(template);
     style.unwrap_or_else(|_| ProgressStyle::default_spinner()).progress_chars("━╸·")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fitting;
+
+    #[test]
+    fn only_whole_parts_are_shown() {
+        let line = "searching, 7,360,974 states, 2,131,508 states/s, 1,105 waiting";
+        assert_eq!(fitting(line, 200), line);
+        assert_eq!(fitting(line, 60), "searching, 7,360,974 states, 2,131,508 states/s");
+        assert_eq!(fitting(line, 48), "searching, 7,360,974 states, 2,131,508 states/s");
+        assert_eq!(fitting(line, 47), "searching, 7,360,974 states");
+        assert_eq!(fitting(line, 12), "searching");
+        // Nothing can be left out; the bar cuts it.
+        assert_eq!(fitting(line, 3), line);
+    }
 }

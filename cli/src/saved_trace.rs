@@ -97,6 +97,10 @@ pub fn parse(name: &str, text: &str) -> Result<Vec<Wanted>, Failure> {
     if content.starts_with("gridlock trace") {
         let file = TraceFile::read(text).map_err(|e| wrong(&e))?;
         Ok(file.steps.into_iter().map(Wanted::Recorded).collect())
+    } else if content.trim_start().starts_with('<') {
+        Err(wrong(
+            &"this is a picture or a page, not a trace: save the steps under another name, such as why.trace",
+        ))
     } else if content.trim_start().starts_with('{') {
         from_json(text).map_err(|e| wrong(&e))
     } else if content.starts_with("des") && content.contains('(') {

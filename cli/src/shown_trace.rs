@@ -165,25 +165,69 @@ impl ShownStep {
 
     /// Who takes part, and how where the label does not say it.
     pub fn participants(&self) -> String {
+        self.each_participant().join(", ")
+    }
+
+    fn each_participant(&self) -> Vec<String> {
         match &self.leaves[..] {
-            [only] if only.action == *self.unhidden.as_ref().unwrap_or(&self.label) => only.name.clone(),
-            several => {
-                let texts: Vec<String> =
-                    several.iter().map(|p| format!("{}: {}", p.name, p.action)).collect();
-                texts.join(", ")
+            [only] if only.action == *self.unhidden.as_ref().unwrap_or(&self.label) => {
+                vec![only.name.clone()]
             }
+            several => several.iter().map(|p| format!("{}: {}", p.name, p.action)).collect(),
         }
     }
 }
 
-/// Writes steps for people, numbered from 1, one a line.
+/// A list with commas that begins in some column. Where the line of a terminal ends, it goes on in another one below.
+fn wrapped(parts: &[String], first: usize, below: usize, columns: usize) -> String {
+    /// It is no use to wrap into less than this.
+    const NARROWEST: usize = 24;
+    let (mut text, mut column) = (String::new(), first);
+    for (k, part) in parts.iter().enumerate() {
+        let comma = if k + 1 < parts.len() { "," } else { "" };
+        let width = part.chars().count() + comma.len();
+        if k > 0 && column + 1 + width > columns && below.saturating_add(NARROWEST) < columns {
+            text += &format!("\n{:below$}", "");
+            column = below;
+        } else if k > 0 {
+            text.push(' ');
+            column += 1;
+        }
+        text += part;
+        text += comma;
+        column += width;
+    }
+    text
+}
+
+/// Writes steps for people, numbered from 1, one a line if the terminal is wide enough.
 pub fn write_steps(steps: &[ShownStep], style: Style, out: &mut dyn Write) -> io::Result<()> {
     /// A label beyond this does not push all others aside.
     const WIDEST: usize = 40;
-    let Style { faint, off, .. } = style;
+    let Style { faint, off, columns, .. } = style;
     let width =
         steps.iter().map(|s| s.full_label().chars().count()).filter(|w| *w <= WIDEST).max().unwrap_or(0);
     (1..).zip(steps).try_for_each(|(number, step): (usize, _)| {
-        writeln!(out, "{number:>6}  {:<width$}  {faint}{}{off}", step.full_label(), step.participants())
+        let label = step.full_label();
+        let (first, below) = (10 + label.chars().count().max(width), 10 + width);
+        let participants = wrapped(&step.each_participant(), first, below, columns);
+        writeln!(out, "{number:>6}  {label:<width$}  {faint}{participants}{off}")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wrapped;
+
+    #[test]
+    fn lists_end_where_the_terminal_ends() {
+        let parts = ["Sender: put(d1)", "Channel: enter(d1)", "Log: note"].map(str::to_owned);
+        assert_eq!(wrapped(&parts, 10, 10, usize::MAX), parts.join(", "));
+        assert_eq!(wrapped(&parts, 20, 10, 57), "Sender: put(d1), Channel: enter(d1),\n          Log: note");
+        assert_eq!(
+            wrapped(&parts, 10, 10, 36),
+            "Sender: put(d1),\n          Channel: enter(d1),\n          Log: note"
+        );
+        assert_eq!(wrapped(&parts, 10, 10, 30), parts.join(", "), "too narrow");
+    }
 }

@@ -195,25 +195,25 @@ impl Watch {
     fn line(&self, activity: &Activity) -> String {
         let Activity { what, unit, since } = *activity;
         let (counted, transitions) = (self.counted.load(Relaxed), self.transitions.load(Relaxed));
+        // What comes last is left out first where there is not enough room.
         let mut line = what.to_owned();
         if counted > 0 {
-            line += &format!(", {} {unit}", count(counted));
-            if transitions > 0 {
-                line += &format!(", {} transitions", count(transitions));
-            }
             let rate = counted as f64 / since.elapsed().as_secs_f64().max(0.001);
-            line += &format!(", {} {unit}/s", count(rate as u64));
-            let detail = self.detail.lock().unwrap_or_else(PoisonError::into_inner);
-            if !detail.is_empty() {
-                line += &format!(", {detail}");
-            }
+            line += &format!(", {} {unit}, {} {unit}/s", count(counted), count(rate as u64));
         }
+        if let Some(left) = self.done().and_then(|done| left(done, since.elapsed())) {
+            line += &format!(", about {} left", duration(left));
+        }
+        let detail = self.detail.lock().unwrap_or_else(PoisonError::into_inner);
+        if counted > 0 && !detail.is_empty() {
+            line += &format!(", {detail}");
+        }
+        line += &format!(", {}", duration(self.elapsed()));
         if let Some(resident) = memory::resident() {
             line += &format!(", {}", bytes(resident));
         }
-        line += &format!(", {}", duration(self.elapsed()));
-        if let Some(left) = self.done().and_then(|done| left(done, since.elapsed())) {
-            line += &format!(", about {} left", duration(left));
+        if transitions > 0 {
+            line += &format!(", {} transitions", count(transitions));
         }
         line
     }
@@ -311,9 +311,10 @@ mod tests {
         w.check();
         let why = w.why_stopped();
         assert!(
-            why.starts_with("the time limit of 0.00 s is reached; last: exploring, 1,234 states, 5,678 tr"),
+            why.starts_with("the time limit of 0.00 s is reached; last: exploring, 1,234 states, "),
             "{why}"
         );
+        assert!(why.contains(" states/s, ") && why.ends_with(", 5,678 transitions"), "{why}");
         w.rest();
         assert_eq!(w.why_stopped(), why, "what was seen then, not what is left now");
     }

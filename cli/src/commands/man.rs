@@ -28,7 +28,8 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments, watch: &Watch) -> Result<Answer, Failure> {
-    let mut command = command();
+    // There is no page for the command `help`, which would be listed.
+    let mut command = command().disable_help_subcommand(true);
     command.build();
     let Some(directory) = &arguments.directory else {
         let page = rendered(command).map_err(Failure::input)?;

@@ -6,5 +6,6 @@ mod explore;
 mod harness;
 mod info;
 mod lts;
+mod newcomer;
 mod sim;
 mod stopping;

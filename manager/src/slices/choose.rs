@@ -73,9 +73,9 @@ impl fmt::Display for Choice {
             f,
             "slices by {}: of {} states, tried with {} subsystems, the largest of {} slices had {:.1} %, {:.2} were sent and {:.2} loaded again for each state",
             best.names.join(" and "),
-            best.states,
+            grouped(best.states),
             self.candidates.len(),
-            best.slices,
+            grouped(best.slices),
             100.0 * best.largest,
             best.sent,
             best.loaded,
@@ -86,6 +86,19 @@ impl fmt::Display for Choice {
         }
         Ok(())
     }
+}
+
+/// A number with its digits in groups of three.
+fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::new();
+    for (k, digit) in digits.chars().enumerate() {
+        if k > 0 && (digits.len() - k) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 /// Chooses a subsystem for slices. `options` are those of the search; its time limit holds for all candidates together.

@@ -56,7 +56,7 @@ impl Asked {
         match self.kind {
             Kind::Deadlock => format!("no action is possible {}", after(steps)),
             Kind::Never => format!("step {} is one of these", count(steps as u64)),
-            Kind::Formula => format!("it is violated {}", after(steps)),
+            Kind::Formula => format!("it fails {}", after(steps)),
         }
     }
 

@@ -23,6 +23,17 @@ Examples:
   gridlock hunt huge.mcrl2 --seed 7 --max-jobs 500          the same findings on every machine
   mpirun -n 33 gridlock hunt huge.mcrl2 --budget 2h --checkpoint run --resume
 
+Ways to search (--portfolio):
+  guided-bfs     where one process follows the beginning of a trace of its own, breadth first
+  guided-dfs     the same along whole traces, depth first
+  dfs            depth first, in random order, remembering states exactly
+  bitstate       the same, remembering three bits for each state, so that many more fit
+  walk           random walks from the initial state
+  weighted-walk  the same, preferring what was done least often
+  beam           level by level with a bounded number of states, preferring --prefer
+  highway        the same, states chosen at random
+  rare           the same, preferring what was done least often
+
 A hunt looks for violations with many cheap and very different searches. It never says `holds`: \
 the answer is `violated` (exit code 1) with counterexamples that were replayed and shortened, or \
 `unknown` (3); either way it says how much it has seen. Every finding is saved at once, with the \

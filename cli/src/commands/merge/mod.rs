@@ -32,7 +32,7 @@ Examples:
 All must be of the same specification, properties, subsystem and --unroll. Budgets, strategies \
 and numbers of workers may differ. The exit codes are those of `check`.";
 
-/// Join the results of the shards of a swarm
+/// Join the results of the shards of a swarm: of runs that each did a part of it
 ///
 /// Takes the results of `check --search isv --json` with `--shard I/N` or `--ids A..B`, or the checkpoints of such runs, and
 /// gives the verdict of the whole swarm.

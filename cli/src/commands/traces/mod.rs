@@ -33,7 +33,7 @@ are taken to be always willing, so that not every trace can be followed to its e
 system. `gridlock check --search isv` does one search, or a part of one, for each trace. \
 docs/swarm.md explains the method, docs/json.md the fields of --json.";
 
-/// Count, number and show the traces of a subsystem
+/// Count, number and show the traces of a subsystem: what one process or a few can do
 ///
 /// Works out what some of the processes can do if their partners are always willing, and counts the ways from its
 /// beginning to its ends. Each has a number, its ID, by which an informed swarm (`check --search isv`) knows it.
