@@ -141,22 +141,3 @@ fn a_build_without_mpi_does_not_run_in_copies() {
         assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     }
 }
-
-/// Users of a login node may start few processes and threads. Less address space has the same effect, also for root.
-#[test]
-#[cfg(target_os = "linux")]
-fn threads_that_cannot_be_started_are_told() {
-    let spec = model("peterson/peterson.mcrl2");
-    let swarm = ["check", &spec, "--search", "isv", "--subsystem", "Level(1, 0)", "--unroll", "1"];
-    for line in [&swarm[..], &["hunt", &spec]] {
-        let output = std::process::Command::new("sh")
-            .args(["-c", "ulimit -v 1500000; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_gridlock")])
-            .args(line)
-            .args(["--workers", "2000", "--quiet"])
-            .output()
-            .expect("a shell");
-        let err = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{err}");
-        assert!(err.contains("error: a thread cannot be started: ") && err.contains("(--workers)"), "{err}");
-    }
-}

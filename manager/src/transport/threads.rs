@@ -80,12 +80,16 @@ impl<J: Send, A: Send> Crew<J, A> {
     /// Starts threads as they are wanted, and ends when all have ended. `worker` makes the state of a thread, which does
     /// one job at a time, gives signs of life meanwhile, and gives up soon after it is cancelled.
     pub fn work<W: FnMut(J, &Life) -> A>(self, worker: impl Fn() -> W + Sync) {
+        self.work_on(Builder::new, worker);
+    }
+
+    fn work_on<W: FnMut(J, &Life) -> A>(self, thread: fn() -> Builder, worker: impl Fn() -> W + Sync) {
         let (worker, answer) = (&worker, self.answer);
         std::thread::scope(|scope| {
             for order in self.orders {
                 let answer = answer.clone();
                 let work = move || order.carry_out(worker, &answer);
-                if let Err(error) = Builder::new().spawn_scoped(scope, work) {
+                if let Err(error) = thread().spawn_scoped(scope, work) {
                     cannot_start(&self.trouble, &error);
                     break;
                 }
@@ -415,6 +419,23 @@ mod tests {
         assert!(matches!(next(&mut threads), (0, 1, Answer::Lost(_))));
         drop(threads);
         assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+    }
+
+    #[test]
+    fn a_system_without_room_for_a_thread_is_told() {
+        let mut threads: Threads<u32, u32> = lasting(3, Some(Duration::from_secs(3600)), |crew| {
+            crew.work_on(|| Builder::new().stack_size(1 << 50), || |job, _: &Life| job);
+            Ok(())
+        });
+        let begun = Instant::now();
+        let said = threads.send(0, 1, 1).and_then(|()| {
+            loop {
+                threads.receive(Duration::from_millis(20))?;
+                assert!(begun.elapsed() < Duration::from_secs(60), "nobody answers");
+            }
+        });
+        let why: String = said.map(|()| ()).expect_err("no thread");
+        assert!(why.starts_with("a thread cannot be started: ") && why.contains("--workers"), "{why}");
     }
 
     #[test]
