@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 #[cfg(feature = "mpi")]
-use gridlock_manager::transport::mpi::{self, World};
+use gridlock_manager::transport::mpi::{self, Run, World};
 
 /// The processes that work together.
 pub struct Company {
@@ -50,6 +50,9 @@ pub struct Undertaking<'a> {
     /// What the run is: all ranks must agree on it.
     #[cfg_attr(not(feature = "mpi"), allow(dead_code))]
     pub identity: &'a Identity,
+    /// The specification, as the user calls it.
+    #[cfg_attr(not(feature = "mpi"), allow(dead_code))]
+    pub file: &'a str,
     /// Threads of each process.
     pub threads: usize,
     /// How long one of them may give no sign of life.
@@ -69,6 +72,9 @@ pub struct Chase<'a> {
     /// What the run is: all ranks must agree on it.
     #[cfg_attr(not(feature = "mpi"), allow(dead_code))]
     pub identity: &'a Identity,
+    /// The specification, as the user calls it.
+    #[cfg_attr(not(feature = "mpi"), allow(dead_code))]
+    pub file: &'a str,
     /// Threads of each process.
     pub hunters: hunting::Hunters,
 }
@@ -181,7 +187,9 @@ impl Company {
     /// A worker works until it is over. Others go on.
     pub fn serve(&self, work: &Undertaking) -> Result<(), Failure> {
         #[cfg(feature = "mpi")]
-        return self.serve_with(work.identity, work.threads, |world, threads| match work.jobs {
+        return self.serve_with(run_of(work.identity, work.file), work.threads, |world, threads| match work
+            .jobs
+        {
             Jobs::Traces(guide) => mpi::serve(world, &mut work.workers(guide)),
             Jobs::Slices => slices::serve(world, threads, work.stuck_after, work.prepared),
         });
@@ -195,7 +203,7 @@ impl Company {
     /// The same for a hunt.
     pub fn serve_hunt(&self, chase: &Chase) -> Result<(), Failure> {
         #[cfg(feature = "mpi")]
-        return self.serve_with(chase.identity, chase.hunters.threads, |world, _| {
+        return self.serve_with(run_of(chase.identity, chase.file), chase.hunters.threads, |world, _| {
             hunting::serve(world, chase.hunters, &chase.ground)
         });
         #[cfg(not(feature = "mpi"))]
@@ -208,13 +216,13 @@ impl Company {
     #[cfg(feature = "mpi")]
     fn serve_with(
         &self,
-        identity: &Identity,
+        run: Run,
         threads: usize,
         serve: impl FnOnce(&World, u32) -> Result<u8, String>,
     ) -> Result<(), Failure> {
         let Some(world) = self.world.as_ref().filter(|world| world.rank() > 0) else { return Ok(()) };
         let threads = threads as u32;
-        match world.hello(threads, Ok(identity.clone())).and_then(|()| serve(world, threads)) {
+        match world.hello(threads, Ok(run)).and_then(|()| serve(world, threads)) {
             Ok(code) => Err(Failure::Served(code)),
             Err(why) => {
                 crate::terminal::tell(format_args!("error: rank {}: {why}", world.rank()));
@@ -234,7 +242,7 @@ impl Company {
     ) -> Result<hunting::Report, String> {
         #[cfg(feature = "mpi")]
         if let Some(world) = &self.world {
-            let hellos = world.gather(chase.identity, control.stop)?;
+            let hellos = world.gather(&run_of(chase.identity, chase.file), control.stop)?;
             let warn = |text: String| crate::terminal::tell(format_args!("warning: {text}"));
             return hunting::on_ranks(world, &hellos, &chase.ground, config, journal, control, teller, &warn);
         }
@@ -252,7 +260,7 @@ impl Company {
     ) -> Result<slices::Report, String> {
         #[cfg(feature = "mpi")]
         if let Some(world) = &self.world {
-            let hellos = world.gather(work.identity, stop)?;
+            let hellos = world.gather(&run_of(work.identity, work.file), stop)?;
             let warn = |text: String| crate::terminal::tell(format_args!("warning: {text}"));
             return slices::on_ranks(world, &hellos, work.prepared, subsystem, options, journal, &warn);
         }
@@ -271,7 +279,7 @@ impl Company {
     ) -> Result<Report, String> {
         #[cfg(feature = "mpi")]
         if let Some(world) = &self.world {
-            let hellos = world.gather(work.identity, control.stop)?;
+            let hellos = world.gather(&run_of(work.identity, work.file), control.stop)?;
             let warn = |text: String| crate::terminal::tell(format_args!("warning: {text}"));
             return isv::on_ranks(world, &hellos, work.prepared, guide, config, journal, control, &warn);
         }
@@ -299,6 +307,11 @@ impl Company {
         }
         body()
     }
+}
+
+#[cfg(feature = "mpi")]
+fn run_of(identity: &Identity, file: &str) -> Run {
+    Run { file: file.to_owned(), identity: identity.clone() }
 }
 
 #[cfg(feature = "mpi")]

@@ -109,7 +109,7 @@ impl ShownTrace {
         let written = write_whole(path, |out| match extension.as_deref() {
             Some("json") => self.write_json(specification, title, out),
             Some("aut") => self.write_aut(out),
-            Some("svg") => chart::write(self, title, &mut io::BufWriter::new(out)),
+            Some("svg") => chart::write(self, title, out),
             _ => self.record(specification).write(out),
         });
         watch.enter(before);

@@ -2,10 +2,11 @@
 //!
 //! The content goes to a temporary file in the directory of the target, is forced to disk and then renamed over the
 //! target, so nobody ever reads half a file under its final name, whatever happens to the machine or the process.
-//! If writing fails, the temporary file is removed and an older file of that name is left as it was.
+//! If writing fails, the temporary file is removed and an older file of that name is left as it was. Writing is buffered
+//! here: a buffer of the caller's that is dropped would say nothing of what did not fit on the disk.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 /// Writes a file by calling `content` with a place to write to.
@@ -22,7 +23,7 @@ pub fn write_whole(path: &Path, content: impl FnOnce(&mut dyn Write) -> io::Resu
         }
         Ok(old) if !old.is_file() => {
             let mut file = OpenOptions::new().write(true).open(path).map_err(failed)?;
-            content(&mut file).and_then(|()| file.flush()).map_err(failed)
+            buffered(&mut file, content).map_err(failed)
         }
         Ok(old) => {
             // A file that may not be written stays protected, although its directory would let it be replaced.
@@ -73,6 +74,12 @@ fn persisted(target: &Path) {
     }
 }
 
+fn buffered(file: &mut File, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut out = BufWriter::new(file);
+    content(&mut out)?;
+    out.flush()
+}
+
 /// The content in a temporary file beside the target.
 fn written(
     target: &Path,
@@ -91,7 +98,7 @@ fn written(
         let reason = format!("no temporary file can be made in the directory {}: {e}", directory.display());
         io::Error::new(e.kind(), reason)
     })?;
-    content(temporary.as_file_mut())?;
+    buffered(temporary.as_file_mut(), content)?;
     if let Some(permissions) = permissions {
         temporary.as_file().set_permissions(permissions)?;
     }

@@ -15,7 +15,7 @@ use gridlock_lts::random::{Rng, Shape};
 use gridlock_manager::driver::Control;
 use gridlock_manager::isv::{Conclusion, Report, on_ranks, on_threads, with_workers};
 use gridlock_manager::swarm::{Config, Granularity};
-use gridlock_manager::transport::mpi::{World, serve};
+use gridlock_manager::transport::mpi::{Run, World, serve};
 use gridlock_worker::job::JobLimits;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -54,9 +54,9 @@ fn main() -> ExitCode {
         let guide =
             Subsystem::new(&net, &[leaf], 100_000).and_then(|s| s.guide(&net)).expect("it is acyclic");
         let guide = Arc::new(guide);
-        let identity = vec![("seed".to_owned(), seed.to_string())];
+        let run = Run { file: String::new(), identity: vec![("seed".to_owned(), seed.to_string())] };
         if world.rank() > 0 {
-            world.hello(2, Ok(identity)).expect("rank 0 listens");
+            world.hello(2, Ok(run)).expect("rank 0 listens");
             let code = with_workers(&prepared, &guide, 2, |pool| serve(&world, pool))
                 .flatten()
                 .expect("rank 0 has work");
@@ -68,7 +68,7 @@ fn main() -> ExitCode {
         config.record = true;
         config.granularity = if rng.percent(50) { Granularity::Trace } else { Granularity::Prefix };
         let control = Control { stop: &|| false, progress: &|_| {}, page: &|_| Vec::new() };
-        let hellos = world.gather(&identity, &|| false).expect("all agree");
+        let hellos = world.gather(&run, &|| false).expect("all agree");
         let report = on_ranks(&world, &hellos, &prepared, &guide, config.clone(), None, &control, &|w| {
             eprintln!("{w}")
         });

@@ -19,6 +19,11 @@ impl Life {
         self.cancelled.load(Relaxed)
     }
 
+    /// The same without a sign of life: for those who only wait for others.
+    pub fn was_cancelled(&self) -> bool {
+        self.cancelled.load(Relaxed)
+    }
+
     /// Tells the worker to give up what it is doing, and all that comes after.
     pub fn cancel(&self) {
         self.cancelled.store(true, Relaxed);

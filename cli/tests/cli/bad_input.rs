@@ -99,6 +99,12 @@ fn a_full_disk_is_told() {
     let b = Bench::new(&[("spec.mcrl2", BUFFERS)]);
     let ran = b.run(&["lts", "spec.mcrl2", "-o", "/dev/full", "--format", "aut"]).exits(2);
     ran.tells(&["cannot write /dev/full: "]);
+    // Short results fit into a buffer, and nothing is noticed before that is written.
+    let commands: [&[&str]; 3] = [&["check"], &["check", "--search", "isv"], &["hunt", "--max-jobs", "1"]];
+    for command in commands {
+        let ran = b.run(&[command, &["spec.mcrl2", "--json", "/dev/full"]].concat()).exits(2);
+        ran.tells(&["cannot write /dev/full: "]);
+    }
 }
 
 #[test]

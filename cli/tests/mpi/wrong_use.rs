@@ -101,6 +101,7 @@ fn ranks_that_differ_are_named() {
             error.contains(" has specification ") && error.contains("rank 0 has specification "),
             "{error}"
         );
+        assert!(error.contains(&format!("({changed})")) && error.contains(&format!("({same})")), "{error}");
         let error = run(rank, "/none/such.mcrl2");
         assert!(
             error.contains(&format!("error: rank {rank} on ")) && error.contains("/none/such"),

@@ -29,6 +29,14 @@ fn slices_are_the_default_unless_something_is_about_traces() {
 }
 
 #[test]
+fn what_is_too_little_for_one_state_is_told_with_the_remedy() {
+    let report = swarm(&model("beverage/beverage.mcrl2"), &["--job-memory", "100", "--subsystem", "User"]);
+    assert_eq!((&report["verdict"], &report["reason"]), (&"unknown".into(), &"job-too-large".into()));
+    let message = report["message"].as_str().expect("a message");
+    assert!(message.contains("100 bytes") && message.contains("--job-memory"), "{message}");
+}
+
+#[test]
 fn the_page_shows_the_slices() {
     let (_dir, path) = directory();
     let page = path("page.html");

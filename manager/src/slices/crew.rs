@@ -306,7 +306,8 @@ mod remote {
     }
 
     /// What a rank knows of the partition. Jobs are taken by threads, not necessarily in the order in which they came: one
-    /// that is ahead of the changes waits for the one that brings them.
+    /// that is ahead of the changes waits for the one that brings them. If that one was lost on its way, nobody brings them;
+    /// so to wait is no sign of life, and whoever waits too long is lost as well and sent again with all changes.
     #[derive(Default)]
     struct Replica {
         now: Mutex<(u32, Option<Arc<Partition>>, usize)>,
@@ -316,11 +317,12 @@ mod remote {
     impl Replica {
         fn follow(&self, job: &mut Incoming, life: &Life) -> Result<Arc<Partition>, Trouble> {
             let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
-            if now.0 != job.search {
+            if now.0 < job.search {
                 *now = (job.search, None, 0);
             }
-            while now.2 < job.known {
-                if life.is_cancelled() {
+            // A thread that was given up may come back when another search has long begun.
+            while now.0 > job.search || now.2 < job.known {
+                if now.0 > job.search || life.was_cancelled() {
                     return Err(Trouble::Stopped);
                 }
                 let waited = self.changed.wait_timeout(now, Duration::from_millis(50));
@@ -408,8 +410,18 @@ mod remote {
             });
             let again = replica.follow(&mut job(0, 2), &life).expect("a partition");
             assert_eq!(again.slice_of(&[2]), None);
-            life.cancel();
-            assert!(replica.follow(&mut job(1, 3), &life).is_err(), "nobody brings the first change");
+            // One of the search before has no say any more.
+            assert!(replica.follow(&mut job(0, 1), &life).is_err());
+            let known = replica.follow(&mut job(3, 2), &life).expect("it is still there");
+            assert_eq!(known.slice_of(&[33]), Some(SliceIx(2)));
+            let life = Arc::new(Life::default());
+            std::thread::scope(|scope| {
+                let waits = scope.spawn(|| replica.follow(&mut job(1, 3), &life));
+                std::thread::sleep(Duration::from_millis(150));
+                assert_eq!(life.signs(), 0, "whoever waits in vain is given up");
+                life.cancel();
+                assert!(waits.join().expect("an end").is_err(), "nobody brings the first change");
+            });
         }
     }
 }

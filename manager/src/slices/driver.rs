@@ -196,6 +196,7 @@ impl<S: Successors> Driver<'_, S> {
             for (slice, done) in results {
                 coordinator.absorb(slice, done, self.store)?;
             }
+            self.limits.correct(coordinator.totals.states);
             self.divide(coordinator)?;
             past.end_round()?;
             past.tell(|resumed| self.page(resumed));
@@ -343,7 +344,7 @@ impl<S: Successors> Driver<'_, S> {
             // The way leads through slices that were forgotten. The same search again, which remembers, comes here too.
             let layout = coordinator.partition.layout().clone();
             let mut again = Coordinator::new(layout, None, self.afar);
-            self.limits.restart();
+            self.limits.correct(0);
             self.search(&mut again, crew, &mut Past::new(None))?;
             if again.found.as_ref() != Some(&found) {
                 return Err(Trouble::Broken("internal: a search is not repeatable".to_owned()));

@@ -97,9 +97,9 @@ impl<'a> Limits<'a> {
         self.expanded.fetch_add(states, Relaxed);
     }
 
-    /// The search begins anew.
-    pub(super) fn restart(&self) {
-        self.expanded.store(0, Relaxed);
+    /// So many states were really expanded. Those of an activation that was lost were counted, too, and then again.
+    pub(super) fn correct(&self, states: u64) {
+        self.expanded.store(states, Relaxed);
     }
 
     /// Takes over what the coordinator knows.

@@ -8,7 +8,7 @@ use gridlock_lts::random::{self, Rng, Shape};
 use gridlock_lts::search;
 use gridlock_lts::successors::{Finding, Steps, Via};
 use gridlock_lts::synthetic;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 fn random_subsystem(leaves: usize, rng: &mut Rng) -> Vec<LeafIx> {
     let count = rng.between(1, leaves.min(3));
@@ -306,11 +306,16 @@ fn a_stopped_search_keeps_what_it_has() {
     assert!(stops > 3);
 }
 
-/// A system that never answers some of its questions.
+/// How long a [`Balky`] system takes to answer a question, by the number of the question.
+type Silence = fn(u32) -> Duration;
+
+const FOR_EVER: Duration = Duration::MAX;
+
+/// A system that answers some of its questions late or never.
 struct Balky<S> {
     inner: Arc<S>,
     asked: AtomicU32,
-    silent_at: fn(u32) -> bool,
+    silence: Silence,
 }
 
 impl<S: Successors + Send> Successors for Balky<S> {
@@ -329,9 +334,10 @@ impl<S: Successors + Send> Successors for Balky<S> {
     }
 
     fn expand(&self, state: &[u64], out: &mut Steps) -> Result<(), String> {
-        let asked = self.asked.fetch_add(1, Relaxed);
-        while (self.silent_at)(asked) {
-            std::thread::park();
+        let silence = (self.silence)(self.asked.fetch_add(1, Relaxed));
+        let begun = Instant::now();
+        while begun.elapsed() < silence {
+            std::thread::park_timeout(silence.min(Duration::from_millis(10)));
         }
         self.inner.expand(state, out)
     }
@@ -349,14 +355,14 @@ impl<S: Successors + Send> Successors for Balky<S> {
     }
 }
 
-struct WithBalky<'a>(Slicing<'a>, fn(u32) -> bool);
+struct WithBalky<'a>(Slicing<'a>, Silence);
 
 impl SharedSearch for WithBalky<'_> {
     type Out = Result<Report, String>;
 
     fn search<S: Successors + Send + 'static>(self, inner: Arc<S>) -> Self::Out {
-        let WithBalky(slicing, silent_at) = self;
-        driver::run(&Arc::new(Balky { inner, asked: AtomicU32::new(0), silent_at }), slicing)
+        let WithBalky(slicing, silence) = self;
+        driver::run(&Arc::new(Balky { inner, asked: AtomicU32::new(0), silence }), slicing)
     }
 }
 
@@ -367,13 +373,42 @@ fn a_slice_whose_thread_is_stuck_goes_to_another() {
     let options = Options { workers: 2, stuck_after: Some(Duration::from_millis(200)), ..Options::default() };
     let expected = check(&prepared, &[LeafIx(0)], &options, None).expect("a report");
     assert!(expected.states > 1_000);
-    let run = |silent_at| {
-        let slicing = Slicing::new(&prepared, &[LeafIx(0)], &options);
-        prepared.share(WithBalky(slicing, silent_at)).expect("a system")
+    let run = |options: &Options, silence: Silence| {
+        let slicing = Slicing::new(&prepared, &[LeafIx(0)], options);
+        prepared.share(WithBalky(slicing, silence)).expect("a system")
     };
-    let report = run(|asked| asked == 300 || asked == 700 || asked == 701).expect("a report");
+    let at = |asked| if [300, 700, 701].contains(&asked) { FOR_EVER } else { Duration::ZERO };
+    let report = run(&options, at).expect("a report");
     assert_eq!(facts(&report), facts(&expected));
     // What nobody can do is an error, after some tries.
-    let why = run(|_| true).expect_err("it cannot be done");
+    let why = run(&options, |_| FOR_EVER).expect_err("it cannot be done");
     assert!(why.contains("lost 3 times") && why.contains("no sign of life"), "{why}");
+}
+
+#[test]
+fn a_thread_that_was_given_up_and_goes_on_changes_nothing() {
+    let net = synthetic::counters(3, 40);
+    let prepared = Prepared::new(&net, &[]);
+    let told = AtomicU64::new(0);
+    let progress = |progress: &Progress| told.store(progress.states, Relaxed);
+    let options = Options { workers: 2, job_memory: 1 << 18, ..Options::default() };
+    let expected = check(&prepared, &[LeafIx(0)], &options, None).expect("a report");
+    assert!(expected.states > 50_000);
+    // What such a thread expands is expanded by another one, too, and counts once.
+    let options = Options {
+        stuck_after: Some(Duration::from_millis(100)),
+        max_states: Some(expected.states),
+        progress: Some(&progress),
+        ..options
+    };
+    // They come back while others work: questions are slow, so that the search takes longer than the silence.
+    let silence: Silence = |asked| match asked {
+        1_500 | 3_000 | 20_000 | 40_000 => Duration::from_millis(250),
+        asked if asked % 500 == 0 => Duration::from_millis(5),
+        _ => Duration::ZERO,
+    };
+    let slicing = Slicing::new(&prepared, &[LeafIx(0)], &options);
+    let report = prepared.share(WithBalky(slicing, silence)).expect("a system").expect("a report");
+    assert_eq!(facts(&report), facts(&expected));
+    assert!(told.load(Relaxed) <= expected.states, "{told:?} of {}", expected.states);
 }

@@ -28,10 +28,14 @@ impl Launch {
     }
 }
 
-/// Variables with the number of processes. Slurm sets its own also for a script that starts nothing in parallel, so it
-/// counts only within a step.
-const SIZES: [(&str, Option<&str>); 3] =
-    [("OMPI_COMM_WORLD_SIZE", None), ("PMI_SIZE", None), ("SLURM_NTASKS", Some("SLURM_STEP_ID"))];
+/// Variables with the number of processes. Slurm sets its own also for a script that starts nothing in parallel, so they
+/// count only within a step; and the shell of an interactive job is a step of one process in a job of several.
+const SIZES: [(&str, Option<&str>); 4] = [
+    ("OMPI_COMM_WORLD_SIZE", None),
+    ("PMI_SIZE", None),
+    ("SLURM_STEP_NUM_TASKS", Some("SLURM_STEP_ID")),
+    ("SLURM_NTASKS", Some("SLURM_STEP_ID")),
+];
 
 const RANKS: [&str; 3] = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"];
 const HERE: [&str; 3] = ["OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_NTASKS_PER_NODE"];
@@ -65,6 +69,9 @@ mod tests {
         assert_eq!(with(&[("SLURM_NTASKS", "8")]), None, "a script of eight tasks that starts one process");
         let step = with(&[("SLURM_NTASKS", "8"), ("SLURM_STEP_ID", "0")]);
         assert_eq!(step, Some(Launch { size: 8, says: "SLURM_NTASKS", rank: None, here: 1 }));
+        let shell =
+            with(&[("SLURM_NTASKS", "8"), ("SLURM_STEP_ID", "4294967290"), ("SLURM_STEP_NUM_TASKS", "1")]);
+        assert!(shell.is_some_and(|launch| !launch.has_company()), "a shell on a node: {shell:?}");
         let rank = [
             ("OMPI_COMM_WORLD_SIZE", "4"),
             ("OMPI_COMM_WORLD_RANK", "2"),

@@ -81,7 +81,25 @@ pub struct Hello {
     /// The jobs it does at a time.
     pub threads: u32,
     /// What it is going to work on, or why it cannot.
-    pub run: Result<Identity, String>,
+    pub run: Result<Run, String>,
+}
+
+/// What a rank is going to work on. Ranks must agree on the identity; files may have different names.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Run {
+    /// The specification, as this rank was told to find it.
+    pub file: String,
+    /// What the run is.
+    pub identity: Identity,
+}
+
+impl Run {
+    /// One part of the identity for people, with the file: whoever is to mend a difference must know where.
+    fn shown(&self, part: usize) -> String {
+        let Run { file, identity } = self;
+        let part = identity.get(part).map_or("nothing".to_owned(), |(name, value)| format!("{name} {value}"));
+        format!("{part} ({file})")
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -246,7 +264,7 @@ impl World {
     }
 
     /// Tells rank 0 who this is. To be followed by [`serve`], or by [`World::wait_for_end`] if there is nothing to serve.
-    pub fn hello(&self, threads: u32, run: Result<Identity, String>) -> Result<(), String> {
+    pub fn hello(&self, threads: u32, run: Result<Run, String>) -> Result<(), String> {
         let host = mpi::environment::processor_name().unwrap_or_default();
         self.post(0, HELLO, &Hello { host, build: build(), threads, run }).map(drop)
     }
@@ -269,7 +287,7 @@ impl World {
     }
 
     /// Rank 0 hears who the others are; all must be going to work on the same.
-    pub fn gather(&self, run: &Identity, stop: &dyn Fn() -> bool) -> Result<Vec<Hello>, String> {
+    pub fn gather(&self, run: &Run, stop: &dyn Fn() -> bool) -> Result<Vec<Hello>, String> {
         let mut hellos: Vec<Option<Hello>> = vec![None; self.size() as usize - 1];
         let mut pause = Pause::default();
         while hellos.iter().any(Option::is_none) {
@@ -289,11 +307,9 @@ impl World {
                 return Err(format!("{who} runs gridlock {}, rank 0 runs {}", hello.build, build()));
             }
             let theirs = hello.run.as_ref().map_err(|why| format!("{who}: {why}"))?;
-            let differs = |k: usize| theirs.get(k) != run.get(k);
-            if let Some(k) = (0..theirs.len().max(run.len())).find(|&k| differs(k)) {
-                let shown =
-                    |all: &Identity| all.get(k).map_or("nothing".to_owned(), |(n, v)| format!("{n} {v}"));
-                return Err(format!("{who} has {}, rank 0 has {}", shown(theirs), shown(run)));
+            let differs = |k: usize| theirs.identity.get(k) != run.identity.get(k);
+            if let Some(k) = (0..theirs.identity.len().max(run.identity.len())).find(|&k| differs(k)) {
+                return Err(format!("{who} has {}, rank 0 has {}", theirs.shown(k), run.shown(k)));
             }
         }
         Ok(hellos)

@@ -11,9 +11,9 @@
 use super::{Answer, Ticket, Transport};
 use gridlock_worker::life::Life;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
+use std::sync::{Arc, OnceLock};
+use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// How long a thread may take to notice that it is to give up. Its job does not count any more, so this is short.
@@ -31,6 +31,15 @@ pub struct Threads<J, A> {
     looked: Instant,
     cancelled: bool,
     host: Option<JoinHandle<Result<(), String>>>,
+    trouble: Trouble,
+}
+
+/// Why a thread could not be started, if one could not: its jobs would be waited for in vain.
+type Trouble = Arc<OnceLock<String>>;
+
+fn cannot_start(trouble: &Trouble, error: &std::io::Error) {
+    let why = format!("a thread cannot be started: {error}; the system may allow fewer (--workers)");
+    let _ = trouble.set(why);
 }
 
 /// The place of one thread, whichever it is now.
@@ -64,17 +73,26 @@ struct Order<J> {
 pub struct Crew<J, A> {
     orders: Receiver<Order<J>>,
     answer: Sender<Said<A>>,
+    trouble: Trouble,
 }
 
 impl<J: Send, A: Send> Crew<J, A> {
     /// Starts threads as they are wanted, and ends when all have ended. `worker` makes the state of a thread, which does
     /// one job at a time, gives signs of life meanwhile, and gives up soon after it is cancelled.
     pub fn work<W: FnMut(J, &Life) -> A>(self, worker: impl Fn() -> W + Sync) {
+        self.work_on(Builder::new, worker);
+    }
+
+    fn work_on<W: FnMut(J, &Life) -> A>(self, thread: fn() -> Builder, worker: impl Fn() -> W + Sync) {
         let (worker, answer) = (&worker, self.answer);
         std::thread::scope(|scope| {
             for order in self.orders {
                 let answer = answer.clone();
-                scope.spawn(move || order.carry_out(worker, &answer));
+                let work = move || order.carry_out(worker, &answer);
+                if let Err(error) = thread().spawn_scoped(scope, work) {
+                    cannot_start(&self.trouble, &error);
+                    break;
+                }
             }
         });
     }
@@ -117,7 +135,9 @@ where
     std::thread::scope(|scope| {
         let (mut threads, crew) = enlist(count, None);
         let worker = &worker;
-        scope.spawn(move || crew.work(worker));
+        if let Err(error) = Builder::new().spawn_scoped(scope, move || crew.work(worker)) {
+            cannot_start(&threads.trouble, &error);
+        }
         // However the body ends, the threads must.
         let result = catch_unwind(AssertUnwindSafe(|| body(&mut threads)));
         drop(threads);
@@ -133,17 +153,28 @@ pub fn lasting<J: Send + 'static, A: Send + 'static>(
     host: impl FnOnce(Crew<J, A>) -> Result<(), String> + Send + 'static,
 ) -> Threads<J, A> {
     let (mut threads, crew) = enlist(count, patience);
-    threads.host = Some(std::thread::spawn(move || host(crew)));
+    match Builder::new().spawn(move || host(crew)) {
+        Ok(host) => threads.host = Some(host),
+        Err(error) => cannot_start(&threads.trouble, &error),
+    }
     threads
 }
 
 fn enlist<J, A>(count: usize, patience: Option<Duration>) -> (Threads<J, A>, Crew<J, A>) {
     let ((order, orders), (answer, answers)) = (channel(), channel());
     let posts = (0..count.max(1) as u32).map(|number| post(number, 0, &order)).collect();
-    let looked = Instant::now();
-    let threads =
-        Threads { posts, orders: Some(order), answers, patience, looked, cancelled: false, host: None };
-    (threads, Crew { orders, answer })
+    let trouble = Trouble::default();
+    let threads = Threads {
+        posts,
+        orders: Some(order),
+        answers,
+        patience,
+        looked: Instant::now(),
+        cancelled: false,
+        host: None,
+        trouble: trouble.clone(),
+    };
+    (threads, Crew { orders, answer, trouble })
 }
 
 /// Orders a thread.
@@ -158,6 +189,9 @@ fn post<J>(number: u32, generation: u32, orders: &Sender<Order<J>>) -> Post<J> {
 impl<J, A> Threads<J, A> {
     /// Why nobody is there.
     fn gone(&mut self) -> String {
+        if let Some(why) = self.trouble.get() {
+            return why.clone();
+        }
         match self.host.take().map(JoinHandle::join) {
             Some(Ok(Err(why))) => why,
             _ => "all workers have gone".to_owned(),
@@ -235,6 +269,9 @@ impl<J: Send, A: Send> Transport<J, A> for Threads<J, A> {
     fn receive(&mut self, wait: Duration) -> Result<Option<(u32, Ticket, Answer<A>)>, String> {
         let until = Instant::now() + wait;
         loop {
+            if let Some(why) = self.trouble.get() {
+                return Err(why.clone());
+            }
             match self.answers.recv_timeout(until.saturating_duration_since(Instant::now())) {
                 Ok(said) => {
                     if let Some(answer) = self.heard(said) {
@@ -382,6 +419,23 @@ mod tests {
         assert!(matches!(next(&mut threads), (0, 1, Answer::Lost(_))));
         drop(threads);
         assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+    }
+
+    #[test]
+    fn a_system_without_room_for_a_thread_is_told() {
+        let mut threads: Threads<u32, u32> = lasting(3, Some(Duration::from_secs(3600)), |crew| {
+            crew.work_on(|| Builder::new().stack_size(1 << 50), || |job, _: &Life| job);
+            Ok(())
+        });
+        let begun = Instant::now();
+        let said = threads.send(0, 1, 1).and_then(|()| {
+            loop {
+                threads.receive(Duration::from_millis(20))?;
+                assert!(begun.elapsed() < Duration::from_secs(60), "nobody answers");
+            }
+        });
+        let why: String = said.map(|()| ()).expect_err("no thread");
+        assert!(why.starts_with("a thread cannot be started: ") && why.contains("--workers"), "{why}");
     }
 
     #[test]

@@ -219,7 +219,11 @@ impl<'b, S: Successors> Activation<'_, 'b, S> {
         most_bytes(1, self.list.len()) as u64
     }
 
+    /// One that was given up says nothing any more: another one does the same work.
     fn tell(&self, states: usize) {
+        if self.round.life.was_cancelled() {
+            return;
+        }
         self.round.expanded.fetch_add(states as u64, Relaxed);
     }
 

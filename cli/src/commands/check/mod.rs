@@ -250,12 +250,9 @@ fn tell_all(report: &Report, watch: &Watch, quiet: bool) -> Result<(), Failure> 
             None => {}
         }
     }
-    let write_json = |path: &Path| {
-        write_whole(path, |out| report.write_json(&mut std::io::BufWriter::new(out))).map_err(Failure::input)
-    };
+    let write_json = |path: &Path| write_whole(path, |out| report.write_json(out)).map_err(Failure::input);
     if let Some(path) = &report.arguments.swarm.report {
-        write_whole(path, |out| page::write(report, &mut std::io::BufWriter::new(out)))
-            .map_err(Failure::input)?;
+        write_whole(path, |out| page::write(report, out)).map_err(Failure::input)?;
     }
     // A run that ended before the swarm began says nothing about what is in the checkpoint.
     let begun = report.outcome.swarm.is_some() || report.outcome.slices.is_some();

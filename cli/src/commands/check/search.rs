@@ -50,6 +50,8 @@ pub enum Bound {
     Unrolled(u32),
     /// Jobs of a swarm did not fit into their budget and could not be divided.
     JobTooLarge(TooLarge),
+    /// `--job-memory`: not enough for a slice that cannot be divided any more.
+    JobMemory(u64),
     /// `--ids`: nothing was found there.
     Shard {
         /// And the subsystem could have moved on, too.
@@ -83,7 +85,7 @@ impl Bound {
             Bound::Interrupted => "interrupted",
             Bound::Resumable(bound) => bound.name(),
             Bound::Unrolled(_) => "bounded",
-            Bound::JobTooLarge(_) => "job-too-large",
+            Bound::JobTooLarge(_) | Bound::JobMemory(_) => "job-too-large",
             Bound::Shard { bounded: false } => "shard",
             Bound::Shard { bounded: true } => "shard-bounded",
             Bound::Checkpoint(_) => "checkpoint",
@@ -96,7 +98,7 @@ impl Bound {
         match self {
             Bound::Resumable(_) => Some("interrupted, resumable"),
             Bound::Unrolled(_) => Some("bounded"),
-            Bound::JobTooLarge(_) => Some("job too large"),
+            Bound::JobTooLarge(_) | Bound::JobMemory(_) => Some("job too large"),
             Bound::Shard { bounded: false } => Some("shard holds"),
             Bound::Shard { bounded: true } => Some("shard bounded"),
             _ => None,
@@ -129,6 +131,10 @@ impl Bound {
                 if *traces == BigUint::from(1u32) { "trace" } else { "traces" },
                 counted(*states as usize, "state"),
                 bytes(*memory)
+            ),
+            Bound::JobMemory(n) => format!(
+                "{} for a job is not enough for what cannot be divided any more: --job-memory allows more",
+                bytes(*n)
             ),
             Bound::Shard { bounded } => format!(
                 "nothing was found for these trace IDs{}; `gridlock merge` joins shards",

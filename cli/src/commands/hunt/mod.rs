@@ -198,7 +198,7 @@ fn examine(
     let ground = Ground { prepared, guide: guide.map(|guided| guided.guide.clone()) };
     let agreed = plan.agreed();
     let hunters = Hunters { threads: arguments.threads(), stuck_after: arguments.patience.stuck_after() };
-    let chase = Chase { ground, identity: &agreed, hunters };
+    let chase = Chase { ground, identity: &agreed, file: &specification.name, hunters };
     company.serve_hunt(&chase)?;
     bag.seed = Some(plan.config.seed);
     if !quiet {
@@ -289,9 +289,7 @@ fn hunt(
 
 /// Writes the result wherever it is wanted.
 fn tell_all(report: &Report, watch: &Watch) -> Result<(), Failure> {
-    let write_json = |path: &Path| {
-        write_whole(path, |out| report.write_json(&mut std::io::BufWriter::new(out))).map_err(Failure::input)
-    };
+    let write_json = |path: &Path| write_whole(path, |out| report.write_json(out)).map_err(Failure::input);
     // A run that ended before the hunt began says nothing about what is in the checkpoint.
     if let (Some(dir), Some(_)) = (&report.arguments.checkpoint, report.figures) {
         // A checkpoint that could not be written once cannot be written now; the run has told so.

@@ -17,7 +17,7 @@ use num_bigint::BigUint;
 use serde::Serialize;
 use serde_json::Value;
 use shard::{Says, Shard, gaps};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -100,8 +100,7 @@ pub fn run(arguments: &Arguments, watch: &Watch) -> Result<Answer, Failure> {
         Some(_) if on_stdout => print(watch, |out| merged.write_json(out))?,
         other => {
             if let Some(path) = other {
-                write_whole(path, |out| merged.write_json(&mut BufWriter::new(out)))
-                    .map_err(Failure::input)?;
+                write_whole(path, |out| merged.write_json(out)).map_err(Failure::input)?;
             }
             print(watch, |out| merged.write_text(out))?;
         }

@@ -75,6 +75,7 @@ pub fn search(
         prepared,
         jobs: Jobs::Traces(&plan.guide),
         identity: &plan.agreed(),
+        file: &specification.name,
         threads: arguments.workers(),
         stuck_after: arguments.swarm.patience.stuck_after(),
     };

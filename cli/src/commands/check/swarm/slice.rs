@@ -118,6 +118,7 @@ pub fn search(
         prepared,
         jobs: Jobs::Slices,
         identity: &agreed,
+        file: &specification.name,
         threads: arguments.workers(),
         stuck_after: arguments.swarm.patience.stuck_after(),
     };
@@ -136,11 +137,12 @@ pub fn search(
         }
     };
     let limit = arguments.limits.watched().memory.unwrap_or_else(default_limit);
+    let room = limit.saturating_sub(resident().unwrap_or(0));
     let mut options = Options {
         workers: arguments.workers(),
         stuck_after: work.stuck_after,
         job_memory: job_memory(arguments),
-        max_memory: Some(limit.saturating_sub(resident().unwrap_or(0))),
+        max_memory: Some(room),
         spill: arguments.swarm.spill.clone(),
         max_states: arguments.limits.max_states,
         time_limit: None,
@@ -178,7 +180,7 @@ pub fn search(
     let figures = figures(&report, plan, options.job_memory, arguments, company);
     let (conclusion, trace) = match report.answer {
         Answer::Verdict(verdict) => conclude(verdict, |trace| ShownTrace::new(network, &builder, trace)),
-        Answer::Unknown(why) => (Conclusion::Unknown(bound(why, arguments, watch)), None),
+        Answer::Unknown(why) => (Conclusion::Unknown(bound(why, (limit, room), arguments, watch)), None),
     };
     Ok(Outcome { conclusion, stats, trace, swarm: None, slices: Some(Box::new(SliceRun { figures, sizes })) })
 }
@@ -221,22 +223,23 @@ fn figures(
     }
 }
 
-fn bound(why: Why, arguments: &Arguments, watch: &Watch) -> Bound {
+/// What kept a search from an answer that was given `room` of all the memory it may use, `limit`.
+fn bound(why: Why, (limit, room): (u64, u64), arguments: &Arguments, watch: &Watch) -> Bound {
     let reason = match why {
         Why::Journal(why) => return Bound::Checkpoint(why),
         Why::Disk(reason) => return resumable(Bound::Spill(reason), arguments),
         Why::Limit(reason) => reason,
     };
     if let Reason::Memory(n) = reason
-        && n == job_memory(arguments)
+        && n != room
     {
         // More for each job is another run.
-        return Bound::Memory(n);
+        return Bound::JobMemory(job_memory(arguments));
     }
     let bound = Bound::of(watch).unwrap_or(match reason {
         Reason::States(n) => Bound::States(n),
         Reason::Depth(n) => Bound::Depth(n),
-        Reason::Memory(n) => Bound::Memory(n),
+        Reason::Memory(_) => Bound::Memory(limit),
         Reason::Time(t) => Bound::Time(t),
         Reason::Cancelled => Bound::Interrupted,
     });
