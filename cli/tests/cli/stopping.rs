@@ -75,7 +75,7 @@ fn signals_end_cleanly() {
             let sent = Command::new("kill").args([format!("-{signal}"), child.id().to_string()]).status();
             assert!(sent.expect("kill").success());
             crate::harness::finish(child).exits(3).tells(&["unknown: interrupted"]);
-            assert!(start.elapsed() < Duration::from_secs(10));
+            assert!(start.elapsed() < Duration::from_secs(30));
             drop(stdin);
         }
     }

@@ -42,7 +42,8 @@ fn signals_to_mpirun_leave_something_to_resume() {
     let (place, logs) = (path("run"), path("logs"));
     let mut before = 0;
     // mpirun passes on USR1 and nothing else happens to it. TERM and INT it passes on, too, but then it ends with a code of
-    // its own; if the queueing system tells the ranks themselves, it does not.
+    // its own and, after a second or two, kills what is still there: on a busy machine that may be before anything is said.
+    // If the queueing system tells the ranks themselves, it does not.
     for (name, to_rank) in
         [("USR1", None), ("TERM", None), ("INT", None), ("TERM", Some(0)), ("USR1", Some(0))]
     {
@@ -54,23 +55,21 @@ fn signals_to_mpirun_leave_something_to_resume() {
         wait_for("a page", || page.exists() && !result.exists());
         wait_for("an answer", || status(&place).0 > before);
         assert!(signal(name, to_rank.map_or(child.id(), |rank: usize| processes(&place)[rank])));
-        let sent = Instant::now();
         let output = child.wait_with_output().expect("an end");
         let (out, err) = (text(&output.stdout), text(&output.stderr));
-        assert!(sent.elapsed() < Duration::from_secs(10), "{name} took {:?}", sent.elapsed());
+        // MPICH has a word of its own on standard output.
+        let said = out.lines().any(|line| line.starts_with("unknown (interrupted, resumable): "));
         if name == "USR1" || to_rank.is_some() {
             assert_eq!(output.status.code(), Some(3), "{name}: {out}{err}");
+            assert!(said, "{name}: {out}{err}");
         } else {
             assert!(!output.status.success(), "{name}: {out}{err}");
         }
-        // MPICH has a word of its own on standard output.
-        let said = out.lines().any(|line| line.starts_with("unknown (interrupted, resumable): "));
-        assert!(said, "{name}: {out}{err}");
+        wait_for("the end of all ranks", || processes(&place).is_empty());
         let (answers, state) = status(&place);
-        assert_eq!(state, "stopped");
+        assert!(!said || state == "stopped", "{name}: {state}");
         assert!(answers > before, "{answers} after {before}");
         before = answers;
-        wait_for("the end of all ranks", || processes(&place).is_empty());
     }
     // Each rank has written a log of its own.
     for rank in 0..3 {
@@ -90,7 +89,7 @@ fn a_time_limit_is_that_of_the_whole_run() {
     let begun = Instant::now();
     let output = start(&line).wait_with_output().expect("an end");
     let (out, err) = (text(&output.stdout), text(&output.stderr));
-    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
     assert_eq!(output.status.code(), Some(3), "{out}{err}");
     assert!(
         out.starts_with("unknown (interrupted, resumable): freedom from deadlock: the time limit"),

@@ -112,7 +112,7 @@ fn signals_and_limits_leave_something_to_resume() {
         let start = Instant::now();
         let output = child.wait_with_output().expect("an end");
         let (out, err) = (text(&output.stdout), text(&output.stderr));
-        assert!(start.elapsed() < Duration::from_secs(10));
+        assert!(start.elapsed() < Duration::from_secs(30));
         assert_eq!(output.status.code(), Some(3), "{out}{err}");
         assert!(
             out.starts_with("unknown (interrupted, resumable): freedom from deadlock: interrupted"),
