@@ -60,12 +60,14 @@ pub fn directory() -> (tempfile::TempDir, impl Fn(&str) -> String) {
     (dir, move |name: &str| path.join(name).display().to_string())
 }
 
-/// A line of an `expect.tsv`: specification, states, options that ask for the property, verdict.
+/// A line of an `expect.tsv`: specification, states, options that ask for the property, verdict, steps of the shortest
+/// counterexample.
 pub struct Expected {
     pub spec: String,
     pub states: u64,
     pub property: Vec<String>,
     pub verdict: String,
+    pub shortest: Option<usize>,
 }
 
 /// Models that are quickly done.
@@ -78,7 +80,7 @@ pub fn expectations(most: u64) -> Vec<Expected> {
         let Ok(table) = fs::read_to_string(directory.join("expect.tsv")) else { continue };
         for line in table.lines().skip(1) {
             let fields: Vec<&str> = line.split('\t').collect();
-            let [spec, states, _, _, property, verdict, ..] = fields[..] else { continue };
+            let [spec, states, _, _, property, verdict, shortest, ..] = fields[..] else { panic!("{line}") };
             let path = |name: &str| directory.join(name).display().to_string();
             // What was never counted is larger than anything here.
             let states: u64 = states.parse().unwrap_or(u64::MAX);
@@ -90,7 +92,8 @@ pub fn expectations(most: u64) -> Vec<Expected> {
                 formula if formula.ends_with(".mcf") => vec!["--property".to_owned(), path(formula)],
                 never => vec!["--never".to_owned(), never.trim_start_matches("never ").to_owned()],
             };
-            rows.push(Expected { spec: path(spec), states, property, verdict: verdict.to_owned() });
+            let (verdict, shortest) = (verdict.to_owned(), shortest.parse().ok());
+            rows.push(Expected { spec: path(spec), states, property, verdict, shortest });
         }
     }
     rows
