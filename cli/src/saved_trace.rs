@@ -5,7 +5,7 @@
 
 use crate::input::{Stoppable, read_text};
 use crate::outcome::Failure;
-use crate::shown_trace::ShownStep;
+use crate::shown_trace::{JSON_VERSION, ShownStep};
 use crate::watch::Watch;
 use gridlock_lang::system::System;
 use gridlock_lts::aut;
@@ -94,45 +94,77 @@ pub fn read(path: &Path) -> Result<Vec<Wanted>, Failure> {
 pub fn parse(name: &str, text: &str) -> Result<Vec<Wanted>, Failure> {
     let content = text.lines().find(|l| !l.trim().is_empty() && !l.starts_with(['#', '%'])).unwrap_or("");
     let wrong = |problem: &dyn std::fmt::Display| Failure::input(format_args!("{name}: {problem}"));
-    if content.starts_with("gridlock trace") {
+    // A file that has lost its first line is damaged, not a list of strange labels.
+    if content.starts_with("gridlock trace") || text.lines().any(|l| l.starts_with("step\t")) {
         let file = TraceFile::read(text).map_err(|e| wrong(&e))?;
         Ok(file.steps.into_iter().map(Wanted::Recorded).collect())
     } else if content.trim_start().starts_with('<') {
         Err(wrong(
             &"this is a picture or a page, not a trace: save the steps under another name, such as why.trace",
         ))
-    } else if content.trim_start().starts_with('{') {
+    } else if content.trim_start().starts_with(['{', '[']) {
         from_json(text).map_err(|e| wrong(&e))
     } else if content.starts_with("des") && content.contains('(') {
         let lts = aut::read(text.as_bytes(), name).map_err(Failure::input)?;
-        from_lts(&lts)
-            .ok_or_else(|| wrong(&"this is no trace: states have several transitions, or there is a cycle"))
+        from_lts(&lts).ok_or_else(|| {
+            wrong(&"this is no trace: its transitions are not one path from the initial state")
+        })
     } else {
-        let labels = text.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with(['#', '%']));
-        Ok(labels.map(Wanted::label).collect())
+        labels(text).map_err(|e| wrong(&e))
     }
 }
 
+/// Labels, one a line. Anything else that is text is refused: it would be a trace that does not run.
+fn labels(text: &str) -> Result<Vec<Wanted>, String> {
+    let mut labels = Vec::new();
+    for (number, line) in (1..).zip(text.lines().map(str::trim)) {
+        if line.is_empty() || line.starts_with(['#', '%']) {
+            continue;
+        }
+        if !line.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+            let found: String = line.chars().take(20).collect();
+            return Err(format!("line {number}: expected a label such as `send(1)|ack`, found `{found}`"));
+        }
+        labels.push(Wanted::label(line));
+    }
+    if labels.is_empty() {
+        return Err("there is nothing in it: expected a trace, or labels, one a line".to_owned());
+    }
+    Ok(labels)
+}
+
 /// The field `trace` of what `check` wrote. Steps without participants are known by their labels.
-fn from_json(text: &str) -> Result<Vec<Wanted>, serde_json::Error> {
+fn from_json(text: &str) -> Result<Vec<Wanted>, String> {
     #[derive(Deserialize)]
     struct File {
-        trace: Vec<ShownStep>,
+        version: Option<u32>,
+        verdict: Option<String>,
+        // It may be null, but not missing.
+        #[serde(deserialize_with = "Option::deserialize")]
+        trace: Option<Vec<ShownStep>>,
     }
     let wanted = |step: ShownStep| match step.leaves[..] {
         [] => Wanted::label(&step.label),
         _ => Wanted::Recorded(step.record()),
     };
-    Ok(serde_json::from_str::<File>(text)?.trace.into_iter().map(wanted).collect())
+    let file: File = serde_json::from_str(text).map_err(|e| e.to_string())?;
+    if let Some(version) = file.version.filter(|version| *version != JSON_VERSION) {
+        return Err(format!("this is version {version} of the format, only {JSON_VERSION} is understood"));
+    }
+    let Some(trace) = file.trace else {
+        let verdict = file.verdict.unwrap_or_default();
+        return Err(format!("there is no trace in it; the verdict is '{verdict}'"));
+    };
+    Ok(trace.into_iter().map(wanted).collect())
 }
 
-/// The labels of a system that is a single run.
+/// The labels of a system that is a single run and nothing beside it.
 fn from_lts(lts: &Lts) -> Option<Vec<Wanted>> {
     let mut labels = Vec::new();
     let mut state = lts.initial();
     loop {
         match lts.outgoing(state) {
-            [] => return Some(labels),
+            [] => return (labels.len() == lts.num_transitions()).then_some(labels),
             [only] if labels.len() < lts.num_transitions() => {
                 labels.push(Wanted::label(lts.label(only.label)));
                 state = only.to;

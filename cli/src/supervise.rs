@@ -55,7 +55,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
     let watch = Arc::new(Watch::new(limits, signalled, progress));
     // A limit that is already exceeded must not depend on which thread is faster.
     watch.check();
-    if watch.stopped().is_some() {
+    if watch.stopped().is_some() && !arguments.command.reports_its_end() {
         return ExitCode::from(finish(Err(Failure::Stopped), &watch));
     }
     let (done, ended) = channel();

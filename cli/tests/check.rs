@@ -132,6 +132,57 @@ fn verdict_exit_code_and_summary() {
 }
 
 #[test]
+fn a_limit_that_is_exceeded_at_once_has_a_result_too() {
+    let files = Files::new();
+    let file = files.write("stops.mcrl2", STOPS);
+    for (limit, value, reason) in [("--time-limit", "0", "time-limit"), ("--max-memory", "1", "max-memory")] {
+        for search in ["bfs", "dfs", "isv"] {
+            let (report, exit) = json(&[&file, "--search", search, limit, value]);
+            assert_eq!((exit, &report["verdict"], &report["reason"]), (3, &"unknown".into(), &reason.into()));
+            assert_eq!((&report["exhaustive"], &report["trace"]), (&false.into(), &Value::Null));
+        }
+        let output = run(&["check", &file, limit, value]);
+        assert!(text(&output.stdout).starts_with("unknown: freedom from deadlock: the "), "{output:?}");
+    }
+}
+
+#[test]
+fn a_formula_may_come_through_a_pipe() {
+    let files = Files::new();
+    let file = files.write("stops.mcrl2", STOPS);
+    for (formula, exit) in [("[true* . a]false", 1), ("[true* . a . a]false", 0)] {
+        for search in ["bfs", "dfs", "isv"] {
+            let mut check = gridlock(&["check", &file, "--quiet", "--search", search, "--property", "-"]);
+            let mut child = check.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            let mut child = child.spawn().expect("gridlock starts");
+            let mut pipe = child.stdin.take().expect("a pipe");
+            std::io::Write::write_all(&mut pipe, formula.as_bytes()).expect("the formula");
+            drop(pipe);
+            let output = child.wait_with_output().expect("an end");
+            assert_eq!(code(&output), exit, "{formula}, {search}: {}", text(&output.stderr));
+        }
+    }
+}
+
+#[test]
+fn a_property_about_what_cannot_happen_is_told() {
+    let files = Files::new();
+    let spec = "act s, r, c, x; proc P = s . P; Q = r . Q; init allow({c, x}, comm({s|r -> c}, P || Q));";
+    let file = files.write("spec.mcrl2", spec);
+    let formula = files.write("f.mcf", "[true* . s . c . !s]false && [x]false");
+    let output = run(&["check", &file, "--never", "r|c", "--property", &formula]);
+    assert_eq!(code(&output), 0);
+    let err = text(&output.stderr);
+    for (place, name) in [("--never r|c", "r"), ("f.mcf", "s"), ("f.mcf", "x")] {
+        let note = format!("{place}: no step can have the action '{name}'");
+        assert_eq!(err.matches(&note).count(), 1, "{note}: {err}");
+    }
+    assert!(!err.contains("action 'c'"), "{err}");
+    let hidden = files.write("hidden.mcrl2", "act h; proc P = h . P; init hide({h}, P);");
+    assert_eq!(text(&run(&["check", &hidden, "--never", "h|h"]).stderr), "");
+}
+
+#[test]
 fn the_time_limit_holds_for_an_endless_process() {
     let file = Files::new();
     let file = file.write("endless.mcrl2", COUNTER);
@@ -260,6 +311,30 @@ fn wrong_use_is_told() {
             &["replay", &file, &files.write("t.aut", "des (0,2,1)\n(0,\"a\",0)\n(0,\"b\",0)\n")],
             "this is no trace",
         ),
+        (
+            &["replay", &file, &files.write("u.aut", "des (0,2,4)\n(0,\"a\",1)\n(2,\"a\",3)\n")],
+            "this is no trace",
+        ),
+        (
+            &["replay", &file, &files.write("headless.trace", "step\ta\n\tP\ta\tP\nend\t1\n")],
+            "line 1: expected",
+        ),
+        (
+            &["replay", &file, &files.write("new.json", "{\"version\": 2, \"trace\": []}")],
+            "this is version 2",
+        ),
+        (
+            &["replay", &file, &files.write("holds.json", "{\"verdict\": \"holds\", \"trace\": null}")],
+            "there is no trace in it; the verdict is 'holds'",
+        ),
+        (&["replay", &file, &files.write("list.json", "[1, 2]")], "list.json: invalid"),
+        (&["replay", &file, &files.write("none.txt", "# nothing\n")], "none.txt: there is nothing in it"),
+        (
+            &["replay", &file, &files.write("why.svg", "<svg xmlns=\"…\">\n</svg>\n")],
+            "line 1: expected a label such as `send(1)|ack`, found `<svg",
+        ),
+        (&["replay", &file, &files.write("numbers.txt", "a\n17\n")], "line 2: expected a label"),
+        (&["check", "-", "--property", "-"], "only one file can be read from standard input"),
     ] {
         let output = run(arguments);
         let err = text(&output.stderr);

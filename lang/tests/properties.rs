@@ -116,6 +116,10 @@ fn a_pattern_must_fit_a_declaration() {
     check_never_error(BUFFER, "lost(_)", "lost: action 'lost' does not take 1 argument [declared: 'lost'");
     check_never_error(BUFFER, "send(true)", "true: ");
     check_never_error(BUFFER, "send(d3)", "d3: ");
+    check_formula_errors(
+        COUNTER,
+        &[("[up(1 + _)]false", "_: no name '_' is declared ['_' stands for a whole argument")],
+    );
     let overloaded = "act a: Bool; a: List(Nat); init a(true) . a([1]) . delta;";
     check_never_error(
         overloaded,
@@ -227,6 +231,21 @@ fn the_end_counts_as_a_deadlock() {
     );
     check_formulas("act a; proc P = a . P; init P;", &[("[true*]<true>true", None)]);
     check_never("act a; init a;", &[("Terminate", Some(2)), ("Terminate()", Some(2))]);
+}
+
+#[test]
+fn a_declared_action_terminate_does_not_take_the_place_of_the_end() {
+    for declared in ["Terminate", "Terminate: Bool", "Terminate: Bool; Terminate"] {
+        let spec = format!("act a; {declared}; init a;");
+        check_never(&spec, &[("Terminate", Some(2)), ("Terminate()", Some(2))]);
+        check_formulas(&spec, &[("[true* . Terminate]false", Some(2)), ("[a . !Terminate]false", None)]);
+    }
+    let both = "act a; Terminate: Bool; init Terminate(true) . a;";
+    check_never(both, &[("Terminate(_)", Some(1)), ("Terminate(false)", None), ("Terminate()", Some(3))]);
+    check_formulas(
+        both,
+        &[("[a]false", None), ("[!Terminate]false", None), ("[!(Terminate(_))]false", None)],
+    );
 }
 
 #[test]
@@ -636,6 +655,30 @@ fn data_bounds_variables_of_infinite_sorts() {
     let bounded = formula(&load(COUNTER), "forall n: Nat. val(n in [2, 5]) => [true* . down(n)]false");
     let names: Vec<&str> = bounded.iter().map(|p| &*p.0).collect();
     assert_eq!(names, ["f.mcf #1 (n = 2)", "f.mcf #2 (n = 5)"]);
+}
+
+#[test]
+fn a_variable_that_is_any_argument_has_its_sort_among_overloaded_actions() {
+    let overloaded =
+        "act a: Nat; a: Bool; a: Nat # Nat; b: Nat; init a(3) . a(true) . a(1, 2) . b(1) . delta;";
+    check_formulas(
+        overloaded,
+        &[
+            ("[exists x: Bool. a(x)]false", None),
+            ("[true* . (exists x: Bool. a(x))]false", Some(2)),
+            ("[!(exists x: Bool. a(x))]false", Some(1)),
+            ("[true* . (forall x: Bool. !a(x))]false", Some(1)),
+            ("[a(3) . (forall x: Bool. !a(x))]false", None),
+            ("[true* . (exists x: Nat. a(x, 2))]false", Some(3)),
+            ("[true* . (exists x: Nat. b(x))]false", Some(4)),
+            ("[a(_)]false", Some(1)),
+        ],
+    );
+    // Numbers of several sorts look the same in a label.
+    check_formula_errors(
+        overloaded,
+        &[("[(exists x: Nat. a(x))]false", "x: sort Nat of 'x' has too many values")],
+    );
 }
 
 #[test]

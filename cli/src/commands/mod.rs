@@ -19,6 +19,7 @@ use crate::company::Company;
 use crate::outcome::{Answer, Failure};
 use crate::watch::{Limits, Watch};
 use clap::Subcommand;
+use gridlock_manager::transport::launch::launched;
 
 /// The commands by what they are for, as `--help` lists them.
 pub const GROUPS: &[(&str, &[&str])] = &[
@@ -78,6 +79,12 @@ impl Command {
             Command::Hunt(_) => true,
             _ => false,
         }
+    }
+
+    /// Whether it makes a result of it, too, that it was stopped before it began.
+    pub fn reports_its_end(&self) -> bool {
+        let company = launched().is_some_and(|launch| launch.has_company());
+        matches!(self, Command::Check(_)) && !company
     }
 
     /// Runs the command. `quiet`: no summary on standard error.

@@ -238,6 +238,9 @@ impl Checker {
         }
         match did_you_mean(name, known) {
             Some(guess) => diagnostic.help(format!("did you mean '{guess}'?")),
+            None if name == "_" => {
+                diagnostic.help("'_' stands for a whole argument of an action in a property")
+            }
             None => diagnostic,
         }
     }

@@ -271,8 +271,14 @@ fn role_in_action(model: &Model, meanings: &Meanings, var: VarId, actions: &[Act
     }
     match occurrences.iter().filter(|v| **v == var).count() {
         0 => Role::Absent,
-        // With several readings the variable would have to be just an argument in each of them.
-        1 if bare == 1 && readings.iter().all(|r| r.len() == 1) => Role::Argument,
+        1 if bare == 1 && readings.iter().all(|r| is_only_declaration(model, r)) => Role::Argument,
         _ => Role::Tested,
     }
+}
+
+/// Whether an action is read in one way, and no other declaration of its name takes as many arguments. Labels do not
+/// have the sorts of their arguments: with `act a: Nat; a: Bool;` any argument of `a` need not be any number.
+fn is_only_declaration(model: &Model, readings: &[Reading]) -> bool {
+    let [Reading { name, args: Some(args) }] = readings else { return readings.len() == 1 };
+    model.actions.iter().filter(|(n, sorts)| n == name && sorts.len() == args.len()).count() <= 1
 }

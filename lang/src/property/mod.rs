@@ -81,6 +81,31 @@ pub fn formula(
     })
 }
 
+/// The actions of a pattern that no step of the system can have, visible or hidden: because none performs them, or
+/// because communication, `allow` and `block` leave none. Each once, in the order of the text.
+pub fn absent_from_pattern(builder: &Builder, pattern: &str) -> Result<Vec<String>, Vec<Diagnostic>> {
+    with_deep_stack(|| {
+        let tree = parse_action_pattern(pattern)?;
+        let occurrence = Occurrence::of(builder);
+        let mut resolver = Resolver::new(builder.model(), &occurrence);
+        for action in &tree.actions {
+            resolver.action(&action.name, in_pattern(&action.arguments));
+        }
+        resolver.absent()
+    })
+}
+
+/// The same for a formula file.
+pub fn absent_from_formula(builder: &Builder, text: &str) -> Result<Vec<String>, Vec<Diagnostic>> {
+    with_deep_stack(|| {
+        let tree = parse_formula(text)?;
+        let occurrence = Occurrence::of(builder);
+        let mut resolver = Resolver::new(builder.model(), &occurrence);
+        resolver.formula(&tree);
+        resolver.absent()
+    })
+}
+
 /// The data of properties has the same step limit as that of the specification.
 fn evaluator(builder: &Builder, model: &Arc<Model>) -> Evaluator {
     Evaluator::new(model.clone(), builder.step_limit())

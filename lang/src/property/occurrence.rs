@@ -55,6 +55,11 @@ impl Occurrence {
         self.hidden.contains(&name) && !self.visible.contains(&name)
     }
 
+    /// Whether no step has the name, visible or hidden.
+    pub fn is_absent(&self, name: ActName) -> bool {
+        !self.visible.contains(&name) && !self.hidden.contains(&name) && !self.buried.contains(&name)
+    }
+
     /// Whether the name is hidden inside a sequential process, where nothing tells what was hidden, and cannot be
     /// visible.
     pub fn is_out_of_reach(&self, name: ActName) -> bool {

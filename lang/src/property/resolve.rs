@@ -58,12 +58,24 @@ pub enum Given<'t> {
     List(Vec<Option<&'t Data>>),
 }
 
+impl Given<'_> {
+    /// Whether an action without arguments is meant, too.
+    fn can_be_none(&self) -> bool {
+        match self {
+            Given::Anything => true,
+            Given::List(args) => args.is_empty(),
+        }
+    }
+}
+
 /// Checks formulas and patterns. All errors are collected.
 pub struct Resolver<'o> {
     checker: Checker,
     occurrence: &'o Occurrence,
     scope: Vec<VarId>,
     meanings: Meanings,
+    /// The names met that no step can have.
+    absent: Vec<String>,
     errors: Vec<Diagnostic>,
 }
 
@@ -75,6 +87,7 @@ impl<'o> Resolver<'o> {
             occurrence,
             scope: Vec::new(),
             meanings: Meanings::default(),
+            absent: Vec::new(),
             errors: Vec::new(),
         }
     }
@@ -82,6 +95,11 @@ impl<'o> Resolver<'o> {
     /// The meanings, with the model that has the sorts and variables which only occur in the formula; or the errors.
     pub fn finish(self) -> Result<(Meanings, Model), Vec<Diagnostic>> {
         if self.errors.is_empty() { Ok((self.meanings, self.checker.into_model())) } else { Err(self.errors) }
+    }
+
+    /// The names that no step can have, each once; or the errors.
+    pub fn absent(self) -> Result<Vec<String>, Vec<Diagnostic>> {
+        if self.errors.is_empty() { Ok(self.absent) } else { Err(self.errors) }
     }
 
     /// A formula file.
@@ -194,11 +212,19 @@ impl<'o> Resolver<'o> {
                 .help("move the 'hide' outwards, around the parallel processes of the initial process"),
             );
         }
+        // A declared action of that name does not take the place of the end: their labels read the same.
+        let ends = &*ident.name == TERMINATE_TEXT && name != TERMINATE && given.can_be_none();
         let readings = match given {
             Given::Anything => Some(vec![Reading { name, args: None }]),
+            Given::List(_) if ends && !self.overloads(name).contains(&Vec::new()) => Some(Vec::new()),
             Given::List(args) => self.fitting(ident, name, &args),
         };
-        if let Some(readings) = readings {
+        let known = name == TERMINATE || ends || !self.occurrence.is_absent(name);
+        if !known && !self.absent.iter().any(|n| **n == *ident.name) {
+            self.absent.push(ident.name.to_string());
+        }
+        if let Some(mut readings) = readings {
+            readings.extend(ends.then(|| Reading { name: TERMINATE, args: Some(Vec::new()) }));
             self.meanings.actions.insert(ident.span, readings);
         }
     }

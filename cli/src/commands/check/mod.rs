@@ -8,7 +8,7 @@ pub mod swarm;
 
 use crate::arguments::{Limits, TableArguments, TableMode};
 use crate::company::Company;
-use crate::input::Specification;
+use crate::input::{Specification, is_stdin};
 use crate::outcome::{Answer, Failure};
 use crate::output::{check_place, print};
 use crate::swarm::checkpoint::RESULT;
@@ -144,6 +144,9 @@ impl Arguments {
         if isv && self.max_depth.is_some() {
             return Err(Failure::input("--max-depth does not belong to --search isv"));
         }
+        if usize::from(is_stdin(&self.specification)) + self.wanted.on_stdin() > 1 {
+            return Err(Failure::input("only one file can be read from standard input"));
+        }
         Ok(())
     }
 
@@ -222,6 +225,13 @@ fn examine(
         let options = Options { tables: Tables::OnDemand, ..options.clone() };
         let system = specification.load(&specification.name, &options, options.table_limit, watch)?;
         arguments.wanted.translate(&system.builder)?;
+        if !quiet && !company.is_worker() {
+            for (place, name) in arguments.wanted.absent(&system.builder)? {
+                tell(format_args!(
+                    "note: {place}: no step can have the action '{name}', hidden or not; nothing matches it"
+                ));
+            }
+        }
     }
     // An endless process is searched while it unfolds.
     let most = arguments.limits.states().min(options.table_limit);

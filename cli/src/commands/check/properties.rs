@@ -1,7 +1,7 @@
 //! What is asked of a search: from the options on the command line to properties of the library.
 
 use super::search::after;
-use crate::input::{faulty, read_text};
+use crate::input::{faulty, is_stdin, read_text};
 use crate::outcome::Failure;
 use crate::quantities::count;
 use crate::swarm::fingerprint::fingerprint;
@@ -12,6 +12,7 @@ use gridlock_lts::network::Network;
 use gridlock_lts::prepared::Prepared;
 use gridlock_lts::property::Property;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 /// What the user wants to know. Nothing at all means freedom from deadlock.
 #[derive(clap::Args, Clone, Debug)]
@@ -25,9 +26,13 @@ pub struct Wanted {
     #[arg(long, value_name = "PATTERN")]
     never: Vec<String>,
 
-    /// The formula in this file holds: the safety part of mCRL2's formula files; may be repeated
+    /// The formula in this file (`-` is standard input) holds: the safety part of mCRL2's formula files; may be repeated
     #[arg(long, value_name = "FILE.mcf")]
     property: Vec<PathBuf>,
+
+    /// The names and texts of the formula files. Each is read once, though it is translated twice: it may be a pipe.
+    #[arg(skip)]
+    texts: OnceLock<Vec<(String, String)>>,
 }
 
 /// What a property is about.
@@ -110,6 +115,20 @@ impl Wanted {
         self.deadlock || (self.never.is_empty() && self.property.is_empty())
     }
 
+    /// How many formulas are on standard input.
+    pub fn on_stdin(&self) -> usize {
+        self.property.iter().filter(|path| is_stdin(path)).count()
+    }
+
+    fn texts(&self) -> Result<&[(String, String)], Failure> {
+        if let Some(texts) = self.texts.get() {
+            return Ok(texts);
+        }
+        let read = self.property.iter().map(|path| read_text(path, MAX_LENGTH as u64));
+        let texts = read.collect::<Result<Vec<_>, _>>()?;
+        Ok(self.texts.get_or_init(|| texts))
+    }
+
     /// Translates what is wanted; a specification that lacks an action is no reason to leave a property out.
     pub fn translate(&self, builder: &Builder) -> Result<Properties, Failure> {
         let mut properties = Properties::default();
@@ -122,13 +141,29 @@ impl Wanted {
             properties.add(format!("never {pattern}"), property);
             properties.identity.push(format!("never {pattern}"));
         }
-        for path in &self.property {
-            let (name, text) = read_text(path, MAX_LENGTH as u64)?;
-            let parts = property::formula(builder, &name, &text).map_err(|p| faulty(&name, &text, &p))?;
+        for (name, text) in self.texts()? {
+            let parts = property::formula(builder, name, text).map_err(|p| faulty(name, text, &p))?;
             parts.into_iter().for_each(|(name, property)| properties.add(name, property));
-            properties.identity.push(format!("formula {}", fingerprint(&text)));
+            properties.identity.push(format!("formula {}", fingerprint(text)));
         }
         Ok(properties)
+    }
+
+    /// Which of the named actions no step can have, each with where it is named: what it is about trivially holds.
+    pub fn absent(&self, builder: &Builder) -> Result<Vec<(String, String)>, Failure> {
+        let mut all = Vec::new();
+        let mut add = |place: &str, names: Vec<String>| {
+            all.extend(names.into_iter().map(|name| (place.to_owned(), name)));
+        };
+        for pattern in &self.never {
+            let absent = property::absent_from_pattern(builder, pattern);
+            add(&format!("--never {pattern}"), absent.map_err(|p| faulty("--never", pattern, &p))?);
+        }
+        for (name, text) in self.texts()? {
+            let absent = property::absent_from_formula(builder, text);
+            add(name, absent.map_err(|p| faulty(name, text, &p))?);
+        }
+        Ok(all)
     }
 
     /// The options that say the same, for another command line.
