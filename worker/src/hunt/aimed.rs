@@ -23,6 +23,9 @@ use gridlock_lts::successors::{Steps, Successors};
 /// After so many steps it begins anew at the initial state.
 const LONGEST: usize = 1 << 12;
 
+/// A search has at least so many aims, even if making their distances takes longer than it may search.
+const LEAST: u64 = 32;
+
 /// What to aim at next.
 struct Aims {
     /// For each vector the first round in which it may be an aim; [`NEVER`] if no leaf tables lead to it.
@@ -121,8 +124,9 @@ impl<'h> Aimed<'h> {
             return Ok(HuntEnd::Everything);
         }
         while let Some(aim) = self.aims.draw(&mut self.rng) {
-            self.cost += self.moves.backwards().cost();
-            if self.cost > survey.limits.states {
+            let cost = self.moves.backwards().cost();
+            self.cost += cost;
+            if self.cost > survey.limits.states.max(cost.saturating_mul(LEAST)) {
                 return Err(Stop::OverBudget);
             }
             if survey.life.is_cancelled() {
