@@ -1,8 +1,16 @@
 /* Leader election after Dolev, Klawe and Rodeh, one to one with models/dkr/steps.mcrl2: a node receives, decides and
  * sends in three steps, and forgets what it no longer needs, so that the states are the same. -DN=8 sets the number of
- * nodes; there is no init process, so it adds no states. */
+ * nodes; there is no init process, so it adds no states. -DBUG is steps-bug.mcrl2: a node that stays active goes on with
+ * its own number. Then only the greatest number, N, may be told as that of the winner. */
 #ifndef N
 #define N 5
+#endif
+#ifdef BUG
+#define GO_ON       near = 0
+#define FORGET      assert(kind != WINNER || number == N); kind = 0; number = 0
+#else
+#define GO_ON       max = near; near = 0
+#define FORGET      kind = 0; number = 0
 #endif
 #define ONE     1
 #define TWO     2
@@ -40,7 +48,7 @@ wait:
 		:: kind == ONE && mode == ACTIVE && number == max ->
 			mode = WON; max = 0; near = 0; kind = WINNER
 		:: kind == TWO && mode == ACTIVE && near > number && near > max ->
-			max = near; near = 0; kind = ONE; number = max
+			GO_ON; kind = ONE; number = max
 		:: kind == TWO && mode == ACTIVE && !(near > number && near > max) ->
 			mode = PASSIVE; max = 0; near = 0; kind = 0; number = 0;
 			goto wait
@@ -48,7 +56,7 @@ wait:
 	};
 	atomic {
 		link[(_pid + 1) % N]!kind,number;
-		kind = 0; number = 0;
+		FORGET;
 		if
 		:: mode == ENDED -> goto end_here
 		:: else -> goto wait

@@ -1,11 +1,24 @@
 /* Peterson's mutual exclusion for N processes, one to one with models/peterson/peterson.mcrl2: every read and write of a
  * shared variable is a step, entering and leaving are steps. -DN=4 sets the number of processes; there is no init
- * process, so it adds no states. */
+ * process, so it adds no states. -DBUG is peterson-bug.mcrl2: a process signs as the last before it announces its room.
+ * Then the processes that are inside are counted, which adds no states either, and there must be one at most. */
 #ifndef N
 #define N 3
 #endif
 #define FIRST        (_pid == 0 -> 1 : 0)
 #define FOLLOWING(q) (q + 1 == _pid -> q + 2 : q + 1)
+#ifdef BUG
+#define BEGIN        last[room + 1] = _pid
+#define COMPLETE     level[_pid] = room
+#define ENTER        inside++; assert(inside == 1); goto critical
+#define LEAVE        inside--
+byte inside;
+#else
+#define BEGIN        level[_pid] = room + 1
+#define COMPLETE     last[room] = _pid
+#define ENTER        goto critical
+#define LEAVE        skip
+#endif
 
 byte level[N], last[N];
 
@@ -14,8 +27,8 @@ active [N] proctype process()
 	byte room, q;
 
 announce:	/* room counts from 0 here: the state before the first announcement is all zero */
-	atomic { level[_pid] = room + 1; room = room + 1 };
-	atomic { last[room] = _pid; q = FIRST };
+	atomic { BEGIN; room = room + 1 };
+	atomic { COMPLETE; q = FIRST };
 look:
 	if
 	:: atomic { level[q] < room && FOLLOWING(q) < N -> q = FOLLOWING(q); goto look }
@@ -28,12 +41,12 @@ look:
 	fi;
 next:
 	if
-	:: atomic { room + 1 < N -> level[_pid] = room + 1; room = room + 1 }
-	:: atomic { room + 1 == N -> room = 0; goto critical }
+	:: atomic { room + 1 < N -> BEGIN; room = room + 1 }
+	:: atomic { room + 1 == N -> room = 0; ENTER }
 	fi;
-	atomic { last[room] = _pid; q = FIRST };
+	atomic { COMPLETE; q = FIRST };
 	goto look;
 critical:
-	skip;
+	LEAVE;
 	atomic { level[_pid] = 0; goto announce }
 }

@@ -12,7 +12,7 @@ use gridlock_lts::random::Rng;
 use gridlock_lts::successors::{Steps, Successors};
 use gridlock_lts::synthetic;
 use gridlock_worker::hunt::job::{HuntJob, HuntLimits, Keep, Method};
-use gridlock_worker::hunt::{Hunter, Setting, sketch};
+use gridlock_worker::hunt::{Hunter, Setting, Shared, sketch};
 use gridlock_worker::life::Life;
 
 struct Rates<'a> {
@@ -25,7 +25,8 @@ impl Search for Rates<'_> {
 
     fn search<S: Successors>(self, system: &S) {
         let (net, deadlock) = (self.prepared.net(), self.prepared.deadlock());
-        let mut hunter = Hunter::new(Setting { system, net, deadlock, guide: None });
+        let mut hunter =
+            Hunter::new(Setting { system, net, deadlock, guide: None, shared: Shared::new(system, net) });
         let methods = [
             Method::DepthFirst { depth: 100_000 },
             Method::Bitstate { log2_bits: 26, hashes: 3, depth: 100_000 },

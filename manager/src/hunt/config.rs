@@ -29,13 +29,16 @@ pub enum Kind {
     Highway,
     /// Breadth first with bounded levels, rare local transitions first.
     Rare,
+    /// Breadth first with bounded levels, towards steps that were not seen yet.
+    Aimed,
 }
 
 impl Kind {
     /// All members whose names need no strategy, in the order of their first turns: the cheapest ways down come first.
-    pub const NAMED: [Kind; 9] = [
+    pub const NAMED: [Kind; 10] = [
         Kind::DepthFirst,
         Kind::WeightedWalk,
+        Kind::Aimed,
         Kind::Guided(Order::DepthFirst, StrategyKind::Random),
         Kind::Guided(Order::BreadthFirst, StrategyKind::Different),
         Kind::Walk,
@@ -57,6 +60,7 @@ impl Kind {
             Kind::Beam => "beam",
             Kind::Highway => "highway",
             Kind::Rare => "rare",
+            Kind::Aimed => "aimed",
         }
     }
 

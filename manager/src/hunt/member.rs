@@ -1,7 +1,7 @@
 //! A member of a portfolio: what its next job is.
 //!
-//! Jobs begin small, so that bugs near by are found at once, and grow while they use up what they may and still find new
-//! things, so that deep ones are found later. What a search can vary (depth, length, width) is drawn anew for each job,
+//! Jobs begin small, so that bugs near by are found at once, and grow while they use up what they may, faster if they find
+//! new things, so that deep ones are found later. What a search can vary (depth, length, width) is drawn anew for each job,
 //! small values as often as large ones: searches that differ see different things. Invariant: a job follows from the
 //! feedback that was processed and from its seed.
 
@@ -18,8 +18,10 @@ use std::sync::Arc;
 
 /// States of the first jobs.
 const FIRST: u64 = 1_000;
-/// After so many jobs that were worth it they have twice as many states.
-const DOUBLING: u64 = 4;
+/// Jobs have twice as many states after so many that used up theirs, one that found something new counted as [`WORTHWHILE`]:
+/// soon where large jobs pay, and in the end also where small ones have seen all they can.
+const DOUBLING: u64 = 16;
+const WORTHWHILE: u64 = 4;
 /// States of the largest jobs.
 const LARGEST: u64 = 1 << 24;
 /// Bits of an array for each state that may be stored: with three of them set, one of ten thousand new states at most is
@@ -70,8 +72,8 @@ pub(super) struct Member<'n> {
     swarm: Option<Swarm<'n>>,
     /// The most that a swarm of it had done when so many jobs of the hunt were made, the last ones; it may have begun anew.
     best: VecDeque<(u64, Traces)>,
-    /// Jobs that used up their states and found something new.
-    worthwhile: u64,
+    /// Jobs that used up their states, those that found something new several times.
+    used_up: u64,
     /// How often jobs were doubled beyond that, since traces were too large.
     doubled: u32,
     retired: bool,
@@ -85,14 +87,14 @@ impl<'n> Member<'n> {
             kind,
             swarm: None,
             best: VecDeque::new(),
-            worthwhile: 0,
+            used_up: 0,
             doubled: 0,
             retired: false,
             cut: false,
         }
     }
 
-    /// States that its jobs have grown to by what they found.
+    /// States that its jobs have grown to by what they used.
     pub(super) fn grown(&self) -> u64 {
         self.doubled_by(0)
     }
@@ -103,7 +105,7 @@ impl<'n> Member<'n> {
     }
 
     fn doubled_by(&self, more: u32) -> u64 {
-        let times = (self.worthwhile / DOUBLING + u64::from(more)).min(u64::from(LARGEST.ilog2()));
+        let times = (self.used_up / DOUBLING + u64::from(more)).min(u64::from(LARGEST.ilog2()));
         (FIRST << times).min(LARGEST)
     }
 
@@ -186,7 +188,9 @@ impl<'n> Member<'n> {
 
     /// Learns what came of a job.
     pub(super) fn learn(&mut self, used_up: bool, worth: f64) {
-        self.worthwhile += u64::from(used_up && worth > 0.0);
+        if used_up {
+            self.used_up += if worth > 0.0 { WORTHWHILE } else { 1 };
+        }
     }
 
     fn remember(&mut self, made: u64) {
@@ -225,6 +229,7 @@ fn method(kind: Kind, rng: &mut Rng, states: u64, config: &Config) -> Method {
         Kind::Beam => {
             Method::Levels { width: spread(rng, 3, 12), keep: Keep::Preferred(config.preferred.clone()) }
         }
+        Kind::Aimed => Method::Aimed { width: spread(rng, 2, 9), patience: spread(rng, 2, 6) },
         Kind::Highway => Method::Levels { width: spread(rng, 3, 12), keep: Keep::Random },
         // Guided members have their jobs from their swarms.
         Kind::Rare | Kind::Guided(..) => Method::Levels { width: spread(rng, 3, 12), keep: Keep::Rare },

@@ -15,7 +15,7 @@ use gridlock_lts::prepared::{Prepared, Search};
 use gridlock_lts::search::Verdict;
 use gridlock_lts::successors::Successors;
 use gridlock_worker::hunt::job::{HuntFeedback, HuntJob};
-use gridlock_worker::hunt::{Hunter, Setting};
+use gridlock_worker::hunt::{Hunter, Setting, Shared};
 use gridlock_worker::life::Life;
 use std::sync::Arc;
 use std::time::Duration;
@@ -101,10 +101,12 @@ fn hunter<'a, S: Successors>(
     ground: &'a Ground,
     system: &'a S,
 ) -> impl Fn() -> Box<dyn FnMut(HuntJob, &Life) -> HuntFeedback + 'a> + Sync {
+    let Ground { prepared, guide } = ground;
+    let (net, deadlock) = (prepared.net(), prepared.deadlock());
+    let shared = Shared::new(system, net);
     move || {
-        let Ground { prepared, guide } = ground;
-        let (net, deadlock) = (prepared.net(), prepared.deadlock());
-        let mut hunter = Hunter::new(Setting { system, net, deadlock, guide: guide.clone() });
+        let (guide, shared) = (guide.clone(), shared.clone());
+        let mut hunter = Hunter::new(Setting { system, net, deadlock, guide, shared });
         Box::new(move |job, life| hunter.run(&job, life))
     }
 }

@@ -50,6 +50,14 @@ pub enum Method {
         /// Which.
         keep: Keep,
     },
+    /// Breadth first with a bounded number of states a level, those nearest to a step that was not seen yet; see
+    /// [`super::aimed`].
+    Aimed {
+        /// States kept of a level.
+        width: u32,
+        /// Levels that may come no nearer.
+        patience: u32,
+    },
 }
 
 /// What one job may use.

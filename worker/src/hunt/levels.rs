@@ -8,7 +8,7 @@ use super::job::{HuntEnd, Keep};
 use super::moves::{Moves, Tally};
 use super::survey::{Path, Stop, Survey};
 use crate::states::{Origin, States};
-use gridlock_lts::memory::{Budget, Stack};
+use gridlock_lts::memory::{Budget, Exhausted, Stack};
 use gridlock_lts::network::VectorIx;
 use gridlock_lts::pack::Width;
 use gridlock_lts::random::Rng;
@@ -27,9 +27,62 @@ struct Levels<'h> {
 }
 
 /// States that may become the next level, and how much each is wanted: less is more.
-struct Candidates<'h> {
-    states: States<'h>,
+pub(super) struct Candidates<'h> {
+    pub(super) states: States<'h>,
     wanted: Stack<'h, u32>,
+}
+
+impl<'h> Candidates<'h> {
+    pub(super) fn new(words: usize, budget: &'h Budget) -> Self {
+        Candidates { states: States::new(words, true, budget), wanted: Stack::new(budget) }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.states.clear();
+        self.wanted.clear();
+    }
+
+    /// Adds a state. Of two ways to it the one by which it is wanted more counts.
+    pub(super) fn add(&mut self, state: &[u64], origin: Origin, wanted: u32) -> Result<(), Exhausted> {
+        let (number, new) = self.states.number(state, || origin)?;
+        if new {
+            self.wanted.push(wanted)?;
+        } else if wanted < self.wanted[number] {
+            self.wanted.as_mut_slice()[number] = wanted;
+            self.states.set_origin(number, origin);
+        }
+        Ok(())
+    }
+
+    /// How much the state is wanted that is wanted most.
+    pub(super) fn least(&self) -> Option<u32> {
+        self.wanted.iter().copied().min()
+    }
+
+    /// The indices of as many states as a level may have, ascending: those wanted most, any of those wanted equally.
+    pub(super) fn best(
+        &self,
+        width: usize,
+        rng: &mut Rng,
+        budget: &'h Budget,
+    ) -> Result<Stack<'h, u32>, Exhausted> {
+        let mut chosen: Stack<u32> = Stack::new(budget);
+        let all = self.states.len();
+        chosen.reserve(all.min(width))?;
+        if all <= width {
+            (0..all as u32).try_for_each(|index| chosen.push(index))?;
+            return Ok(chosen);
+        }
+        let mut order: Stack<(u32, u64, u32)> = Stack::new(budget);
+        order.reserve(all)?;
+        for (index, &wanted) in self.wanted.iter().enumerate() {
+            order.push((wanted, rng.bits(), index as u32))?;
+        }
+        order.as_mut_slice().select_nth_unstable(width - 1);
+        order.iter().take(width).try_for_each(|&(.., index)| chosen.push(index))?;
+        chosen.as_mut_slice().sort_unstable();
+        Ok(chosen)
+    }
 }
 
 /// Searches to the end or until it is stopped.
@@ -62,13 +115,11 @@ impl<'h> Levels<'h> {
         let words = survey.system.width().words();
         self.kept.insert(&survey.system.initial(), || Origin { position: 0, index: 0, vector: 0 })?;
         let (mut level, mut begin) = (0, 0);
-        let mut next =
-            Candidates { states: States::new(words, true, self.budget), wanted: Stack::new(self.budget) };
+        let mut next = Candidates::new(words, self.budget);
         while begin < self.kept.len() {
             let end = self.kept.len();
             survey.effort.widest = survey.effort.widest.max((end - begin) as u64);
-            next.states.clear();
-            next.wanted.clear();
+            next.clear();
             for index in begin..end {
                 self.expand(survey, index, level, &mut next)?;
             }
@@ -102,35 +153,17 @@ impl<'h> Levels<'h> {
                 (None, None) => 0,
             };
             let origin = Origin { position: 0, index: index as u32, vector: vector.0 };
-            let (number, new) = next.states.number(target, || origin)?;
-            if new {
-                next.wanted.push(wanted)?;
-            } else if wanted < next.wanted[number] {
-                next.wanted.as_mut_slice()[number] = wanted;
-                next.states.set_origin(number, origin);
-            }
+            next.add(target, origin, wanted)?;
         }
         Ok(())
     }
 
     /// Keeps the states that are wanted most; any of those that are wanted equally.
     fn keep(&mut self, next: &Candidates<'h>) -> Result<(), Stop> {
-        let mut order: Stack<(u32, u64, u32)> = Stack::new(self.budget);
-        let all = next.states.len();
-        let few = all <= self.width;
-        if !few {
-            self.dropped = true;
-            order.reserve(all)?;
-            for (index, &wanted) in next.wanted.iter().enumerate() {
-                order.push((wanted, self.rng.bits(), index as u32))?;
-            }
-            order.as_mut_slice().select_nth_unstable(self.width - 1);
-            order.truncate(self.width);
-            order.as_mut_slice().sort_unstable_by_key(|&(.., index)| index);
-        }
-        let count = if few { all } else { order.len() };
-        for k in 0..count {
-            let index = if few { k } else { order[k].2 as usize };
+        let chosen = next.best(self.width, &mut self.rng, self.budget)?;
+        self.dropped |= chosen.len() < next.states.len();
+        for &index in chosen.iter() {
+            let index = index as usize;
             let Some(origin) = next.states.origin(index) else { continue };
             let state = next.states.get(index);
             if let Some(tally) = &mut self.tally {

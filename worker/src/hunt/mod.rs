@@ -5,7 +5,9 @@
 //! are shortened at the end of the search, when its memory is free again. Invariant: a feedback depends on the network and
 //! the job only, unless the job is interrupted; a job that makes no sense ends as failed, never in a panic.
 
+mod aimed;
 mod depth;
+mod distance;
 mod guided;
 pub mod job;
 mod key;
@@ -53,11 +55,27 @@ pub struct Setting<'a, S> {
     pub deadlock: Option<usize>,
     /// The first guide of guided jobs; without one they fail.
     pub guide: Option<Arc<Guide>>,
+    /// What all hunters can share.
+    pub shared: Arc<Shared>,
+}
+
+/// Tables that all hunters of a process look at: as large as the network's own, so there is one of them.
+#[derive(Debug)]
+pub struct Shared {
+    moves: Result<Moves, String>,
+}
+
+impl Shared {
+    /// The tables of a system.
+    pub fn new<S: Successors>(system: &S, net: &Network) -> Arc<Self> {
+        Arc::new(Shared { moves: Moves::new(net, system.packing()) })
+    }
 }
 
 impl<S> Clone for Setting<'_, S> {
     fn clone(&self) -> Self {
-        Setting { system: self.system, net: self.net, deadlock: self.deadlock, guide: self.guide.clone() }
+        let Setting { system, net, deadlock, .. } = *self;
+        Setting { system, net, deadlock, guide: self.guide.clone(), shared: self.shared.clone() }
     }
 }
 
@@ -65,16 +83,14 @@ impl<S> Clone for Setting<'_, S> {
 pub struct Hunter<'a, S> {
     setting: Setting<'a, S>,
     worker: Option<Worker<'a, S>>,
-    moves: Result<Moves, String>,
 }
 
 impl<'a, S: Successors> Hunter<'a, S> {
     /// A hunter.
     pub fn new(setting: Setting<'a, S>) -> Self {
-        let Setting { system, net, deadlock, guide } = setting.clone();
+        let Setting { system, net, deadlock, guide, .. } = setting.clone();
         let worker = guide.map(|guide| Worker::new(crate::guided::Setting { system, net, deadlock, guide }));
-        let moves = Moves::new(net, system.packing());
-        Hunter { setting, worker, moves }
+        Hunter { setting, worker }
     }
 
     /// Does a job. It ends early, as interrupted, soon after it is cancelled.
@@ -90,8 +106,8 @@ impl<'a, S: Successors> Hunter<'a, S> {
 
     fn hunt(&mut self, job: &HuntJob, life: &Life) -> Result<HuntFeedback, String> {
         check(job, self.setting.net)?;
-        let Hunter { setting, worker, moves } = self;
-        let moves = moves.as_ref().map_err(String::clone)?;
+        let Hunter { setting, worker } = self;
+        let moves = setting.shared.moves.as_ref().map_err(String::clone)?;
         let budget = Budget::new(job.limits.memory);
         let seen = Seen::new(setting.net, moves);
         let Setting { system, net, deadlock, .. } = *setting;
@@ -122,6 +138,7 @@ impl<'a, S: Successors> Hunter<'a, S> {
                 walk::run(&mut survey, *length, tally, rng)
             }
             Method::Levels { width, keep } => levels::run(&mut survey, moves, *width, keep, rng),
+            Method::Aimed { width, patience } => aimed::run(&mut survey, moves, *width, *patience, rng),
         };
         let Survey { seen, effort, findings, kept, .. } = survey;
         feedback.coverage = seen.coverage();
@@ -171,7 +188,9 @@ fn check(job: &HuntJob, net: &Network) -> Result<(), String> {
         Method::Bitstate { .. } => Ok(()),
         Method::Walk { length: 0, .. } => Err("a walk must have at least one step".to_owned()),
         Method::Walk { .. } => Ok(()),
-        Method::Levels { width: 0, .. } => Err("a level must have at least one state".to_owned()),
+        Method::Levels { width: 0, .. } | Method::Aimed { width: 0, .. } => {
+            Err("a level must have at least one state".to_owned())
+        }
         Method::Levels { keep: Keep::Preferred(vectors), .. } => {
             let ascending = vectors.windows(2).all(|pair| pair[0] < pair[1]);
             let known = vectors.last().is_none_or(|&last| (last as usize) < net.vectors.len());
@@ -181,6 +200,6 @@ fn check(job: &HuntJob, net: &Network) -> Result<(), String> {
                 Err("the preferred vectors are not ascending numbers of vectors".to_owned())
             }
         }
-        Method::Levels { .. } => Ok(()),
+        Method::Levels { .. } | Method::Aimed { .. } => Ok(()),
     }
 }

@@ -6,8 +6,10 @@
 //! has many of both is searched instead. Invariant: a step of the network takes exactly one transition of each leaf that
 //! takes part, and that is the one found here.
 
+use super::distance::Backwards;
 use gridlock_lts::network::{LeafIx, LocalLabel, Network, VectorIx};
 use gridlock_lts::pack::{Field, Packing};
+use std::sync::OnceLock;
 
 /// The most entries of all tables together; 64 MiB.
 const DENSE: usize = if cfg!(test) { 40 } else { 1 << 24 };
@@ -46,6 +48,7 @@ pub(super) struct Moves {
     group_sizes: Vec<u32>,
     /// For each group its leaf and label.
     groups: Vec<(LeafIx, LocalLabel)>,
+    backwards: OnceLock<Backwards>,
 }
 
 impl Moves {
@@ -68,6 +71,7 @@ impl Moves {
             dense: Vec::new(),
             group_sizes: Vec::new(),
             groups: Vec::new(),
+            backwards: OnceLock::new(),
         };
         let mut first_group = vec![0];
         for (leaf, table) in net.leaves.iter().enumerate() {
@@ -162,6 +166,22 @@ impl Moves {
                 }
             }
         }
+    }
+
+    /// The transitions turned round, made when they are first asked for.
+    pub(super) fn backwards(&self) -> &Backwards {
+        self.backwards.get_or_init(|| Backwards::new(self))
+    }
+
+    /// The local states in which a leaf can take its part in a vector, for all leaves that have one.
+    pub(super) fn places_of(&self, vector: VectorIx) -> Vec<u32> {
+        let mut places = Vec::new();
+        for part in self.parts(vector) {
+            let locals = self.locals_of(part.leaf as usize);
+            let first = locals.start;
+            places.extend(locals.filter(|&local| self.search(part, local - first) != NONE).map(|l| l as u32));
+        }
+        places
     }
 
     /// The local state of a leaf in a state, as its number among those of all leaves.

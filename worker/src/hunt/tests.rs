@@ -72,7 +72,8 @@ impl<F: FnMut(Doer)> prepared::Search for Do<'_, F> {
     fn search<S: Successors>(mut self, system: &S) {
         let system = &Recording { inner: system, expanded: Mutex::default() };
         let (net, deadlock) = (self.prepared.net(), self.prepared.deadlock());
-        let mut hunter = Hunter::new(Setting { system, net, deadlock, guide: self.guide.clone() });
+        let (guide, shared) = (self.guide.clone(), Shared::new(system, net));
+        let mut hunter = Hunter::new(Setting { system, net, deadlock, guide, shared });
         (self.with)(&mut |job| {
             let mut feedback = hunter.run(job, &Life::default());
             feedback.effort.nanoseconds = 0;
@@ -112,6 +113,8 @@ fn methods(net: &Network) -> Vec<Method> {
         Method::Levels { width: 5, keep: Keep::Random },
         Method::Levels { width: 3, keep: Keep::Preferred(some) },
         Method::Levels { width: 4, keep: Keep::Rare },
+        Method::Aimed { width: 4, patience: 5 },
+        Method::Aimed { width: 200, patience: 50 },
         guided(Order::BreadthFirst, Vec::new()),
         guided(Order::DepthFirst, Vec::new()),
     ]
@@ -374,6 +377,7 @@ fn odd_jobs_fail_and_interrupted_ones_end() {
             Method::Bitstate { log2_bits: 20, hashes: 255, depth: 1 },
             Method::Walk { length: 0, weighted: true },
             Method::Levels { width: 0, keep: Keep::Random },
+            Method::Aimed { width: 0, patience: 1 },
             Method::Levels { width: 1, keep: Keep::Preferred(vec![2, 1]) },
             Method::Levels { width: 1, keep: Keep::Preferred(vec![1, u32::MAX]) },
             guided(Order::BreadthFirst, Vec::new()),
@@ -397,7 +401,9 @@ fn odd_jobs_fail_and_interrupted_ones_end() {
     impl prepared::Search for Cancelled<'_> {
         type Out = ();
         fn search<S: Successors>(self, system: &S) {
-            let mut hunter = Hunter::new(Setting { system, net: self.0, deadlock: None, guide: None });
+            let shared = Shared::new(system, self.0);
+            let mut hunter =
+                Hunter::new(Setting { system, net: self.0, deadlock: None, guide: None, shared });
             for method in methods(self.0).into_iter().filter(|m| !matches!(m, Method::Guided(_))) {
                 let limits = HuntLimits { states: u64::MAX, ..PLENTY };
                 let life = Life::default();
@@ -516,7 +522,8 @@ impl prepared::Search for Shorten<'_> {
     type Out = (crate::job::Finding, u64);
 
     fn search<S: Successors>(self, system: &S) -> Self::Out {
-        let setting = Setting { system, net: self.net, deadlock: Some(0), guide: None };
+        let shared = Shared::new(system, self.net);
+        let setting = Setting { system, net: self.net, deadlock: Some(0), guide: None, shared };
         let moves = Moves::new(self.net, system.packing()).unwrap();
         let packed = |step: &Step| {
             let mut state = vec![0; system.packing().words()];

@@ -78,7 +78,7 @@ pub struct Arguments {
     pub workers: Option<u16>,
 
     /// The ways to search, with commas between them: guided-bfs, guided-dfs (each also with :even, :order, :random or
-    /// :different), dfs, bitstate, walk, weighted-walk, beam, highway, rare [default: all that fit]
+    /// :different), dfs, bitstate, walk, weighted-walk, beam, highway, rare, aimed [default: all that fit]
     #[arg(long, value_name = "MEMBERS", value_delimiter = ',', value_parser = Kind::from_str, help_heading = "Search")]
     pub portfolio: Vec<Kind>,
 

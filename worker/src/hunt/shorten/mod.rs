@@ -8,7 +8,6 @@
 //!
 //! Invariant: a trace is only ever replaced by a shorter one, of steps of the system, whose end has the same key.
 
-mod distance;
 mod shortcut;
 
 use super::Setting;
@@ -18,7 +17,6 @@ use super::survey::{Path, Stop};
 use crate::job::{Finding, What};
 use crate::life::Life;
 use crate::states::{Origin, States};
-use distance::Backwards;
 use gridlock_lts::memory::{Budget, Exhausted};
 use gridlock_lts::pack::Width;
 use gridlock_lts::successors::Successors;
@@ -33,7 +31,6 @@ pub(super) struct Shortener<'h, S> {
     moves: &'h Moves,
     memory: u64,
     life: &'h Life,
-    backwards: Option<Backwards>,
 }
 
 /// A trace without loops, and the finding's own step behind it unless that is a deadlock.
@@ -67,7 +64,7 @@ impl Trace<'_> {
 impl<'h, S: Successors> Shortener<'h, S> {
     /// A shortener that uses so many bytes at a time.
     pub(super) fn new(setting: &'h Setting<'h, S>, moves: &'h Moves, memory: u64, life: &'h Life) -> Self {
-        Shortener { setting, moves, memory, life, backwards: None }
+        Shortener { setting, moves, memory, life }
     }
 
     /// Shortens a finding, and says how many states it expanded for that. Fails only if the system does.
@@ -179,7 +176,7 @@ impl<'h, S: Successors> Shortener<'h, S> {
         let (mut at, mut changed) = (0, false);
         while at + 1 < trace.len() && spent.left() > 0 && !self.life.is_cancelled() {
             let end = (at + window).min(trace.len());
-            let backwards = self.backwards.get_or_insert_with(|| Backwards::new(self.moves));
+            let backwards = self.moves.backwards();
             let goal = Goal::State(end, backwards.distances(self.moves, trace.states.get(end)));
             spent.used += backwards.cost();
             let question = Question { from: at, goal, most: share };

@@ -3,8 +3,8 @@
 //! The next state is the one with the least sum of the steps to it and the distance from it to the goal; without a goal
 //! that is breadth-first search. Nothing is expanded that could not be better than what was found.
 
-use super::distance::{Distances, FAR};
 use super::{Shortener, Trace};
+use crate::hunt::distance::{Distances, FAR};
 use crate::hunt::key::Key;
 use crate::hunt::moves::Moves;
 use crate::hunt::survey::{LOOKS, Path, Stop};

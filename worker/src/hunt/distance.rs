@@ -1,12 +1,14 @@
-//! How far a state is from another, leaf by leaf.
+//! How far a state is from another, or from a step, leaf by leaf.
 //!
 //! The distance of a leaf is that in its own table, as if no other leaf were in its way; so a state in which some leaf
 //! cannot reach its goal at all cannot reach the goal either, and may be forgotten. The sum over the leaves says how much
 //! is to be done; it is not a lower bound, because leaves move together.
 
-use crate::hunt::moves::Moves;
+use super::moves::Moves;
+use gridlock_lts::network::VectorIx;
 
 /// The local transitions of all leaves, backwards.
+#[derive(Debug)]
 pub(super) struct Backwards {
     /// For each local state its first predecessor, and the end.
     first: Vec<u32>,
@@ -42,12 +44,24 @@ impl Backwards {
 
     /// The distances to the local states of a state.
     pub(super) fn distances(&self, moves: &Moves, state: &[u64]) -> Distances {
-        let mut distances = vec![FAR; moves.locals()];
-        let mut queue = Vec::new();
-        for leaf in 0..moves.leaves() {
-            let goal = moves.local(leaf, state);
-            distances[goal] = 0;
-            queue.push(goal as u32);
+        let goals = (0..moves.leaves()).map(|leaf| moves.local(leaf, state) as u32).collect();
+        let mut distances = Vec::new();
+        self.fill(goals, moves.locals(), &mut distances);
+        Distances(distances)
+    }
+
+    /// The distances of the leaves that take part in a vector to where they can; the others' are [`FAR`].
+    pub(super) fn to_step(&self, moves: &Moves, vector: VectorIx, distances: &mut Distances) {
+        self.fill(moves.places_of(vector), moves.locals(), &mut distances.0);
+    }
+
+    /// The distances to the nearest of some local states.
+    fn fill(&self, goals: Vec<u32>, locals: usize, distances: &mut Vec<u32>) {
+        distances.clear();
+        distances.resize(locals, FAR);
+        let mut queue = goals;
+        for &goal in &queue {
+            distances[goal as usize] = 0;
         }
         let mut k = 0;
         while k < queue.len() {
@@ -60,6 +74,5 @@ impl Backwards {
             }
             k += 1;
         }
-        Distances(distances)
     }
 }
