@@ -153,7 +153,7 @@ fn a_formula_may_come_through_a_pipe() {
     for (formula, exit) in [("[true* . a]false", 1), ("[true* . a . a]false", 0)] {
         for search in ["bfs", "dfs", "isv"] {
             let mut check = gridlock(&["check", &file, "--quiet", "--search", search, "--property", "-"]);
-            let mut child = check.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            let child = check.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
             let mut child = child.spawn().expect("gridlock starts");
             let mut pipe = child.stdin.take().expect("a pipe");
             std::io::Write::write_all(&mut pipe, formula.as_bytes()).expect("the formula");
