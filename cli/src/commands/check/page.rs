@@ -31,7 +31,7 @@ svg.swarm{width:100%;display:block;background:color-mix(in srgb,var(--line) 35%,
 .cut{stroke:var(--paper);stroke-width:1}\
 .key span{display:inline-block;margin-right:1em}\
 .key i{display:inline-block;width:1em;height:1em;margin-right:.4em;vertical-align:-.1em}\
-.chart{overflow-x:auto;width:max-content;min-width:100%;max-width:calc(100vw - 4em);position:relative;left:50%;\
+.chart{overflow-x:auto;width:max-content;min-width:100%;max-width:calc(100vw - 2em);position:relative;left:50%;\
 transform:translateX(-50%)}@media (max-width:1100px){.chart{max-width:100%}}";
 
 /// The colours of the workers.
