@@ -1,9 +1,9 @@
 //! Which subsystem makes good slices: a short search with each candidate tells.
 //!
-//! Candidates are single leaves, and pairs of the best of them if no leaf alone divides the states well. What a search by slices costs besides expanding states is
-//! known only from searching: how many states are sent, how often slices are loaded again, how large the largest is. So
-//! each candidate searches the same number of states with the real coordinator. Invariant: the figures, and so the choice,
-//! depend on the network and the job memory only.
+//! Candidates are single leaves, and pairs of the best of them if no leaf alone divides the states well. What a search by
+//! slices costs besides expanding states is known only from searching: how many states are sent, how often slices are
+//! loaded again, how large the largest is. So each candidate searches the same number of states with the real coordinator.
+//! Invariant: the figures, and so the choice, depend on the network and the job memory only.
 
 use super::{Options, Report, Slicing};
 use gridlock_lts::network::LeafIx;
@@ -11,8 +11,10 @@ use gridlock_lts::prepared::Prepared;
 use std::fmt;
 use std::time::Instant;
 
-/// States that a candidate searches.
+/// States that a candidate searches, and that all single leaves search together: with many of them each gets less, so that
+/// to choose does not take longer than many a search.
 const SAMPLE: u64 = if cfg!(test) { 1 << 10 } else { 1 << 19 };
+const ALL: u64 = 4 * SAMPLE;
 /// Leaves that are tried, those with the most local states; and the best of them that are tried in pairs.
 const LEAVES: usize = 16;
 const PAIRED: usize = 3;
@@ -107,16 +109,18 @@ pub fn choose_subsystem(prepared: &Prepared, options: &Options) -> Result<Choice
     let mut leaves: Vec<LeafIx> = (0..net.leaves.len() as u32).map(LeafIx).collect();
     leaves.sort_by_key(|leaf| (usize::MAX - net.leaves[leaf.0 as usize].states.len(), *leaf));
     leaves.truncate(LEAVES);
+    let sample = SAMPLE.min(ALL / leaves.len().max(1) as u64);
+    let candidate = |leaves| candidate(prepared, leaves, options, (sample, started));
     let mut candidates = Vec::new();
     for &leaf in &leaves {
-        candidates.push(candidate(prepared, vec![leaf], options, started)?);
+        candidates.push(candidate(vec![leaf])?);
     }
     sort(&mut candidates);
     let paired = if candidates.first().is_some_and(|best| best.largest > LARGE) { PAIRED } else { 0 };
     let best: Vec<LeafIx> = candidates.iter().take(paired).map(|candidate| candidate.leaves[0]).collect();
     for (k, &one) in best.iter().enumerate() {
         for &other in &best[k + 1..] {
-            candidates.push(candidate(prepared, vec![one.min(other), one.max(other)], options, started)?);
+            candidates.push(candidate(vec![one.min(other), one.max(other)])?);
         }
     }
     sort(&mut candidates);
@@ -134,10 +138,10 @@ fn candidate(
     prepared: &Prepared,
     leaves: Vec<LeafIx>,
     options: &Options,
-    started: Instant,
+    (sample, started): (u64, Instant),
 ) -> Result<Candidate, String> {
     let options = Options { max_states: None, progress: None, page: None, ..options.clone() };
-    let slicing = Slicing { sample: Some(SAMPLE), started, ..Slicing::new(prepared, &leaves, &options) };
+    let slicing = Slicing { sample: Some(sample), started, ..Slicing::new(prepared, &leaves, &options) };
     let report: Report = prepared.share(slicing)??;
     let states = report.states.max(1) as f64;
     let (largest, sent, loaded) =
