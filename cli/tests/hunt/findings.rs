@@ -118,6 +118,11 @@ fn several_findings_differ() {
             "deadlocks differ in their states"
         );
         ends(&["replay", &spec, one["trace_file"].as_str().expect("saved")], 0);
+        for command in ["command", "from_seed"] {
+            let again = shell(one[command].as_str().expect("a command"), &path("again.json"), &path("again"));
+            let found = again["findings"].as_array().expect("findings");
+            assert!(found.iter().any(|other| other["trace"] == one["trace"]), "{command} of finding {k}");
+        }
     }
     assert_eq!(fs::read_dir(path("out")).expect("a directory").count(), 10);
 }
@@ -153,4 +158,23 @@ fn labels_are_preferred() {
     assert_eq!(report["findings"][0]["member"], "beam");
     let refused = run(&["hunt", &spec, "--prefer", "no_such(_)"]);
     assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stderr));
+}
+
+/// What takes many steps of one kind and none of another: no manager but the last may give up before the commit.
+#[test]
+fn aims_lead_far_into_large_systems() {
+    let (_dir, path) = directory();
+    let (spec, property) = (model("twophase/twophase-bug-12.mcrl2"), model("twophase/consistent.mcf"));
+    let options = ["--portfolio", "aimed", "--max-states", "200000", "--seed", "3", "--out", &path("out")];
+    let report = hunt(&[&[spec.as_str(), "--property", &property], &options[..]].concat());
+    assert_eq!(report["findings"][0]["member"], "aimed");
+    assert_eq!(report["findings"][0]["steps"], 25);
+}
+
+/// Jobs begin with 1,000 states. Small ones that find nothing new any more make room for larger ones.
+#[test]
+fn a_system_a_little_larger_than_a_job_is_seen_as_a_whole() {
+    let spec = model("slidingwindow/slidingwindow.mcrl2");
+    let report = hunt(&[&spec, "--seed", "1", "--max-jobs", "2000"]);
+    assert_eq!((&report["reason"], &report["coverage"]["everything"]), (&"everything".into(), &true.into()));
 }

@@ -188,6 +188,12 @@ impl Desk<'_> {
 
     fn job_file(&self, finding: &Finding, found: &Found, trace_file: &Path, job_file: &Path) -> JobFile {
         let name = trace_file.file_name().map(|name| name.to_string_lossy().into_owned());
+        let mut again = vec!["--repeat".to_owned(), job_file.display().to_string()];
+        let all = found.job.limits.findings;
+        if all > 1 {
+            // The search may have come upon others before this one.
+            again.extend(["--findings".to_owned(), all.to_string()]);
+        }
         let mut file = JobFile {
             version: JSON_VERSION,
             gridlock: env!("CARGO_PKG_VERSION").to_owned(),
@@ -197,7 +203,7 @@ impl Desk<'_> {
             trace: name.unwrap_or_default(),
             steps: finding.steps,
             found_steps: finding.found_steps,
-            command: self.command(&["--repeat".to_owned(), job_file.display().to_string()]),
+            command: self.command(&again),
             from_seed: self.command(&self.hunt_again(found)),
             member: found.member.to_string(),
             seed: self.plan.config.seed,
