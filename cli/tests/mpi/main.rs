@@ -11,6 +11,8 @@
 //! Other tests are about what Open MPI does with signals and dead ranks.
 #![cfg(unix)]
 
+// Not all of it is needed here.
+#[allow(dead_code)]
 #[path = "../swarm/harness.rs"]
 mod harness;
 mod hunt;
