@@ -331,7 +331,7 @@ fn wrong_use_is_told() {
         (&["replay", &file, &files.write("none.txt", "# nothing\n")], "none.txt: there is nothing in it"),
         (
             &["replay", &file, &files.write("why.svg", "<svg xmlns=\"…\">\n</svg>\n")],
-            "line 1: expected a label such as `send(1)|ack`, found `<svg",
+            "why.svg: this is a picture or a page, not a trace",
         ),
         (&["replay", &file, &files.write("numbers.txt", "a\n17\n")], "line 2: expected a label"),
         (&["check", "-", "--property", "-"], "only one file can be read from standard input"),
