@@ -3,9 +3,10 @@
 use crate::commands::{Command, GROUPS};
 use crate::outcome::EXIT_CODES;
 use crate::quantities::{parse_bytes, parse_duration};
+use crate::terminal::colours_wanted;
 use crate::watch;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, ValueEnum};
+use clap::{ArgAction, Args, ColorChoice, CommandFactory, FromArgMatches, Parser, ValueEnum};
 use gridlock_lang::system::{Options, Tables};
 use gridlock_lts::memory::default_limit;
 use gridlock_manager::transport::launch::launched;
@@ -50,6 +51,10 @@ pub struct Arguments {
 /// Reads the command line. The error is for the user, and may be the help that was asked for.
 pub fn parse() -> Result<Arguments, clap::Error> {
     let mut command = command();
+    if !colours_wanted() {
+        // Left to itself, clap takes a terminal that says it is dumb for one with colours where the variable CI is set.
+        command = command.color(ColorChoice::Never);
+    }
     let matches = command.try_get_matches_from_mut(std::env::args_os()).map_err(with_remedy)?;
     Arguments::from_arg_matches(&matches).map_err(|e| e.format(&mut command))
 }

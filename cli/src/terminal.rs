@@ -61,9 +61,9 @@ impl Style {
     }
 }
 
-/// See <https://no-color.org>: any value but the empty one means no. A process that mpirun started writes to a terminal that
-/// is none: what it says goes on to wherever mpirun writes, which may be a file.
-fn colours_wanted() -> bool {
+/// Whether a terminal may be given colours. See <https://no-color.org>: any value but the empty one means no. A process that
+/// mpirun started writes to a terminal that is none: what it says goes on to wherever mpirun writes, which may be a file.
+pub fn colours_wanted() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) && !is_dumb() && launched().is_none()
 }
 
