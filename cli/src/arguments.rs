@@ -8,7 +8,7 @@ use crate::watch;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgAction, Args, ColorChoice, CommandFactory, FromArgMatches, Parser, ValueEnum};
 use gridlock_lang::system::{Options, Tables};
-use gridlock_lts::memory::default_limit;
+use gridlock_lts::base::memory::default_limit;
 use gridlock_manager::transport::launch::launched;
 use std::path::PathBuf;
 use std::sync::OnceLock;

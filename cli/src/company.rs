@@ -6,9 +6,9 @@
 use crate::commands::Command;
 use crate::outcome::{Answer, Failure, finish};
 use crate::watch::Watch;
+use gridlock_lts::engine::prepared::Prepared;
 use gridlock_lts::guide::Guide;
-use gridlock_lts::network::LeafIx;
-use gridlock_lts::prepared::Prepared;
+use gridlock_lts::model::network::LeafIx;
 use gridlock_manager::driver::Control;
 use gridlock_manager::hunt::run as hunting;
 use gridlock_manager::isv::{self, Opened, Report};

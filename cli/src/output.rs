@@ -3,9 +3,9 @@
 use crate::outcome::Failure;
 use crate::watch::{Phase, Watch};
 use clap::{Args, ValueEnum};
-use gridlock_lts::explicit::Lts;
-use gridlock_lts::whole_file::write_whole;
-use gridlock_lts::{aut, dot};
+use gridlock_lts::base::whole_file::write_whole;
+use gridlock_lts::model::explicit::Lts;
+use gridlock_lts::model::{aut, dot};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 

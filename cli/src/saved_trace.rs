@@ -8,12 +8,12 @@ use crate::outcome::Failure;
 use crate::shown_trace::{JSON_VERSION, ShownStep};
 use crate::watch::Watch;
 use gridlock_lang::system::System;
-use gridlock_lts::aut;
-use gridlock_lts::explicit::Lts;
-use gridlock_lts::network::{Network, Outcome, VectorIx};
-use gridlock_lts::replay::{Growing, Mismatch, matching, steps};
-use gridlock_lts::trace::Trace;
-use gridlock_lts::trace_file::{RecordedStep, TraceFile};
+use gridlock_lts::engine::replay::{Growing, Mismatch, matching, steps};
+use gridlock_lts::model::aut;
+use gridlock_lts::model::explicit::Lts;
+use gridlock_lts::model::network::{Network, Outcome, VectorIx};
+use gridlock_lts::model::trace::Trace;
+use gridlock_lts::model::trace_file::{RecordedStep, TraceFile};
 use serde::Deserialize;
 use std::path::Path;
 

@@ -10,7 +10,7 @@ use crate::progress::Progress;
 use crate::terminal::tell;
 use crate::watch::{Limits, Phase, Reason, Watch};
 use crate::{company, log};
-use gridlock_lts::memory::resident;
+use gridlock_lts::base::memory::resident;
 use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::flag;
 use std::process::ExitCode;

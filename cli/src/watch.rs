@@ -5,7 +5,7 @@
 
 use crate::progress::Progress;
 use crate::quantities::{bytes, count, duration};
-use gridlock_lts::memory;
+use gridlock_lts::base::memory;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};

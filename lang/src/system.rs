@@ -7,8 +7,8 @@ use crate::network::build::Builder;
 use crate::network::flatten::flatten;
 use crate::process::program::Program;
 use crate::syntax::parse;
-use gridlock_lts::explore::{self, warm_up};
-use gridlock_lts::network::{LeafIx, Local, Network, TableSource};
+use gridlock_lts::model::explore::{self, warm_up};
+use gridlock_lts::model::network::{LeafIx, Local, Network, TableSource};
 use std::sync::Arc;
 
 /// How tables are filled.

@@ -1,7 +1,7 @@
 //! The value of closed expressions, as the label of an action shows it.
 
 use gridlock_lang::system::{Options, load};
-use gridlock_lts::explore::{self, Stop, explore};
+use gridlock_lts::model::explore::{self, Stop, explore};
 
 /// The first label of a specification whose only action carries `expression` of the given sort.
 fn value(declarations: &str, sort: &str, expression: &str) -> String {
@@ -9,7 +9,7 @@ fn value(declarations: &str, sort: &str, expression: &str) -> String {
     let options = Options { step_limit: 100_000, ..Options::default() };
     let mut system = load(&text, "data", &options, &mut |_| true).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
     let limits = explore::Options { max_states: 10, progress: &mut |_| true };
-    let source: Option<&mut dyn gridlock_lts::network::TableSource> =
+    let source: Option<&mut dyn gridlock_lts::model::network::TableSource> =
         if system.closed { None } else { Some(&mut system.builder) };
     match explore(&mut system.network, source, limits) {
         Ok(lts) => {

@@ -33,7 +33,7 @@ fn what_a_complete_short_search_did_not_reach_is_gone() {
         assert!(leaf.states.iter().all(|s| s.expanded));
         assert!(leaf.states.iter().flat_map(|s| &s.moves).all(|m| (m.1.0 as usize) < leaf.states.len()));
     }
-    let report = gridlock_lts::search::check(&system.network, &[], &Default::default());
+    let report = gridlock_lts::engine::search::check(&system.network, &[], &Default::default());
     assert_eq!(report.map(|r| r.stats.states), Ok(6));
 }
 
@@ -95,10 +95,10 @@ fn equal_parts_of_a_process_are_interchangeable() {
     let parts = vec!["Q"; 24].join(" || ");
     let text = format!("act start, a, b; proc Q = a . b; init allow({{start, a, b}}, start . ({parts}));");
     let Ok(mut system) = load(&text, "parts", &Options::default(), &mut |_| true) else { panic!("refused") };
-    let options = gridlock_lts::explore::Options { max_states: 1_000, progress: &mut |_| true };
-    let source: Option<&mut dyn gridlock_lts::network::TableSource> =
+    let options = gridlock_lts::model::explore::Options { max_states: 1_000, progress: &mut |_| true };
+    let source: Option<&mut dyn gridlock_lts::model::network::TableSource> =
         if system.closed { None } else { Some(&mut system.builder) };
-    let Ok(lts) = gridlock_lts::explore::explore(&mut system.network, source, options) else {
+    let Ok(lts) = gridlock_lts::model::explore::explore(&mut system.network, source, options) else {
         panic!("fault")
     };
     // Before `start`, after `Terminate`, and i before `a` with j before `b` where i + j is at most 24.
@@ -110,8 +110,10 @@ fn equal_parts_of_a_process_move_together_too() {
     let text = "act start, a, b; proc Q = a + b; init start . (Q || Q);";
     let Ok(mut system) = load(text, "parts", &Options::default(), &mut |_| true) else { panic!("refused") };
     assert!(system.closed);
-    let options = gridlock_lts::explore::Options { max_states: 1_000, progress: &mut |_| true };
-    let Ok(lts) = gridlock_lts::explore::explore(&mut system.network, None, options) else { panic!("fault") };
+    let options = gridlock_lts::model::explore::Options { max_states: 1_000, progress: &mut |_| true };
+    let Ok(lts) = gridlock_lts::model::explore::explore(&mut system.network, None, options) else {
+        panic!("fault")
+    };
     let mut labels: Vec<&String> = lts.labels().iter().filter(|label| *label != "tau").collect();
     labels.sort();
     assert_eq!(labels, ["Terminate", "a", "a|a", "a|b", "b", "b|b", "start"]);

@@ -3,8 +3,8 @@
 use gridlock_lang::diagnostic::Diagnostic;
 use gridlock_lang::property;
 use gridlock_lang::system::{self, System};
+use gridlock_lts::engine::search::{self, Verdict};
 use gridlock_lts::property::Property;
-use gridlock_lts::search::{self, Verdict};
 
 fn load(spec: &str) -> System {
     let system = system::load(spec, "test.mcrl2", &system::Options::default(), &mut |_| true)

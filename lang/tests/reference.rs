@@ -13,9 +13,9 @@ use gridlock_lang::model::{ActName, Expr, ExprKind, Model, Proc, ProcKind, SortD
 use gridlock_lang::process::substitute::{Substitution, in_proc};
 use gridlock_lang::syntax::parse;
 use gridlock_lang::system::{Options, Tables, load};
-use gridlock_lts::equivalence::{Comparison, Equivalence, compare};
-use gridlock_lts::explicit::{Builder, Lts, State};
-use gridlock_lts::explore::{self, explore};
+use gridlock_lts::model::equivalence::{Comparison, Equivalence, compare};
+use gridlock_lts::model::explicit::{Builder, Lts, State};
+use gridlock_lts::model::explore::{self, explore};
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -437,7 +437,7 @@ fn gridlock(text: &str, tables: Tables) -> Lts {
     let options = Options { tables, warm_up: 200, ..Options::default() };
     let mut system =
         load(text, "random", &options, &mut |_| true).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
-    let source: Option<&mut dyn gridlock_lts::network::TableSource> =
+    let source: Option<&mut dyn gridlock_lts::model::network::TableSource> =
         if system.closed { None } else { Some(&mut system.builder) };
     let options = explore::Options { max_states: 100_000, progress: &mut |_| true };
     explore(&mut system.network, source, options).unwrap_or_else(|e| panic!("{e:?}\n{text}"))

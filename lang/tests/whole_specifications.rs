@@ -3,7 +3,7 @@
 //! A fixed number of cases is part of the ordinary tests; `GRIDLOCK_FUZZ_SECONDS=600` makes it run that long.
 
 use gridlock_lang::system::{Options, Tables, load};
-use gridlock_lts::explore::{self, explore};
+use gridlock_lts::model::explore::{self, explore};
 use std::time::{Duration, Instant};
 
 /// Seeds of the mutations: together they use every construct of the language.
@@ -111,7 +111,7 @@ fn broken_specifications_are_answered() {
             }
             Ok(mut system) => {
                 loaded += 1;
-                let source: Option<&mut dyn gridlock_lts::network::TableSource> =
+                let source: Option<&mut dyn gridlock_lts::model::network::TableSource> =
                     if system.closed { None } else { Some(&mut system.builder) };
                 let options = explore::Options { max_states: 1_000, progress: &mut |_| true };
                 let _ = explore(&mut system.network, source, options);

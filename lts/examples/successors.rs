@@ -5,11 +5,11 @@
 #[path = "rates/models.rs"]
 mod models;
 
-use gridlock_lts::memory::Budget;
-use gridlock_lts::pack::{Many, Packing, Width};
+use gridlock_lts::base::memory::Budget;
+use gridlock_lts::engine::pack::{Many, Packing, Width};
+use gridlock_lts::engine::successors::{Compiled, Steps, Successors};
+use gridlock_lts::engine::visited::Visited;
 use gridlock_lts::property::Alarms;
-use gridlock_lts::successors::{Compiled, Steps, Successors};
-use gridlock_lts::visited::Visited;
 use models::{network, processor_time};
 
 fn main() {
@@ -22,8 +22,12 @@ fn main() {
         let alarms = Alarms::faults_of(&net);
         let words = packing.words();
         let (states, steps, seconds, bytes) = match words {
-            1 => measure(Compiled::new(&net, packing, gridlock_lts::pack::One, alarms).expect("compiles")),
-            2 => measure(Compiled::new(&net, packing, gridlock_lts::pack::Two, alarms).expect("compiles")),
+            1 => measure(
+                Compiled::new(&net, packing, gridlock_lts::engine::pack::One, alarms).expect("compiles"),
+            ),
+            2 => measure(
+                Compiled::new(&net, packing, gridlock_lts::engine::pack::Two, alarms).expect("compiles"),
+            ),
             n => measure(Compiled::new(&net, packing, Many(n), alarms).expect("compiles")),
         };
         println!(

@@ -1,29 +1,14 @@
 //! Labelled transition systems and networks of them.
 //!
-//! This crate knows nothing of syntax or data: everything here is integers and printed labels. A [`network::Network`]
+//! This crate knows nothing of syntax or data: everything here is integers and printed labels. A [`model::network::Network`]
 //! is a set of leaves (process LTSs as tables) and synchronisation vectors over them.
+//!
+//! Layers, each using only those before it: [`base`], [`model`], [`property`], [`engine`], [`guide`] (which needs no
+//! engine). [`samples`] has networks for tests.
 
-pub mod aut;
-pub mod dot;
-pub mod equivalence;
-pub mod explicit;
-pub mod explore;
+pub mod base;
+pub mod engine;
 pub mod guide;
-pub mod hash;
-pub mod lazy;
-pub mod memory;
-pub mod network;
-pub mod pack;
-pub mod predecessors;
-pub mod prepared;
+pub mod model;
 pub mod property;
-pub mod random;
-pub mod replay;
-pub mod search;
-pub mod successors;
-pub mod synthetic;
-pub mod trace;
-pub mod trace_file;
-pub mod vector_set;
-pub mod visited;
-pub mod whole_file;
+pub mod samples;

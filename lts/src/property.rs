@@ -8,11 +8,20 @@
 //! Invariant of [`instrument`]: vectors keep their numbers, leaves keep theirs, and without its last leaves the
 //! instrumented network has exactly the steps of the original one.
 
-use crate::hash::Map;
-use crate::network::{LeafIx, Local, LocalLabel, Network, Outcome, VectorIx};
-use crate::successors::Finding;
-use crate::vector_set::VectorSet;
+use crate::base::hash::Map;
+use crate::model::network::{LeafIx, Local, LocalLabel, Network, Outcome, VectorIx};
+use crate::model::vector_set::VectorSet;
 use std::borrow::Cow;
+
+/// What a marked step turns out to be. The order is the order of preference among equally short ones: a fault comes
+/// first because a specification without meaning has no properties.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Finding {
+    /// The vector's outcome is the fault of that index.
+    Fault(u32),
+    /// The step violates the property of that index.
+    Property(usize),
+}
 
 /// A predicate on the vectors of a network. It is asked once for each vector, also for those found during a search.
 pub type VectorPredicate = Box<dyn Fn(&Network, VectorIx) -> bool + Send + Sync>;
@@ -246,7 +255,8 @@ pub fn asks_for_deadlocks(properties: &[Property]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{self, Rng, Shape};
+    use crate::base::rng::Rng;
+    use crate::samples::random::{self, Shape};
     use std::collections::BTreeSet;
 
     /// The instrumented network steps like the original beside the monitors.

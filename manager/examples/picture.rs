@@ -6,10 +6,10 @@
 //! PROCESS is the beginning of the name of the process whose traces guide the searches.
 
 use gridlock_lang::system::{Options, load};
+use gridlock_lts::engine::prepared::{Prepared, Search};
+use gridlock_lts::engine::successors::Successors;
 use gridlock_lts::guide::{Guide, Subsystem};
-use gridlock_lts::network::{LeafIx, Local, Network};
-use gridlock_lts::prepared::{Prepared, Search};
-use gridlock_lts::successors::Successors;
+use gridlock_lts::model::network::{LeafIx, Local, Network};
 use gridlock_manager::strategy::StrategyKind;
 use gridlock_manager::swarm::{Config, Granularity, Next, Pace, Swarm};
 use gridlock_worker::guided::{Setting, Worker};

@@ -7,11 +7,12 @@
 //! Messages are cut into tiny pieces in half of the runs. Ends with 0 if all agree. With `--panic` that rank panics on the
 //! way, and all must end with 99.
 
+use gridlock_lts::base::rng::Rng;
+use gridlock_lts::engine::prepared::Prepared;
 use gridlock_lts::guide::Subsystem;
-use gridlock_lts::network::LeafIx;
-use gridlock_lts::prepared::Prepared;
+use gridlock_lts::model::network::LeafIx;
 use gridlock_lts::property::Property;
-use gridlock_lts::random::{Rng, Shape};
+use gridlock_lts::samples::random::Shape;
 use gridlock_manager::driver::Control;
 use gridlock_manager::isv::{Conclusion, Report, on_ranks, on_threads, with_workers};
 use gridlock_manager::swarm::{Config, Granularity};

@@ -6,10 +6,11 @@
 //! `barrier:N:K`, `queues:N:K:V`. SUBSYSTEM is the numbers of leaves, e.g. `1` or `0,2`; `bfs` runs the breadth-first
 //! search instead; `auto` chooses. Memory is in MB.
 
-use gridlock_lts::network::{LeafIx, Network};
-use gridlock_lts::prepared::Prepared;
+use gridlock_lts::engine::prepared::Prepared;
+use gridlock_lts::engine::search;
+use gridlock_lts::model::network::{LeafIx, Network};
 use gridlock_lts::property::Property;
-use gridlock_lts::{search, synthetic};
+use gridlock_lts::samples::synthetic;
 use gridlock_manager::slices::{self, Options};
 
 fn network(model: &str) -> Result<Network, String> {

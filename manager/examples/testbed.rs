@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p gridlock-manager --example testbed [JOBS]`
 
-use gridlock_lts::random::Rng;
+use gridlock_lts::base::rng::Rng;
 use gridlock_manager::swarm::{Config, Granularity, Next, Pace, Swarm};
 use gridlock_manager::testbed::{Shape, System};
 use gridlock_worker::job::{Job, JobLimits};

@@ -7,7 +7,7 @@
 use crate::journal::{Journal, Trouble};
 use crate::machine::{Accepted, Machine, Next, Numbered, Reply};
 use crate::transport::{Answer, Ticket, Transport};
-use gridlock_lts::hash::Map;
+use gridlock_lts::base::hash::Map;
 use gridlock_worker::job::Effort;
 use serde::Serialize;
 use serde::de::DeserializeOwned;

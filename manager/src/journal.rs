@@ -222,7 +222,8 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
 
     /// Replaces the page that tells how far the run is. It is a convenience: a failure is no reason to stop.
     pub fn tell(&self, status: &[u8]) {
-        let _ = gridlock_lts::whole_file::write_whole(&self.dir.join(STATUS), |out| out.write_all(status));
+        let _ =
+            gridlock_lts::base::whole_file::write_whole(&self.dir.join(STATUS), |out| out.write_all(status));
     }
 }
 

@@ -4,8 +4,8 @@
 //! same jobs wherever it runs.
 
 use crate::ids::IdSet;
+use gridlock_lts::base::rng::Rng;
 use gridlock_lts::guide::{EdgeIx, Guide, StateIx};
-use gridlock_lts::random::Rng;
 use num_bigint::BigUint;
 use std::fmt;
 use std::str::FromStr;

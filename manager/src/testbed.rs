@@ -6,9 +6,9 @@
 //! tests and examples share it. Everything follows from seeds.
 
 use crate::swarm::{Accepted, Next, Swarm};
+use gridlock_lts::base::rng::Rng;
 use gridlock_lts::guide::{EdgeIx, Guide, StateIx, Subsystem};
-use gridlock_lts::network::{Label, LeafIx, Local, Network, Outcome};
-use gridlock_lts::random::Rng;
+use gridlock_lts::model::network::{Label, LeafIx, Local, Network, Outcome};
 use gridlock_worker::job::{Effort, End, Feedback, Job, Then};
 
 /// What simulated systems look like.

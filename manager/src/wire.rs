@@ -50,7 +50,7 @@ pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gridlock_lts::random::Rng;
+    use gridlock_lts::base::rng::Rng;
     use gridlock_worker::job::{Effort, End, Feedback, Finding, What};
 
     fn feedback() -> Feedback {

@@ -3,9 +3,10 @@
 //! The reference worker here keeps global states as vectors and looks at positions one after the other; it shares no
 //! code with the worker of the tool.
 
+use gridlock_lts::base::rng::Rng;
 use gridlock_lts::guide::{EdgeIx, Guide, StateIx, Subsystem};
-use gridlock_lts::network::{LeafIx, Local, Network};
-use gridlock_lts::random::{Rng, Shape};
+use gridlock_lts::model::network::{LeafIx, Local, Network};
+use gridlock_lts::samples::random::Shape;
 use gridlock_manager::strategy::StrategyKind;
 use gridlock_manager::swarm::{Config, Granularity, Outcome, Pace, Status, Swarm};
 use gridlock_manager::testbed::{Workers, run};

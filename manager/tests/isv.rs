@@ -1,11 +1,12 @@
 //! Whole swarms on random networks: the same verdict as an exhaustive search, the same jobs whatever the workers.
 
+use gridlock_lts::base::rng::Rng;
+use gridlock_lts::engine::prepared::Prepared;
+use gridlock_lts::engine::search::{self, Verdict};
 use gridlock_lts::guide::{Guide, Subsystem};
-use gridlock_lts::network::{LeafIx, Network};
-use gridlock_lts::prepared::Prepared;
+use gridlock_lts::model::network::{LeafIx, Network};
 use gridlock_lts::property::Property;
-use gridlock_lts::random::{self, Rng, Shape};
-use gridlock_lts::search::{self, Verdict};
+use gridlock_lts::samples::random::{self, Shape};
 use gridlock_manager::driver::Control;
 use gridlock_manager::isv::{Conclusion, Report, on_threads};
 use gridlock_manager::journal::Journal;

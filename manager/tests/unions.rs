@@ -2,11 +2,12 @@
 //! naive search visits, on random networks and on the models that ship with the tool.
 
 use gridlock_lang::system::{Options, load};
+use gridlock_lts::base::rng::Rng;
+use gridlock_lts::engine::prepared::{Prepared, Search};
+use gridlock_lts::engine::successors::Successors;
 use gridlock_lts::guide::{Guide, Subsystem};
-use gridlock_lts::network::{LeafIx, Local, Network, Outcome as Step};
-use gridlock_lts::prepared::{Prepared, Search};
-use gridlock_lts::random::{Rng, Shape};
-use gridlock_lts::successors::Successors;
+use gridlock_lts::model::network::{LeafIx, Local, Network, Outcome as Step};
+use gridlock_lts::samples::random::Shape;
 use gridlock_manager::strategy::StrategyKind;
 use gridlock_manager::swarm::{Config, Granularity, Outcome, Pace, Swarm};
 use gridlock_manager::testbed::{Workers, run};

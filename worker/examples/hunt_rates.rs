@@ -5,12 +5,12 @@
 //! For each method it prints states and steps a second on that many philosophers, what it found, and how the finding was
 //! shortened; before that the rate of a bare walk, which records nothing. Rates are per second of processor time.
 
-use gridlock_lts::pack::Width;
-use gridlock_lts::prepared::{Prepared, Search};
+use gridlock_lts::base::rng::Rng;
+use gridlock_lts::engine::pack::Width;
+use gridlock_lts::engine::prepared::{Prepared, Search};
+use gridlock_lts::engine::successors::{Steps, Successors};
 use gridlock_lts::property::Property;
-use gridlock_lts::random::Rng;
-use gridlock_lts::successors::{Steps, Successors};
-use gridlock_lts::synthetic;
+use gridlock_lts::samples::synthetic;
 use gridlock_worker::hunt::job::{HuntJob, HuntLimits, Keep, Method};
 use gridlock_worker::hunt::{Hunter, Setting, Shared, sketch};
 use gridlock_worker::life::Life;

@@ -96,7 +96,7 @@ pub struct Finding {
     pub path: Vec<(u32, Vec<u64>)>,
 }
 
-/// The kinds of findings, in the order of preference; see [`gridlock_lts::search::What`].
+/// The kinds of findings, in the order of preference; see [`gridlock_lts::engine::search::What`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub enum What {
     /// A step without meaning.

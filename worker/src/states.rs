@@ -3,7 +3,7 @@
 //! For one thread: the states themselves stand one after the other, and serve as the queue of a breadth-first search; a
 //! hash table holds their indices. Invariant: memory is taken from the budget before it is allocated.
 
-use gridlock_lts::memory::{Budget, Exhausted, Stack};
+use gridlock_lts::base::memory::{Budget, Exhausted, Stack};
 use hashbrown::HashTable;
 
 /// Where a state came from: the position and index of its predecessor, and the vector of the step.
@@ -157,7 +157,7 @@ pub(crate) fn hash(state: &[u64]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gridlock_lts::random::Rng;
+    use gridlock_lts::base::rng::Rng;
     use std::collections::BTreeSet;
 
     #[test]

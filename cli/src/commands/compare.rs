@@ -10,7 +10,7 @@ use crate::terminal::{Style, tell};
 use crate::watch::Watch;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use gridlock_lts::equivalence::{Comparison, Equivalence, compare};
+use gridlock_lts::model::equivalence::{Comparison, Equivalence, compare};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\

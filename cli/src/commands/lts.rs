@@ -8,7 +8,7 @@ use crate::quantities::{counted, duration};
 use crate::terminal::tell;
 use crate::watch::Watch;
 use clap::Args;
-use gridlock_lts::explicit::Lts;
+use gridlock_lts::model::explicit::Lts;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\

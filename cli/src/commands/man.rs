@@ -6,7 +6,7 @@ use crate::output::print;
 use crate::watch::{Phase, Watch};
 use clap::Args;
 use clap_mangen::Man;
-use gridlock_lts::whole_file::write_whole;
+use gridlock_lts::base::whole_file::write_whole;
 use std::io;
 use std::path::PathBuf;
 

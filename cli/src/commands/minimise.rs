@@ -10,7 +10,7 @@ use crate::quantities::duration;
 use crate::terminal::tell;
 use crate::watch::Watch;
 use clap::Args;
-use gridlock_lts::equivalence::{Equivalence, minimise};
+use gridlock_lts::model::equivalence::{Equivalence, minimise};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\

@@ -1,6 +1,6 @@
 //! `gridlock replay`: whether a trace is a run of a specification, step by step.
 //!
-//! The trace is searched for by its labels and by who contributes what, with [`gridlock_lts::replay`], which shares
+//! The trace is searched for by its labels and by who contributes what, with [`gridlock_lts::engine::replay`], which shares
 //! nothing with the searches. All runs that fit are followed at once, so a trace is refused only if none does.
 
 use crate::arguments::{Resources, TableArguments, TableMode};
@@ -14,8 +14,8 @@ use crate::terminal::Style;
 use crate::watch::Watch;
 use clap::Args;
 use gridlock_lang::system::System;
-use gridlock_lts::network::{LeafIx, Network, Outcome, Step, TableSource};
-use gridlock_lts::trace::Trace;
+use gridlock_lts::model::network::{LeafIx, Network, Outcome, Step, TableSource};
+use gridlock_lts::model::trace::Trace;
 use std::io::{self, Write};
 use std::path::PathBuf;
 

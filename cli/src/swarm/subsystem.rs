@@ -7,7 +7,7 @@ use crate::outcome::Failure;
 use crate::quantities::count;
 use gridlock_lang::system::System;
 use gridlock_lts::guide::{Guide, NoGuide, Subsystem};
-use gridlock_lts::network::{LeafIx, Network};
+use gridlock_lts::model::network::{LeafIx, Network};
 
 /// The most states that a subsystem or its unrolling may have.
 pub const GUIDE_LIMIT: usize = 1 << 20;

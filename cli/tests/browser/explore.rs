@@ -1,7 +1,7 @@
 //! `gridlock explore`, clicked through.
 
 use crate::chromium::Browser;
-use gridlock_lts::trace_file::TraceFile;
+use gridlock_lts::model::trace_file::TraceFile;
 use serde_json::json;
 use std::fs;
 use std::io::{BufRead, BufReader};

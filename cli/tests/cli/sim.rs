@@ -1,7 +1,7 @@
 //! `gridlock sim`, driven by a pipe.
 
 use crate::harness::{BUFFERS, Bench, PARTIAL};
-use gridlock_lts::trace_file::TraceFile;
+use gridlock_lts::model::trace_file::TraceFile;
 
 fn bench() -> Bench {
     Bench::new(&[("buffers.mcrl2", BUFFERS), ("partial.mcrl2", PARTIAL)])

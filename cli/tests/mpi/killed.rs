@@ -2,7 +2,7 @@
 
 use crate::harness::{command, directory, model, text};
 use crate::ranks::{gridlock, processes, signal, slow};
-use gridlock_lts::random::Rng;
+use gridlock_lts::base::rng::Rng;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;

@@ -4,7 +4,7 @@ use crate::harness::{command, directory, expectations, model, run, swarm, text};
 use crate::killed::disturb;
 use crate::ranks::{gridlock, processes, slow};
 use crate::same::strip;
-use gridlock_lts::random::Rng;
+use gridlock_lts::base::rng::Rng;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;

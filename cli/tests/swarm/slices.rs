@@ -58,7 +58,7 @@ fn the_page_shows_the_slices() {
 #[cfg(unix)]
 mod checkpoints {
     use super::*;
-    use gridlock_lts::random::Rng;
+    use gridlock_lts::base::rng::Rng;
     use std::path::Path;
     use std::process::{Child, Command};
     use std::time::{Duration, Instant};

@@ -4,7 +4,7 @@ use super::Checker;
 use crate::diagnostic::Diagnostic;
 use crate::model::{ActName, SortId};
 use crate::syntax::tree::Ident;
-use gridlock_lts::hash::{Map, Set};
+use gridlock_lts::base::hash::{Map, Set};
 
 impl Checker {
     /// A declared action; an error if there is none of this name.

@@ -11,7 +11,7 @@ use crate::model::{
 };
 use crate::syntax::tree;
 use crate::syntax::tree::{FunctionDecl, Ident, StructConstructor};
-use gridlock_lts::hash::{Map, Set};
+use gridlock_lts::base::hash::{Map, Set};
 use std::sync::Arc;
 
 impl Checker {

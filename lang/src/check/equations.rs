@@ -11,7 +11,7 @@ use crate::diagnostic::{Diagnostic, Span};
 use crate::model::{Clause, Expr, ExprKind, FuncId, Op, SortId, Symbol, VarId};
 use crate::syntax::tree;
 use crate::syntax::tree::DataKind;
-use gridlock_lts::hash::{Map, Set};
+use gridlock_lts::base::hash::{Map, Set};
 use std::sync::Arc;
 
 /// The names at the heads of the left-hand sides.

@@ -7,7 +7,7 @@ use super::Checker;
 use super::sorts::Shape;
 use crate::model::{SortDef, SortId};
 use crate::syntax::tree;
-use gridlock_lts::hash::Map;
+use gridlock_lts::base::hash::Map;
 use std::sync::Arc;
 
 impl Checker {

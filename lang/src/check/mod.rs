@@ -27,7 +27,7 @@ mod types;
 use crate::diagnostic::{Diagnostic, Span, did_you_mean};
 use crate::model::{ActName, Action, Expr, Model, ProcId, SortId, Symbol, VarId};
 use crate::syntax::tree;
-use gridlock_lts::hash::{Map, Set};
+use gridlock_lts::base::hash::{Map, Set};
 use infer::Inferred;
 use sorts::SortTable;
 use std::sync::Arc;

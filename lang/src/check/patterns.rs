@@ -8,7 +8,7 @@
 use super::{Checker, deep};
 use crate::diagnostic::Diagnostic;
 use crate::model::{Expr, ExprKind, Op, Pattern, SortId, Symbol, VarId};
-use gridlock_lts::hash::Set;
+use gridlock_lts::base::hash::Set;
 
 /// A variable that stands where a larger number sort is expected.
 #[derive(Clone, Copy, Debug)]

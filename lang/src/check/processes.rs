@@ -7,7 +7,7 @@ use crate::diagnostic::{Diagnostic, Span};
 use crate::model::{Action, Expr, ExprKind, Proc, ProcId, ProcKind, SortId};
 use crate::syntax::tree;
 use crate::syntax::tree::{Data, Ident, ProcessKind};
-use gridlock_lts::hash::Map;
+use gridlock_lts::base::hash::Map;
 use std::sync::Arc;
 
 impl Checker {

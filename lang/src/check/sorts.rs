@@ -10,7 +10,7 @@ use crate::diagnostic::{Diagnostic, Span};
 use crate::model::{Model, SortDef, SortId};
 use crate::syntax::tree;
 use crate::syntax::tree::SortKind;
-use gridlock_lts::hash::Map;
+use gridlock_lts::base::hash::Map;
 use std::sync::Arc;
 
 impl SortId {

@@ -6,7 +6,7 @@ use crate::data::code::{
 use crate::data::print::expr_text;
 use crate::data::value::{Number, Value};
 use crate::model::{Clause, Expr, ExprKind, Function, Model, Op, Pattern, SortDef, Symbol, VarId};
-use gridlock_lts::hash::Map;
+use gridlock_lts::base::hash::Map;
 use std::sync::Arc;
 
 /// Which slot each variable in scope has, and how large the frame is.

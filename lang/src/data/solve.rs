@@ -260,7 +260,7 @@ impl<'a> Search<'a, '_> {
             Candidates::Between(..) => (*self.ev.sorts.values(&self.ev.model, sort).expect("finite")).clone(),
         };
         values.retain(|v| fits(def, v));
-        let mut seen = gridlock_lts::hash::Set::default();
+        let mut seen = gridlock_lts::base::hash::Set::default();
         values.retain(|v| seen.insert(v.clone()));
         Ok(Some((i, values)))
     }

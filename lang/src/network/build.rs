@@ -22,8 +22,8 @@ use crate::process::action::{MultiAction, label_text, names};
 use crate::process::program::{NodeId, Program, SummandHead};
 use crate::process::steps::{Answer, Known, MAX_CANDIDATES, Offer, Pending, unbounded};
 use crate::process::term::Term;
-use gridlock_lts::hash::{Map, Set};
-use gridlock_lts::network::{Label, LeafIx, Local, LocalLabel, Network, Outcome, TableSource};
+use gridlock_lts::base::hash::{Map, Set};
+use gridlock_lts::model::network::{Label, LeafIx, Local, LocalLabel, Network, Outcome, TableSource};
 use std::collections::VecDeque;
 use std::sync::{Arc, RwLock};
 

@@ -58,11 +58,11 @@ pub fn flatten(program: &Program, text: &str) -> Eval<Flat> {
         .into_iter()
         .map(|(call, term, span)| LeafStart { name: name(program, text, &call, span), term, span })
         .collect();
-    let mut count: gridlock_lts::hash::Map<String, u32> = Default::default();
+    let mut count: gridlock_lts::base::hash::Map<String, u32> = Default::default();
     for leaf in &leaves {
         *count.entry(leaf.name.clone()).or_default() += 1;
     }
-    let mut seen: gridlock_lts::hash::Map<String, u32> = Default::default();
+    let mut seen: gridlock_lts::base::hash::Map<String, u32> = Default::default();
     for leaf in &mut leaves {
         if count[&leaf.name] > 1 {
             let n = seen.entry(leaf.name.clone()).or_default();

@@ -7,7 +7,7 @@ use crate::data::value::Value;
 use crate::network::rules::Rule;
 use crate::process::action::{MultiAction, Names};
 use crate::process::steps::Known;
-use gridlock_lts::hash::Map;
+use gridlock_lts::base::hash::Map;
 
 /// What a part contributes: a label or an open offer of its leaf, by number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -11,7 +11,7 @@ use crate::network::flatten::Context;
 use crate::process::action::{Names, Operator};
 use crate::process::program::{NodeId, NodeKind, Program, SummandHead, Target};
 use crate::process::term::Term;
-use gridlock_lts::hash::{Map, Set};
+use gridlock_lts::base::hash::{Map, Set};
 use std::collections::BTreeSet;
 
 /// More rules than this are refused: something is missing an `allow`.

@@ -4,7 +4,7 @@
 //! own in the model, and calls are never unfolded inside their own unfolding, so nothing is captured.
 
 use crate::model::{Action, Expr, ExprKind, Proc, ProcKind, VarId};
-use gridlock_lts::hash::Map;
+use gridlock_lts::base::hash::Map;
 
 /// What to replace.
 pub type Substitution = Map<VarId, Expr>;
@@ -80,7 +80,7 @@ pub fn in_proc(p: &Proc, map: &Substitution) -> Proc {
 pub fn free_in_proc(p: &Proc) -> Vec<VarId> {
     let mut out = Vec::new();
     collect(p, &mut Vec::new(), &mut out);
-    let mut seen = gridlock_lts::hash::Set::default();
+    let mut seen = gridlock_lts::base::hash::Set::default();
     out.retain(|v| seen.insert(*v));
     out
 }

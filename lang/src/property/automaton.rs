@@ -6,7 +6,7 @@
 //! Invariant: [`Watch`] is total, its initial state is 0, and it is bad after a word exactly if a prefix of the word,
 //! the empty one and the whole included, is in the language.
 
-use gridlock_lts::hash::Map;
+use gridlock_lts::base::hash::Map;
 
 /// The most table entries (states times classes) of an automaton.
 const MAX_ENTRIES: usize = 1 << 20;

@@ -16,7 +16,7 @@ use crate::model::{ExprKind, Model, VarId};
 use crate::process::steps::MAX_CANDIDATES;
 use crate::syntax::formula::{Action, ActionFormula, ActionKind, Quantifier, StateFormula, StateKind};
 use crate::syntax::tree::{Data, VarDecl};
-use gridlock_lts::hash::Set;
+use gridlock_lts::base::hash::Set;
 use std::ops::ControlFlow;
 
 /// What a guard leaves.

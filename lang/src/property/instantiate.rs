@@ -22,7 +22,7 @@ use crate::diagnostic::{Diagnostic, Span};
 use crate::model::{Expr, ExprKind, SortId, VarId};
 use crate::syntax::formula::{Action, ActionFormula, ActionKind, Quantifier, RegularFormula, RegularKind};
 use crate::syntax::tree::{Data, VarDecl};
-use gridlock_lts::hash::Map;
+use gridlock_lts::base::hash::Map;
 use std::cell::Cell;
 
 /// How many parts all quantifiers of a formula together may be spelt out to.

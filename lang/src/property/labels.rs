@@ -11,7 +11,7 @@ use crate::data::value::Value;
 use crate::model::{ActName, SortId};
 use crate::network::build::LabelActions;
 use crate::process::action::{Act, MultiAction, Names};
-use gridlock_lts::network::{Label, Network, Outcome, VectorIx};
+use gridlock_lts::model::network::{Label, Network, Outcome, VectorIx};
 use std::cmp::Ordering;
 use std::sync::Mutex;
 

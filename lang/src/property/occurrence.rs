@@ -7,7 +7,7 @@ use crate::data::value::Value;
 use crate::model::{ActName, Model, Proc, ProcId, ProcKind};
 use crate::network::build::Builder;
 use crate::process::action::{Act, MultiAction};
-use gridlock_lts::hash::Set;
+use gridlock_lts::base::hash::Set;
 
 /// How the names of actions can occur.
 #[derive(Debug, Default)]

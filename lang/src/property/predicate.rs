@@ -8,7 +8,7 @@
 use super::labels::{Doing, LabelPattern, Steps};
 use crate::model::ActName;
 use crate::process::action::{Names, names};
-use gridlock_lts::hash::Map;
+use gridlock_lts::base::hash::Map;
 
 /// The most sets of patterns that are numbered.
 const MAX_SETS: usize = 1 << 14;

@@ -14,7 +14,7 @@ use crate::syntax::formula::{
     StateKind,
 };
 use crate::syntax::tree::{ActionDecl, Data, DataKind, Ident, Spec, VarDecl};
-use gridlock_lts::hash::Map;
+use gridlock_lts::base::hash::Map;
 
 /// A way to read an action: with the parameters of one of its declarations.
 #[derive(Clone, Debug)]

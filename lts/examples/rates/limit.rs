@@ -1,10 +1,10 @@
 //! The limit of a machine: insert-or-find of random keys that were made beforehand.
 
 use crate::models::processor_time;
-use gridlock_lts::memory::Budget;
-use gridlock_lts::pack::One;
-use gridlock_lts::random::Rng;
-use gridlock_lts::visited::Visited;
+use gridlock_lts::base::memory::Budget;
+use gridlock_lts::base::rng::Rng;
+use gridlock_lts::engine::pack::One;
+use gridlock_lts::engine::visited::Visited;
 
 /// Lookups that are timed on each thread at each of several fills of the table.
 const TIMED: usize = 1 << 22;

@@ -15,8 +15,8 @@
 mod limit;
 mod models;
 
-use gridlock_lts::network::Network;
-use gridlock_lts::search::{Options, Report, check};
+use gridlock_lts::engine::search::{Options, Report, check};
+use gridlock_lts::model::network::Network;
 use limit::limit;
 use models::{network, processor_time};
 

@@ -1,7 +1,7 @@
 //! The models that the examples measure, by name.
 
-use gridlock_lts::network::Network;
-use gridlock_lts::synthetic;
+use gridlock_lts::model::network::Network;
+use gridlock_lts::samples::synthetic;
 
 /// A model by its name and numbers, e.g. `philosophers:12`.
 pub fn network(model: &str) -> Option<Network> {

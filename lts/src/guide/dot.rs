@@ -1,7 +1,7 @@
 //! A guide as a picture: the number of traces from each state in it.
 
 use super::{EdgeIx, Guide, StateIx};
-use crate::network::Network;
+use crate::model::network::Network;
 use std::io::{self, Write};
 
 impl Guide {

@@ -24,7 +24,7 @@ mod weights;
 
 pub use subsystem::Subsystem;
 
-use crate::network::{LeafIx, Local, Network, VectorIx};
+use crate::model::network::{LeafIx, Local, Network, VectorIx};
 use num_bigint::BigUint;
 use projection::Projections;
 use std::ops::Range;

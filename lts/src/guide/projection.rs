@@ -4,8 +4,8 @@
 //! they have the same *projection*. Invariant: projections are numbered by their first vector, so the numbers do not
 //! depend on anything but the network and the leaves.
 
-use crate::hash::Map;
-use crate::network::{LeafIx, Local, LocalLabel, Network, Outcome, VectorIx};
+use crate::base::hash::Map;
+use crate::model::network::{LeafIx, Local, LocalLabel, Network, Outcome, VectorIx};
 
 /// The projections of a network onto a subsystem.
 #[derive(Clone, Debug)]

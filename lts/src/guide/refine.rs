@@ -8,8 +8,8 @@ use super::cycles::find_cycle;
 use super::projection::Projections;
 use super::weights::{Graph, state_ix};
 use super::{Edge, EdgeIx, Guide, NoGuide, StateIx};
-use crate::hash::Map;
-use crate::network::{LeafIx, Local, Network};
+use crate::base::hash::Map;
+use crate::model::network::{LeafIx, Local, Network};
 
 impl Guide {
     /// The guide in which `leaf`, which is not in the subsystem yet, joins it while that follows `path` and then moves

@@ -4,8 +4,8 @@ use super::cycles::{Cycles, find_cycle};
 use super::projection::Projections;
 use super::weights::{Graph, state_ix};
 use super::{Edge, Guide, NoGuide, StateIx};
-use crate::hash::Map;
-use crate::network::{LeafIx, Local, Network};
+use crate::base::hash::Map;
+use crate::model::network::{LeafIx, Local, Network};
 use std::collections::VecDeque;
 
 /// The LTS of a subsystem in which partners outside are always willing. States are numbered breadth first.

@@ -1,5 +1,6 @@
 use super::*;
-use crate::random::{Rng, Shape};
+use crate::base::rng::Rng;
+use crate::samples::random::Shape;
 use std::collections::BTreeSet;
 
 const LIMIT: usize = 100_000;
@@ -94,7 +95,10 @@ fn a_subsystem_can_do_what_it_does_in_the_network() {
         while let Some(state) = queue.pop() {
             net.successors(&state, &mut steps);
             for step in &steps {
-                if matches!(net.vectors[step.vector.0 as usize].outcome, crate::network::Outcome::Fault(_)) {
+                if matches!(
+                    net.vectors[step.vector.0 as usize].outcome,
+                    crate::model::network::Outcome::Fault(_)
+                ) {
                     assert_eq!(guide.projection(step.vector), None);
                     continue;
                 }
@@ -124,7 +128,7 @@ fn long_ladders_are_counted_exactly() {
     for name in ["left", "right"] {
         let local = net.add_local_label(leaf, name);
         let label = net.label(name);
-        net.add_vector(vec![(leaf, local)], crate::network::Outcome::Step(label), label);
+        net.add_vector(vec![(leaf, local)], crate::model::network::Outcome::Step(label), label);
         for s in 0..rungs.min(if name == "left" { rungs } else { 1_000 }) {
             net.add_move(leaf, Local(s), local, Local(s + 1));
         }

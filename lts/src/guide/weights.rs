@@ -2,7 +2,7 @@
 
 use super::projection::Projections;
 use super::{Edge, Guide, StateIx};
-use crate::network::Local;
+use crate::model::network::Local;
 use num_bigint::BigUint;
 
 /// A graph whose states are numbered; targets that are cut lie behind them in `locals`.

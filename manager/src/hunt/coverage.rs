@@ -3,7 +3,7 @@
 //! Invariant: it is the union of what was merged, whatever the order; gains depend on the order, so they are taken in the
 //! order of jobs.
 
-use gridlock_lts::network::Network;
+use gridlock_lts::model::network::Network;
 use gridlock_worker::hunt::job::Coverage;
 use gridlock_worker::hunt::sketch::{self, REGISTERS};
 
@@ -62,7 +62,7 @@ pub struct Seen {
 impl Seen {
     /// Nothing yet.
     pub fn new(net: &Network) -> Self {
-        let leaf = |leaf: &gridlock_lts::network::Leaf| {
+        let leaf = |leaf: &gridlock_lts::model::network::Leaf| {
             let moves = leaf.states.iter().map(|state| state.moves.len() as u64).sum();
             let part = |total| Part { reached: 0, total };
             LeafCoverage { locals: part(leaf.states.len() as u64), moves: part(moves) }
@@ -179,7 +179,7 @@ fn unite(ours: &mut Vec<u64>, theirs: &[u64]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gridlock_lts::random::Rng;
+    use gridlock_lts::base::rng::Rng;
 
     #[test]
     fn unions_count_new_elements() {

@@ -7,9 +7,9 @@
 
 use super::config::{Config, Kind, WINDOW};
 use crate::swarm::{self, Granularity, Outcome, Pace, Swarm};
+use gridlock_lts::base::rng::Rng;
 use gridlock_lts::guide::Guide;
-use gridlock_lts::network::Network;
-use gridlock_lts::random::Rng;
+use gridlock_lts::model::network::Network;
 use gridlock_worker::hunt::job::{HuntLimits, Keep, Method};
 use gridlock_worker::job::{Feedback, JobLimits, Order};
 use num_bigint::BigUint;

@@ -24,11 +24,11 @@ pub use status::{Found, MemberStatus, Outcome, Status};
 
 use crate::machine::{Accepted, Machine, Next};
 use coverage::Seen;
+use gridlock_lts::base::hash::Set;
+use gridlock_lts::base::rng::Rng;
+use gridlock_lts::engine::pack::Packing;
 use gridlock_lts::guide::Guide;
-use gridlock_lts::hash::Set;
-use gridlock_lts::network::Network;
-use gridlock_lts::pack::Packing;
-use gridlock_lts::random::Rng;
+use gridlock_lts::model::network::Network;
 use gridlock_worker::hunt::Key;
 use gridlock_worker::hunt::job::{HuntEnd, HuntFeedback, HuntJob};
 use gridlock_worker::job::Effort;

@@ -9,11 +9,11 @@ use crate::journal::{Journal, Trouble};
 use crate::machine::{Accepted, Machine, Next};
 use crate::transport::Transport;
 use crate::transport::threads::{Crew, Threads, lasting};
+use gridlock_lts::engine::prepared::{Prepared, Search};
+use gridlock_lts::engine::search::Verdict;
+use gridlock_lts::engine::successors::Successors;
 use gridlock_lts::guide::Guide;
-use gridlock_lts::network::VectorIx;
-use gridlock_lts::prepared::{Prepared, Search};
-use gridlock_lts::search::Verdict;
-use gridlock_lts::successors::Successors;
+use gridlock_lts::model::network::VectorIx;
 use gridlock_worker::hunt::job::{HuntFeedback, HuntJob};
 use gridlock_worker::hunt::{Hunter, Setting, Shared};
 use gridlock_worker::life::Life;
@@ -242,7 +242,7 @@ mod ranks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gridlock_lts::synthetic;
+    use gridlock_lts::samples::synthetic;
     use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
     /// Threads of which some never do their job.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::testbed::{Shape, System};
-use gridlock_lts::random::Rng;
+use gridlock_lts::base::rng::Rng;
 use gridlock_worker::hunt::job::{Coverage, HuntFinding, Method};
 use gridlock_worker::hunt::sketch;
 use gridlock_worker::job::{Finding, What};

@@ -281,7 +281,7 @@ impl FromIterator<Range<BigUint>> for IdSet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gridlock_lts::random::Rng;
+    use gridlock_lts::base::rng::Rng;
     use std::collections::BTreeSet;
 
     fn range(a: u32, b: u32) -> Range<BigUint> {

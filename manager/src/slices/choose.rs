@@ -6,8 +6,8 @@
 //! Invariant: the figures, and so the choice, depend on the network and the job memory only.
 
 use super::{Options, Report, Slicing};
-use gridlock_lts::network::LeafIx;
-use gridlock_lts::prepared::Prepared;
+use gridlock_lts::engine::prepared::Prepared;
+use gridlock_lts::model::network::LeafIx;
 use std::fmt;
 use std::time::Instant;
 

@@ -7,8 +7,8 @@
 use super::coordinator::Coordinator;
 use crate::transport::threads::{Threads, lasting};
 use crate::transport::{Answer, Transport};
-use gridlock_lts::pack::Width;
-use gridlock_lts::successors::Successors;
+use gridlock_lts::engine::pack::Width;
+use gridlock_lts::engine::successors::Successors;
 use gridlock_worker::life::Life;
 use gridlock_worker::slice::Trouble;
 use gridlock_worker::slice::activation::{Round, Worker};
@@ -166,7 +166,7 @@ pub(super) use remote::{Remote, serve};
 mod remote {
     use super::*;
     use crate::transport::mpi::{self, Ranks, World};
-    use gridlock_lts::memory::Budget;
+    use gridlock_lts::base::memory::Budget;
     use gridlock_worker::slice::layout::Layout;
     use gridlock_worker::slice::message::Run;
     use gridlock_worker::slice::partition::Change;

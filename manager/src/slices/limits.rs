@@ -5,7 +5,7 @@
 
 use super::coordinator::Coordinator;
 use super::{Options, Progress};
-use gridlock_lts::search::Reason;
+use gridlock_lts::engine::search::Reason;
 use gridlock_worker::slice::store::Store;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -20,10 +20,10 @@ mod tests;
 mod trace;
 
 pub use choose::{Candidate, Choice, choose_subsystem};
-use gridlock_lts::network::{LeafIx, Local};
-use gridlock_lts::prepared::{Prepared, SharedSearch};
-use gridlock_lts::search::{Reason, Verdict};
-use gridlock_lts::successors::Successors;
+use gridlock_lts::engine::prepared::{Prepared, SharedSearch};
+use gridlock_lts::engine::search::{Reason, Verdict};
+use gridlock_lts::engine::successors::Successors;
+use gridlock_lts::model::network::{LeafIx, Local};
 pub use past::{Beginning, Opened, Record};
 use std::marker::PhantomData;
 use std::path::PathBuf;

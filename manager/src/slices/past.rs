@@ -8,7 +8,7 @@
 
 use super::limits::Limits;
 use crate::journal::{Journal, Records};
-use gridlock_lts::hash::Set;
+use gridlock_lts::base::hash::Set;
 use gridlock_worker::slice::Trouble;
 use gridlock_worker::slice::message::Done;
 use gridlock_worker::slice::partition::SliceIx;

@@ -4,8 +4,8 @@
 //! leaf of the subsystem can get from its local state in some slice with waiting states to that in this slice.
 //! Invariant: a slice that is not contained is never entered again.
 
-use gridlock_lts::network::{LeafIx, Local, Network};
-use gridlock_lts::pack::{Field, Packing};
+use gridlock_lts::engine::pack::{Field, Packing};
+use gridlock_lts::model::network::{LeafIx, Local, Network};
 
 #[derive(Debug)]
 struct LeafGraph {

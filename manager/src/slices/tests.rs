@@ -2,12 +2,14 @@
 
 use super::*;
 use crate::journal::Journal;
-use gridlock_lts::pack::Packing;
+use gridlock_lts::base::rng::Rng;
+use gridlock_lts::engine::pack::Packing;
+use gridlock_lts::engine::search;
+use gridlock_lts::engine::successors::{Steps, Via};
+use gridlock_lts::property::Finding;
 use gridlock_lts::property::Property;
-use gridlock_lts::random::{self, Rng, Shape};
-use gridlock_lts::search;
-use gridlock_lts::successors::{Finding, Steps, Via};
-use gridlock_lts::synthetic;
+use gridlock_lts::samples::random::{self, Shape};
+use gridlock_lts::samples::synthetic;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 fn random_subsystem(leaves: usize, rng: &mut Rng) -> Vec<LeafIx> {
@@ -41,7 +43,7 @@ struct Seen {
     unknown: usize,
 }
 
-fn compare(net: &gridlock_lts::network::Network, properties: &[Property], seed: u64, seen: &mut Seen) {
+fn compare(net: &gridlock_lts::model::network::Network, properties: &[Property], seed: u64, seen: &mut Seen) {
     let rng = &mut Rng::new(seed);
     let expected = search::check(net, properties, &search::Options::default()).expect("a report");
     let prepared = Prepared::new(net, properties);

@@ -9,12 +9,12 @@
 
 use super::coordinator::Coordinator;
 use super::driver::Driver;
-use gridlock_lts::memory::Budget;
-use gridlock_lts::network::VectorIx;
-use gridlock_lts::pack::Width;
-use gridlock_lts::predecessors::Predecessors;
-use gridlock_lts::prepared::Prepared;
-use gridlock_lts::successors::{Steps, Successors};
+use gridlock_lts::base::memory::Budget;
+use gridlock_lts::engine::pack::Width;
+use gridlock_lts::engine::predecessors::Predecessors;
+use gridlock_lts::engine::prepared::Prepared;
+use gridlock_lts::engine::successors::{Steps, Successors};
+use gridlock_lts::model::network::VectorIx;
 use gridlock_worker::slice::Trouble;
 use gridlock_worker::slice::buffer::Buffer;
 use gridlock_worker::slice::layout::Layout;

@@ -21,9 +21,9 @@ pub use config::{Config, Granularity, Pace};
 pub use status::{Class, Event, Extreme, Outcome, Pruned, Status, Stuck};
 
 use crate::machine::Machine;
+use gridlock_lts::base::hash::Set;
 use gridlock_lts::guide::{EdgeIx, Guide, StateIx};
-use gridlock_lts::hash::Set;
-use gridlock_lts::network::Network;
+use gridlock_lts::model::network::Network;
 use gridlock_worker::job::{End, Feedback, Job, JobLimits, Then};
 use num_bigint::BigUint;
 use sizing::Sizing;

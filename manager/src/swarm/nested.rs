@@ -11,7 +11,7 @@ use super::space::Space;
 use super::status::{Class, Stuck};
 use crate::ids::IdSet;
 use gridlock_lts::guide::{EdgeIx, Guide};
-use gridlock_lts::network::LeafIx;
+use gridlock_lts::model::network::LeafIx;
 use gridlock_worker::job::{Order, Refinement};
 use num_bigint::BigUint;
 use std::cmp::Reverse;

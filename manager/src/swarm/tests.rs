@@ -1,7 +1,7 @@
 use super::*;
 use crate::strategy::StrategyKind;
 use crate::testbed::{Shape, System, Workers, run};
-use gridlock_lts::random::Rng;
+use gridlock_lts::base::rng::Rng;
 use gridlock_worker::job::{Finding, JobLimits, What};
 
 fn limits(states: u64) -> JobLimits {

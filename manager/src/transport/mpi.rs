@@ -11,7 +11,7 @@ use super::threads::Threads;
 use super::{Answer, Ticket, Transport};
 use crate::journal::Identity;
 use crate::wire;
-use gridlock_lts::hash::Map;
+use gridlock_lts::base::hash::Map;
 use mpi::environment::Universe;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::*;

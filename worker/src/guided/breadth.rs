@@ -10,11 +10,11 @@ use super::place::Place;
 use super::search::{Possible, Search, Stop, Where, Wrong};
 use crate::job::Feedback;
 use crate::states::{Origin, States};
+use gridlock_lts::base::hash::Map;
+use gridlock_lts::base::memory::Budget;
+use gridlock_lts::engine::pack::Width;
+use gridlock_lts::engine::successors::{Steps, Successors};
 use gridlock_lts::guide::StateIx;
-use gridlock_lts::hash::Map;
-use gridlock_lts::memory::Budget;
-use gridlock_lts::pack::Width;
-use gridlock_lts::successors::{Steps, Successors};
 
 /// Where something was found.
 pub(super) struct Found {

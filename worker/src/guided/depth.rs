@@ -10,11 +10,11 @@ use super::place::Place;
 use super::search::{Possible, Search, Stop, Where};
 use crate::job::{End, Feedback, Finding};
 use crate::states::{Origin, States};
+use gridlock_lts::base::hash::Map;
+use gridlock_lts::base::memory::{Budget, Stack};
+use gridlock_lts::engine::pack::Width;
+use gridlock_lts::engine::successors::{Steps, Successors};
 use gridlock_lts::guide::StateIx;
-use gridlock_lts::hash::Map;
-use gridlock_lts::memory::{Budget, Stack};
-use gridlock_lts::pack::Width;
-use gridlock_lts::successors::{Steps, Successors};
 
 /// Searches, until something is found.
 pub(super) fn run<S: Successors>(

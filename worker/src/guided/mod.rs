@@ -19,10 +19,10 @@ mod way;
 
 use crate::job::{Effort, End, Feedback, Job, Order, Refinement};
 use crate::life::Life;
+use gridlock_lts::base::memory::Budget;
+use gridlock_lts::engine::successors::Successors;
 use gridlock_lts::guide::{EdgeIx, Guide, NoGuide};
-use gridlock_lts::memory::Budget;
-use gridlock_lts::network::{LeafIx, Network};
-use gridlock_lts::successors::Successors;
+use gridlock_lts::model::network::{LeafIx, Network};
 use search::{Search, moves_anywhere};
 use std::sync::Arc;
 use std::time::Instant;

@@ -1,8 +1,8 @@
 //! A state of a guide as a search meets it: how to tell which of its edges a step of the system is.
 
+use gridlock_lts::engine::pack::Packing;
 use gridlock_lts::guide::{EdgeIx, Guide, StateIx};
-use gridlock_lts::network::VectorIx;
-use gridlock_lts::pack::Packing;
+use gridlock_lts::model::network::VectorIx;
 
 /// What a step is to the subsystem.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

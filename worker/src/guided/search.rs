@@ -3,11 +3,11 @@
 use super::place::{Move, Place};
 use crate::job::{Effort, End, Feedback, Job, Then, What};
 use crate::life::Life;
+use gridlock_lts::base::memory::Exhausted;
+use gridlock_lts::engine::search;
+use gridlock_lts::engine::successors::{Steps, Successors, Via};
 use gridlock_lts::guide::{EdgeIx, Guide, StateIx};
-use gridlock_lts::memory::Exhausted;
-use gridlock_lts::network::VectorIx;
-use gridlock_lts::search;
-use gridlock_lts::successors::{Steps, Successors, Via};
+use gridlock_lts::model::network::VectorIx;
 
 /// A guided search to be done.
 pub(super) struct Search<'s, S> {

@@ -2,12 +2,13 @@
 
 use super::*;
 use crate::job::{JobLimits, Then};
+use gridlock_lts::base::rng::Rng;
+use gridlock_lts::engine::prepared::{self, Prepared};
+use gridlock_lts::engine::search::{self as plain, Verdict};
 use gridlock_lts::guide::Subsystem;
-use gridlock_lts::network::{Local, Outcome};
-use gridlock_lts::prepared::{self, Prepared};
+use gridlock_lts::model::network::{Local, Outcome};
 use gridlock_lts::property::Property;
-use gridlock_lts::random::{self, Rng, Shape};
-use gridlock_lts::search::{self as plain, Verdict};
+use gridlock_lts::samples::random::{self, Shape};
 use std::collections::{BTreeMap, BTreeSet};
 
 const LIMIT: usize = 100_000;
@@ -272,7 +273,7 @@ fn violations_are_found_and_replay() {
                     let path: Vec<_> = finding
                         .path
                         .iter()
-                        .map(|(v, target)| (gridlock_lts::network::VectorIx(*v), target.clone()))
+                        .map(|(v, target)| (gridlock_lts::model::network::VectorIx(*v), target.clone()))
                         .collect();
                     prepared.verdict(finding.what.into(), &path).unwrap();
                 }

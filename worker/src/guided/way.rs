@@ -6,9 +6,9 @@
 use super::breadth::{Found, Keep, Layers, Spot};
 use super::search::{Search, Stop};
 use crate::job::Finding;
-use gridlock_lts::memory::Budget;
-use gridlock_lts::pack::Width;
-use gridlock_lts::successors::Successors;
+use gridlock_lts::base::memory::Budget;
+use gridlock_lts::engine::pack::Width;
+use gridlock_lts::engine::successors::Successors;
 
 /// The finding with the steps from the initial state; `None` if the search was interrupted.
 pub(super) fn rebuild<S: Successors>(

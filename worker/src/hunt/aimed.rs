@@ -14,11 +14,11 @@ use super::levels::{Candidates, way_to};
 use super::moves::Moves;
 use super::survey::{Path, Stop, Survey};
 use crate::states::{Origin, States};
-use gridlock_lts::memory::{Exhausted, Stack};
-use gridlock_lts::network::VectorIx;
-use gridlock_lts::pack::Width;
-use gridlock_lts::random::Rng;
-use gridlock_lts::successors::{Steps, Successors};
+use gridlock_lts::base::memory::{Exhausted, Stack};
+use gridlock_lts::base::rng::Rng;
+use gridlock_lts::engine::pack::Width;
+use gridlock_lts::engine::successors::{Steps, Successors};
+use gridlock_lts::model::network::VectorIx;
 
 /// After so many steps it begins anew at the initial state.
 const LONGEST: usize = 1 << 12;

@@ -11,11 +11,11 @@
 
 use super::job::HuntEnd;
 use super::survey::{Path, Stop, Survey};
-use gridlock_lts::memory::{Budget, Exhausted, Stack};
-use gridlock_lts::network::VectorIx;
-use gridlock_lts::pack::Width;
-use gridlock_lts::random::Rng;
-use gridlock_lts::successors::{Steps, Successors};
+use gridlock_lts::base::memory::{Budget, Exhausted, Stack};
+use gridlock_lts::base::rng::Rng;
+use gridlock_lts::engine::pack::Width;
+use gridlock_lts::engine::successors::{Steps, Successors};
+use gridlock_lts::model::network::VectorIx;
 
 /// A visited set.
 pub(super) trait Visited {

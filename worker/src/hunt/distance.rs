@@ -5,7 +5,7 @@
 //! is to be done; it is not a lower bound, because leaves move together.
 
 use super::moves::Moves;
-use gridlock_lts::network::VectorIx;
+use gridlock_lts::model::network::VectorIx;
 
 /// The local transitions of all leaves, backwards.
 #[derive(Debug)]

@@ -7,8 +7,8 @@ use super::job::{HuntEnd, HuntFinding};
 use super::survey::Survey;
 use crate::guided::Worker;
 use crate::job::{End, Feedback, Job, JobLimits, Then};
-use gridlock_lts::pack::Width;
-use gridlock_lts::successors::{Steps, Successors};
+use gridlock_lts::engine::pack::Width;
+use gridlock_lts::engine::successors::{Steps, Successors};
 
 /// Does a guided job within the limits of the hunt's job. A finding goes to the survey. The feedback then says that the
 /// limits were reached: what was not searched any more must not pass for searched.

@@ -5,8 +5,8 @@
 //! steps seldom have to do with each other; it is known by its state, monitors left out since they only watch.
 
 use crate::job::{Finding, What};
-use gridlock_lts::network::{LeafIx, Network};
-use gridlock_lts::pack::Packing;
+use gridlock_lts::engine::pack::Packing;
+use gridlock_lts::model::network::{LeafIx, Network};
 
 /// What a finding is known by. The order has no meaning; it is there for sorted sets.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -26,11 +26,11 @@ pub use key::Key;
 
 use crate::guided::Worker;
 use crate::life::Life;
+use gridlock_lts::base::memory::{Budget, Exhausted};
+use gridlock_lts::base::rng::Rng;
+use gridlock_lts::engine::successors::Successors;
 use gridlock_lts::guide::Guide;
-use gridlock_lts::memory::{Budget, Exhausted};
-use gridlock_lts::network::Network;
-use gridlock_lts::random::Rng;
-use gridlock_lts::successors::Successors;
+use gridlock_lts::model::network::Network;
 use job::{HuntEnd, HuntFeedback, HuntJob, Keep, Method};
 use moves::{Moves, Tally};
 use seen::Seen;

@@ -7,8 +7,8 @@
 //! takes part, and that is the one found here.
 
 use super::distance::Backwards;
-use gridlock_lts::network::{LeafIx, LocalLabel, Network, VectorIx};
-use gridlock_lts::pack::{Field, Packing};
+use gridlock_lts::engine::pack::{Field, Packing};
+use gridlock_lts::model::network::{LeafIx, LocalLabel, Network, VectorIx};
 use std::sync::OnceLock;
 
 /// The most entries of all tables together; 64 MiB.

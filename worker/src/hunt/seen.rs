@@ -9,8 +9,8 @@ use super::job::Coverage;
 use super::moves::Moves;
 use super::sketch;
 use crate::states;
-use gridlock_lts::network::{Network, VectorIx};
-use gridlock_lts::successors::Steps;
+use gridlock_lts::engine::successors::Steps;
+use gridlock_lts::model::network::{Network, VectorIx};
 
 /// A record under way.
 #[derive(Debug)]

@@ -36,7 +36,7 @@ pub fn estimate(sketch: &[u8]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gridlock_lts::random::Rng;
+    use gridlock_lts::base::rng::Rng;
 
     #[test]
     fn estimates_are_within_four_standard_errors() {

@@ -8,10 +8,11 @@ use super::key::Key;
 use super::seen::Seen;
 use crate::job::{Effort, Finding, What};
 use crate::life::Life;
-use gridlock_lts::memory::{Budget, Exhausted};
-use gridlock_lts::network::{Network, VectorIx};
-use gridlock_lts::search;
-use gridlock_lts::successors::{Finding as Marked, Steps, Successors};
+use gridlock_lts::base::memory::{Budget, Exhausted};
+use gridlock_lts::engine::search;
+use gridlock_lts::engine::successors::{Steps, Successors};
+use gridlock_lts::model::network::{Network, VectorIx};
+use gridlock_lts::property::Finding as Marked;
 use std::collections::BTreeSet;
 
 /// States expanded between two looks at whether to stop.

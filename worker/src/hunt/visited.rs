@@ -9,10 +9,10 @@
 use super::depth::Visited;
 use super::seen::finish;
 use crate::states;
-use gridlock_lts::memory::{Budget, Exhausted};
-use gridlock_lts::pack::Width;
-use gridlock_lts::successors::Successors;
-use gridlock_lts::visited::{self, Region};
+use gridlock_lts::base::memory::{Budget, Exhausted};
+use gridlock_lts::engine::pack::Width;
+use gridlock_lts::engine::successors::Successors;
+use gridlock_lts::engine::visited::{self, Region};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// States themselves.

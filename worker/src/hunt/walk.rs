@@ -10,11 +10,11 @@ use super::depth::way;
 use super::job::HuntEnd;
 use super::moves::Tally;
 use super::survey::{Stop, Survey};
-use gridlock_lts::memory::Stack;
-use gridlock_lts::network::VectorIx;
-use gridlock_lts::pack::Width;
-use gridlock_lts::random::Rng;
-use gridlock_lts::successors::{Steps, Successors};
+use gridlock_lts::base::memory::Stack;
+use gridlock_lts::base::rng::Rng;
+use gridlock_lts::engine::pack::Width;
+use gridlock_lts::engine::successors::{Steps, Successors};
+use gridlock_lts::model::network::VectorIx;
 
 struct Walk<'h, 'b> {
     length: u32,

@@ -14,10 +14,11 @@ use super::set::StateSet;
 use super::sizes::{Sizes, put_states};
 use super::store::{Draft, Kind, Store};
 use crate::life::Life;
-use gridlock_lts::memory::Budget;
-use gridlock_lts::pack::Width;
-use gridlock_lts::search::What;
-use gridlock_lts::successors::{Finding, Steps, Successors};
+use gridlock_lts::base::memory::Budget;
+use gridlock_lts::engine::pack::Width;
+use gridlock_lts::engine::search::What;
+use gridlock_lts::engine::successors::{Steps, Successors};
+use gridlock_lts::property::Finding;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Steps that are collected before they are looked up.

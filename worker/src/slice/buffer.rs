@@ -2,7 +2,7 @@
 //!
 //! Invariant: the budget has been asked for the capacity before it is allocated, for old and new while words are moved.
 
-use gridlock_lts::memory::{Budget, Exhausted};
+use gridlock_lts::base::memory::{Budget, Exhausted};
 
 /// Words, accounted for.
 #[derive(Debug)]

@@ -9,7 +9,7 @@
 
 use super::Trouble;
 use super::layout::Layout;
-use gridlock_lts::pack::Width;
+use gridlock_lts::engine::pack::Width;
 
 /// Bytes that must be readable behind those of the last state.
 pub const SLACK: usize = 8;
@@ -151,8 +151,8 @@ fn short() -> Trouble {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gridlock_lts::pack::{Many, One, Two};
-    use gridlock_lts::random::Rng;
+    use gridlock_lts::base::rng::Rng;
+    use gridlock_lts::engine::pack::{Many, One, Two};
 
     fn round_trip<W: Width>(width: W, rng: &mut Rng) {
         let words = width.words();

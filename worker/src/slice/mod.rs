@@ -21,7 +21,7 @@ pub mod sizes;
 pub mod split;
 pub mod store;
 
-use gridlock_lts::memory::Exhausted;
+use gridlock_lts::base::memory::Exhausted;
 use serde::{Deserialize, Serialize};
 
 /// Why work on slices ends early.

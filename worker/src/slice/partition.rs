@@ -5,7 +5,7 @@
 //! disjoint, and a state is in the slice whose mask and key it matches. The partition does not change during a round.
 
 use super::layout::Layout;
-use gridlock_lts::hash::Map;
+use gridlock_lts::base::hash::Map;
 use serde::{Deserialize, Serialize};
 
 /// The number of a slice, from 0 on in the order in which they were found.

@@ -2,11 +2,11 @@
 //!
 //! A slot holds the words of a state, with the highest bit of word 0 set, which no packed state uses; so 0 is an empty
 //! slot. Invariant: at most three quarters of the slots are used, and the budget is asked before the set grows. The
-//! shared set of [`gridlock_lts::visited`] was not used because it maps memory for each set and writes with atomics; a
+//! shared set of [`gridlock_lts::engine::visited`] was not used because it maps memory for each set and writes with atomics; a
 //! slice often is a few thousand states that stay in the processor's cache.
 
-use gridlock_lts::memory::{Budget, Exhausted};
-use gridlock_lts::pack::Width;
+use gridlock_lts::base::memory::{Budget, Exhausted};
+use gridlock_lts::engine::pack::Width;
 
 const USED: u64 = 1 << 63;
 /// Lookups whose slots are touched before the first is worked on.
@@ -153,8 +153,8 @@ impl<W> Drop for StateSet<'_, W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gridlock_lts::pack::{Many, One, Two};
-    use gridlock_lts::random::Rng;
+    use gridlock_lts::base::rng::Rng;
+    use gridlock_lts::engine::pack::{Many, One, Two};
     use std::collections::BTreeSet;
 
     fn like_a_set<W: Width>(width: W, seed: u64) {

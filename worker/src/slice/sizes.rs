@@ -7,7 +7,7 @@ use super::code::{SLACK, most_bytes};
 use super::layout::Layout;
 use super::message::SEGMENT_BYTES;
 use super::store::{Draft, Kind, Segment, Store};
-use gridlock_lts::pack::Width;
+use gridlock_lts::engine::pack::Width;
 
 /// States of a segment of a run, at most.
 const SEGMENT: usize = 1 << 15;

@@ -11,8 +11,8 @@ use super::message::{Run, SEGMENT_BYTES, Slice};
 use super::partition::Bit;
 use super::sizes::{Sizes, put_states};
 use super::store::{Draft, Kind, Segment, Store};
-use gridlock_lts::pack::Width;
-use gridlock_lts::successors::{Steps, Successors};
+use gridlock_lts::engine::pack::Width;
+use gridlock_lts::engine::successors::{Steps, Successors};
 
 /// States that are looked at for the sizes of the parts.
 const SAMPLE: usize = 1 << 14;
@@ -208,11 +208,11 @@ pub fn segment_bytes(slice: &Slice) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gridlock_lts::memory::Budget;
-    use gridlock_lts::network::{LeafIx, Local};
-    use gridlock_lts::prepared::{Prepared, Search};
-    use gridlock_lts::random::Rng;
-    use gridlock_lts::synthetic;
+    use gridlock_lts::base::memory::Budget;
+    use gridlock_lts::base::rng::Rng;
+    use gridlock_lts::engine::prepared::{Prepared, Search};
+    use gridlock_lts::model::network::{LeafIx, Local};
+    use gridlock_lts::samples::synthetic;
     use std::sync::Arc;
 
     /// Puts random states into runs and an inbox, divides, and reads everything again.

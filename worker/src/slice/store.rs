@@ -11,8 +11,8 @@
 use super::Trouble;
 use super::code::{Decoder, SLACK};
 use super::layout::Layout;
-use gridlock_lts::memory::Budget;
-use gridlock_lts::pack::Width;
+use gridlock_lts::base::memory::Budget;
+use gridlock_lts::engine::pack::Width;
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
@@ -308,7 +308,7 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gridlock_lts::pack::One;
+    use gridlock_lts::engine::pack::One;
 
     fn states_of(segment: &Segment, layout: &Layout, key: &[u64]) -> Result<Vec<u64>, Trouble> {
         let (mut buffer, mut states) = (Vec::new(), Vec::new());

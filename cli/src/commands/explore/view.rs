@@ -6,8 +6,8 @@
 use super::walk::{Move, Walk, arrival, enabled};
 use crate::input::Specification;
 use crate::shown_trace::{ShownStep, ShownTrace};
-use gridlock_lts::network::{LeafIx, Local, Network, Outcome, Step, TableSource, Vector};
-use gridlock_lts::trace::Trace;
+use gridlock_lts::model::network::{LeafIx, Local, Network, Outcome, Step, TableSource, Vector};
+use gridlock_lts::model::trace::Trace;
 use serde::Serialize;
 
 /// Actions shown at once; the user narrows them down by a filter.
@@ -144,7 +144,7 @@ fn passes(net: &Network, vector: &Vector, filter: &str) -> bool {
 fn action(walk: &Walk, state: &[Local], step: Move) -> Option<Action> {
     let net = &walk.system.network;
     let target = arrival(net, state, step)?;
-    let vector = gridlock_lts::network::VectorIx(step.0);
+    let vector = gridlock_lts::model::network::VectorIx(step.0);
     let trace = Trace { steps: vec![Step { vector, target }] };
     let mut shown = ShownTrace::new(net, &walk.system.builder, &trace).steps.pop()?;
     shown.label = cut(&shown.label);

@@ -8,8 +8,10 @@
 use crate::input::Stoppable;
 use crate::watch::Watch;
 use gridlock_lang::system::System;
-use gridlock_lts::network::{LeafIx, Local, LocalLabel, Network, Outcome, Step, TableSource, VectorIx};
-use gridlock_lts::trace::Trace;
+use gridlock_lts::model::network::{
+    LeafIx, Local, LocalLabel, Network, Outcome, Step, TableSource, VectorIx,
+};
+use gridlock_lts::model::trace::Trace;
 use serde::{Deserialize, Serialize};
 
 /// Steps of a walk at most: states are kept, and pages are drawn by browsers.
@@ -151,7 +153,8 @@ fn number(net: &Network, state: &[Local], step: &Step) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gridlock_lts::random::{Rng, Shape};
+    use gridlock_lts::base::rng::Rng;
+    use gridlock_lts::samples::random::Shape;
 
     /// Everything that is possible, by the functions of this module.
     fn all(net: &Network, state: &[Local]) -> Vec<Step> {

@@ -1,7 +1,7 @@
 //! What a hunt has done and seen, for people and programs. `docs/json.md` documents every field.
 
 use crate::quantities::{big, count};
-use gridlock_lts::network::Network;
+use gridlock_lts::model::network::Network;
 use gridlock_manager::hunt::{MemberStatus, Part, Status};
 use gridlock_worker::hunt::sketch;
 use num_bigint::BigUint;
@@ -99,12 +99,14 @@ impl Figures {
     pub fn new(net: &Network, status: &Status) -> Self {
         let seconds = |nanoseconds: u64| nanoseconds as f64 / 1e9;
         let leaf =
-            |(leaf, seen): (&gridlock_lts::network::Leaf, &gridlock_manager::hunt::LeafCoverage)| Leaf {
-                name: leaf.name.clone(),
-                local_states: seen.locals.reached,
-                local_states_total: seen.locals.total,
-                local_transitions: seen.moves.reached,
-                local_transitions_total: seen.moves.total,
+            |(leaf, seen): (&gridlock_lts::model::network::Leaf, &gridlock_manager::hunt::LeafCoverage)| {
+                Leaf {
+                    name: leaf.name.clone(),
+                    local_states: seen.locals.reached,
+                    local_states_total: seen.locals.total,
+                    local_transitions: seen.moves.reached,
+                    local_transitions_total: seen.moves.total,
+                }
             };
         let bits = status.bits;
         let coverage = Coverage {

@@ -27,8 +27,8 @@ use crate::terminal::tell;
 use crate::watch::{Phase, Reason, Watch};
 use findings::{Desk, Finding, described};
 use gridlock_lang::system::{Options, System, Tables};
-use gridlock_lts::trace::Trace;
-use gridlock_lts::whole_file::write_whole;
+use gridlock_lts::base::whole_file::write_whole;
+use gridlock_lts::model::trace::Trace;
 use gridlock_manager::driver::Control;
 use gridlock_manager::hunt::run::{End, Ground, Hunters};
 use gridlock_manager::hunt::{Outcome, Status, WINDOW};
@@ -220,7 +220,7 @@ fn announce(plan: &Plan, arguments: &Arguments) {
 /// A property that is violated before the first step.
 fn initially(
     properties: &Properties,
-    verdict: gridlock_lts::search::Verdict,
+    verdict: gridlock_lts::engine::search::Verdict,
     show: &dyn Fn(&Trace) -> ShownTrace,
 ) -> Option<Finding> {
     let (verdict, property, message, shown) = described(&properties.asked, verdict, show)?;

@@ -12,10 +12,10 @@ use crate::swarm::subsystem::{self, split_names};
 use crate::watch::Watch;
 use gridlock_lang::network::build::Builder;
 use gridlock_lang::property::never;
+use gridlock_lts::base::memory::resident;
+use gridlock_lts::engine::prepared::Prepared;
 use gridlock_lts::guide::Guide;
-use gridlock_lts::memory::resident;
-use gridlock_lts::network::{LeafIx, Network, Outcome, VectorIx};
-use gridlock_lts::prepared::Prepared;
+use gridlock_lts::model::network::{LeafIx, Network, Outcome, VectorIx};
 use gridlock_lts::property::Property;
 use gridlock_manager::hunt::run::Opened;
 use gridlock_manager::hunt::{Config, Kind};
@@ -218,5 +218,5 @@ fn recorded(arguments: &Arguments, name: &str) -> Option<u64> {
 /// A seed that nobody chose, short enough to be typed.
 fn any_seed() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64);
-    gridlock_lts::random::Rng::new(now ^ (u64::from(std::process::id()) << 32)).bits() >> 32
+    gridlock_lts::base::rng::Rng::new(now ^ (u64::from(std::process::id()) << 32)).bits() >> 32
 }

@@ -26,7 +26,7 @@ pub fn has_cycle(targets: &[Vec<u32>]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gridlock_lts::random::Rng;
+    use gridlock_lts::base::rng::Rng;
 
     /// The definition: some node reaches itself by one step or more.
     fn naive(targets: &[Vec<u32>]) -> bool {

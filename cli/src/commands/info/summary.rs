@@ -3,8 +3,8 @@
 use super::cycle::has_cycle;
 use gridlock_lang::network::build::Builder;
 use gridlock_lang::system::System;
-use gridlock_lts::network::{LeafIx, LocalLabel, Network, Outcome};
-use gridlock_lts::pack::Packing;
+use gridlock_lts::engine::pack::Packing;
+use gridlock_lts::model::network::{LeafIx, LocalLabel, Network, Outcome};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -12,7 +12,7 @@ use crate::swarm::ids::parse_id;
 use crate::terminal::Style;
 use crate::watch::Watch;
 use clap::Args;
-use gridlock_lts::whole_file::write_whole;
+use gridlock_lts::base::whole_file::write_whole;
 use num_bigint::BigUint;
 use serde::Serialize;
 use serde_json::Value;

@@ -128,7 +128,7 @@ pub fn gaps(mut ranges: Vec<Range<BigUint>>, end: &BigUint) -> Vec<Range<BigUint
 #[cfg(test)]
 mod tests {
     use super::gaps;
-    use gridlock_lts::random::Rng;
+    use gridlock_lts::base::rng::Rng;
     use num_bigint::BigUint;
 
     #[test]

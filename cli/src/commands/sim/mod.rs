@@ -12,7 +12,7 @@ use crate::quantities::counted;
 use crate::terminal::{Style, tell};
 use crate::watch::{Phase, Watch};
 use clap::Args;
-use gridlock_lts::whole_file::write_whole;
+use gridlock_lts::base::whole_file::write_whole;
 use order::{HELP, Order};
 use session::Session;
 use show::Show;

@@ -3,10 +3,10 @@
 //! Invariant: all local states of the current state are expanded, and `possible` are its steps.
 
 use gridlock_lang::system::System;
-use gridlock_lts::network::{LeafIx, Local, Network, Outcome, Step, TableSource};
-use gridlock_lts::random::Rng;
-use gridlock_lts::trace::Trace;
-use gridlock_lts::trace_file::{RecordedStep, TraceFile};
+use gridlock_lts::base::rng::Rng;
+use gridlock_lts::model::network::{LeafIx, Local, Network, Outcome, Step, TableSource};
+use gridlock_lts::model::trace::Trace;
+use gridlock_lts::model::trace_file::{RecordedStep, TraceFile};
 
 /// See the module head.
 pub struct Session {

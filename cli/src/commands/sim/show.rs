@@ -3,7 +3,7 @@
 use super::session::Session;
 use crate::quantities::counted;
 use crate::terminal::Style;
-use gridlock_lts::network::{LeafIx, Outcome, Step};
+use gridlock_lts::model::network::{LeafIx, Outcome, Step};
 use std::io::{self, Write};
 
 /// How many possible actions are listed unless the user asks for all.

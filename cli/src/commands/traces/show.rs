@@ -5,7 +5,7 @@ use crate::shown_trace::JSON_VERSION;
 use crate::swarm::subsystem::shown_cycle;
 use crate::terminal::Style;
 use gridlock_lts::guide::{Guide, Subsystem};
-use gridlock_lts::network::Network;
+use gridlock_lts::model::network::Network;
 use num_bigint::BigUint;
 use serde::Serialize;
 use std::io::{self, Write};

@@ -17,9 +17,9 @@ use super::survey::{Path, Stop};
 use crate::job::{Finding, What};
 use crate::life::Life;
 use crate::states::{Origin, States};
-use gridlock_lts::memory::{Budget, Exhausted};
-use gridlock_lts::pack::Width;
-use gridlock_lts::successors::Successors;
+use gridlock_lts::base::memory::{Budget, Exhausted};
+use gridlock_lts::engine::pack::Width;
+use gridlock_lts::engine::successors::Successors;
 use shortcut::{Goal, Question, Spent};
 
 /// A search for a short cut may expand at least so many states.

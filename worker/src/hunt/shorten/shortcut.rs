@@ -10,11 +10,11 @@ use crate::hunt::moves::Moves;
 use crate::hunt::survey::{LOOKS, Path, Stop};
 use crate::job::What;
 use crate::states::{Origin, States};
-use gridlock_lts::memory::{Budget, Exhausted, Stack};
-use gridlock_lts::network::{LeafIx, VectorIx};
-use gridlock_lts::pack::{Packing, Width};
-use gridlock_lts::search;
-use gridlock_lts::successors::{Steps, Successors};
+use gridlock_lts::base::memory::{Budget, Exhausted, Stack};
+use gridlock_lts::engine::pack::{Packing, Width};
+use gridlock_lts::engine::search;
+use gridlock_lts::engine::successors::{Steps, Successors};
+use gridlock_lts::model::network::{LeafIx, VectorIx};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -226,7 +226,7 @@ impl Search<'_, '_> {
                 let last = Some((via.vector().0, steps.target(k).to_vec()));
                 self.best = Some(Best { gain, to: self.trace.len(), end: index as usize, last });
             }
-            if let Some(gridlock_lts::successors::Finding::Fault(_)) = found.first() {
+            if let Some(gridlock_lts::property::Finding::Fault(_)) = found.first() {
                 steps.remove(k);
             }
         }

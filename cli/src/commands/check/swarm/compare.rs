@@ -5,9 +5,9 @@ use super::super::properties::Properties;
 use super::super::search::Conclusion;
 use crate::outcome::Failure;
 use crate::watch::Watch;
-use gridlock_lts::memory::{default_limit, resident};
-use gridlock_lts::network::Network;
-use gridlock_lts::search::{self, Options, Order, Stats, Verdict};
+use gridlock_lts::base::memory::{default_limit, resident};
+use gridlock_lts::engine::search::{self, Options, Order, Stats, Verdict};
+use gridlock_lts::model::network::Network;
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 

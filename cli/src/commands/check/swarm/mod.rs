@@ -29,7 +29,7 @@ use crate::swarm::subsystem::require_closed;
 use crate::terminal::tell;
 use crate::watch::Watch;
 use gridlock_lang::system::System;
-use gridlock_lts::search::{Stats, Verdict};
+use gridlock_lts::engine::search::{Stats, Verdict};
 use gridlock_manager::driver::{Control, Times};
 use gridlock_manager::isv;
 use gridlock_manager::swarm::{Event, Status};
@@ -158,7 +158,7 @@ fn failure(message: String) -> Failure {
 /// A verdict of the library in the words of `check`.
 fn conclude(
     verdict: Verdict,
-    show: impl Fn(&gridlock_lts::trace::Trace) -> ShownTrace,
+    show: impl Fn(&gridlock_lts::model::trace::Trace) -> ShownTrace,
 ) -> (Conclusion, Option<ShownTrace>) {
     match verdict {
         Verdict::Violated { property, trace } => (Conclusion::Violated(property), Some(show(&trace))),

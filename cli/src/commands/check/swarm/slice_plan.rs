@@ -10,8 +10,8 @@ use crate::outcome::Failure;
 use crate::swarm::checkpoint::{self, JOB_MEMORY, JOBS, SLICE};
 use crate::swarm::subsystem::{find_leaves, names, split_names};
 use crate::watch::Watch;
-use gridlock_lts::network::LeafIx;
-use gridlock_lts::prepared::Prepared;
+use gridlock_lts::engine::prepared::Prepared;
+use gridlock_lts::model::network::LeafIx;
 use gridlock_manager::journal::{Identity, Journal};
 use gridlock_manager::slices::{self, Opened, Options, Record};
 

@@ -1,0 +1,14 @@
+//! Searching a network fast: packed states, compiled successors, the visited set, searches, and the replay of findings.
+//!
+//! Data flow: [`prepared`] builds properties into a network, [`successors`] compiles it over [`pack`]ed states, a
+//! [`search`] expands states and keeps them in [`visited`], [`predecessors`] lead back from a finding, and [`replay`],
+//! which shares no code with the searches, confirms the trace. [`lazy`] does the same on tables that are still growing.
+
+pub mod lazy;
+pub mod pack;
+pub mod predecessors;
+pub mod prepared;
+pub mod replay;
+pub mod search;
+pub mod successors;
+pub mod visited;

@@ -1,0 +1,287 @@
+//! Breadth-first search, level by level, on many threads.
+//!
+//! The states of a level are divided into chunks that workers take one at a time, each from its own stretch of the level
+//! and then from those of others; what they find new becomes the chunks of the next level. Invariant: a level is expanded completely before the next begins, also when it contains a
+//! violation, and of several findings the least is reported. So states, transitions, depth, deadlocks and the finding
+//! itself do not depend on the number of workers, and a finding is as near to the initial state as any.
+//!
+//! Threads are started for each level that has several chunks: that costs some ten microseconds against a millisecond
+//! or more of work, and there is no barrier that a worker could miss.
+
+use super::recent::Recent;
+use super::run::{Done, Found, Run, Stop, keep_least};
+use crate::base::memory::{Budget, Exhausted};
+use crate::engine::pack::Width;
+use crate::engine::successors::{Steps, Successors};
+use crate::engine::visited::Table;
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::{Mutex, PoisonError, RwLockReadGuard};
+
+/// Steps that are collected before they are looked up, so that their cache lines are fetched together.
+const BATCH: usize = if cfg!(test) { 8 } else { 256 };
+
+/// Words of a chunk: large enough that taking one costs nothing, small enough that no worker waits long for another.
+/// Tests use tiny ones, so that small networks keep many workers busy.
+const CHUNK: usize = if cfg!(test) { 1 } else { 1 << 13 };
+
+/// States of one level, accounted for.
+struct Chunk<'a> {
+    states: Vec<u64>,
+    budget: &'a Budget,
+}
+
+impl<'a> Chunk<'a> {
+    fn new(words: usize, budget: &'a Budget) -> Result<Self, Exhausted> {
+        let capacity = CHUNK.max(8 * BATCH * words);
+        budget.take((capacity * size_of::<u64>()) as u64)?;
+        Ok(Chunk { states: Vec::with_capacity(capacity), budget })
+    }
+
+    /// Whether a batch of new states fits.
+    fn has_room(&self, words: usize) -> bool {
+        self.states.capacity() - self.states.len() >= BATCH * words
+    }
+}
+
+impl Drop for Chunk<'_> {
+    fn drop(&mut self) {
+        self.budget.give((self.states.capacity() * size_of::<u64>()) as u64);
+    }
+}
+
+/// The chunks of a level, a stretch of neighbours for each worker. States that stand close together share successors, and
+/// a worker that has both remembers the second time: fifteen philosophers took two workers 1.1 times as long when they
+/// took chunks in turns.
+struct Queue<'a>(Vec<VecDeque<Chunk<'a>>>);
+
+impl<'a> Queue<'a> {
+    fn new(level: Vec<Chunk<'a>>, workers: usize) -> Self {
+        let mut rest = VecDeque::from(level);
+        let stretches = (0..workers).rev().map(|others| {
+            let stretch = rest.len().div_ceil(others + 1);
+            rest.drain(..stretch).collect()
+        });
+        Queue(stretches.collect())
+    }
+
+    /// The next chunk of a worker: of its own, or else the last of whoever has the most left.
+    fn take(&mut self, worker: usize) -> Option<Chunk<'a>> {
+        self.0[worker]
+            .pop_front()
+            .or_else(|| self.0.iter_mut().max_by_key(|stretch| stretch.len())?.pop_back())
+    }
+}
+
+/// Searches until everything is expanded, something is found, or the search is stopped. `None`: nothing was found.
+pub(super) fn search<S: Successors>(run: &Run<S>) -> Option<(Found, u64)> {
+    let mut level = match first_level(run) {
+        Ok(level) => level,
+        Err(stop) => {
+            run.stop(stop);
+            return None;
+        }
+    };
+    let words = run.system.width().words();
+    let mut scratch: Vec<Scratch<S>> =
+        (0..run.options.workers.max(1)).map(|_| Scratch::new(run.system)).collect();
+    for depth in 0.. {
+        let states: usize = level.iter().map(|chunk| chunk.states.len() / words).sum();
+        if states == 0 {
+            return None;
+        }
+        run.set_level(depth, states as u64);
+        if let Some(max) = run.options.max_depth.filter(|&max| depth >= max) {
+            run.stop(Stop::Unknown(super::Reason::Depth(max)));
+            return None;
+        }
+        let failed = fill_tables(run, &mut level);
+        let (found, next) = expand_level(run, level, depth + 1, &mut scratch);
+        if let Some(found) = found {
+            return Some((found, depth));
+        }
+        if let Some(error) = failed {
+            run.stop(Stop::Failed(error));
+        }
+        if run.is_stopped() {
+            return None;
+        }
+        level = next;
+    }
+    None
+}
+
+fn first_level<'a, S: Successors>(run: &Run<'a, S>) -> Result<Vec<Chunk<'a>>, Stop> {
+    let words = run.system.width().words();
+    let mut chunk = Chunk::new(words, run.budget)?;
+    chunk.states.extend(run.system.initial());
+    run.visited.table().insert_all(&chunk.states, 0, |_| {});
+    Ok(vec![chunk])
+}
+
+/// Has the tables filled that the states of a level need, in the order of leaves and local states. What a table source
+/// numbers then depends on the levels only, which are the same sets of states for any number of workers, and so does the
+/// least finding. After an error the level keeps the states that need nothing more: what they show is true all the same.
+fn fill_tables<S: Successors>(run: &Run<S>, level: &mut [Chunk]) -> Option<String> {
+    let mut missing = BTreeSet::new();
+    level.iter().for_each(|chunk| run.system.missing(&chunk.states, &mut missing));
+    let fill = |(leaf, local)| {
+        // A source may be slow.
+        run.check_limits(run.visited.len());
+        if run.is_stopped() { Ok(()) } else { run.system.fill(leaf, local) }
+    };
+    let error = missing.into_iter().try_for_each(fill).err()?;
+    let is_ready = |state: &&[u64]| {
+        let mut missing = BTreeSet::new();
+        run.system.missing(state, &mut missing);
+        missing.is_empty()
+    };
+    for chunk in level {
+        let ready = chunk.states.chunks_exact(run.system.width().words()).filter(is_ready);
+        let ready = ready.collect::<Vec<_>>().concat();
+        chunk.states.clear();
+        chunk.states.extend(ready);
+    }
+    Some(error)
+}
+
+fn expand_level<'a, S: Successors>(
+    run: &Run<'a, S>,
+    level: Vec<Chunk<'a>>,
+    depth: u64,
+    scratch: &mut [Scratch<S>],
+) -> (Option<Found>, Vec<Chunk<'a>>) {
+    let workers = run.options.workers.clamp(1, level.len());
+    let queue = Mutex::new(Queue::new(level, workers));
+    let work = |(number, scratch)| {
+        let mut worker =
+            Worker { run, depth, scratch, table: None, full: Vec::new(), done: Done::default(), found: None };
+        worker.work(&queue, number);
+        (worker.found, worker.full)
+    };
+    let results: Vec<_> = std::thread::scope(|scope| {
+        let work = &work;
+        let (first, rest) = scratch[..workers].split_first_mut().expect("there is at least one worker");
+        let others: Vec<_> =
+            (1..).zip(rest).map(|(number, scratch)| scope.spawn(move || work((number, scratch)))).collect();
+        let mine = work((0, first));
+        let join = |other: std::thread::ScopedJoinHandle<'_, _>| {
+            other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        std::iter::once(mine).chain(others.into_iter().map(join)).collect()
+    });
+    let (mut found, mut next) = (None, Vec::new());
+    for (their, chunks) in results {
+        keep_least(&mut found, their);
+        next.extend(chunks);
+    }
+    (found, next)
+}
+
+/// What a worker keeps from level to level.
+struct Scratch<S: Successors> {
+    steps: Steps,
+    /// Where the steps of each state end whose steps are collected.
+    ends: Vec<usize>,
+    recent: Recent<S::Width>,
+    /// The collected targets that were not seen lately.
+    fresh: Vec<u64>,
+}
+
+impl<S: Successors> Scratch<S> {
+    fn new(system: &S) -> Self {
+        let width = system.width();
+        Scratch {
+            steps: Steps::new(width.words()),
+            ends: Vec::new(),
+            recent: Recent::new(width),
+            fresh: Vec::new(),
+        }
+    }
+}
+
+struct Worker<'r, 'a, S: Successors> {
+    run: &'r Run<'a, S>,
+    /// The depth of the states that are found.
+    depth: u64,
+    scratch: &'r mut Scratch<S>,
+    table: Option<RwLockReadGuard<'r, Table<S::Width>>>,
+    full: Vec<Chunk<'a>>,
+    done: Done,
+    found: Option<Found>,
+}
+
+impl<'a, S: Successors> Worker<'_, 'a, S> {
+    fn work(&mut self, queue: &Mutex<Queue<'a>>, number: usize) {
+        loop {
+            let chunk = queue.lock().unwrap_or_else(PoisonError::into_inner).take(number);
+            let Some(chunk) = chunk.filter(|_| !self.run.is_stopped()) else { break };
+            if let Err(stop) = self.expand(&chunk.states) {
+                self.run.stop(stop);
+            }
+            self.table = None;
+            self.run.tell(&mut self.done);
+        }
+    }
+
+    fn expand(&mut self, states: &[u64]) -> Result<(), Stop> {
+        let words = self.run.system.width().words();
+        let mut first = 0;
+        for (k, state) in states.chunks_exact(words).enumerate() {
+            // Expanding may be slow where tables are filled on demand.
+            if k % 64 == 63 {
+                self.run.check_limits(self.table.as_ref().map_or(0, |table| table.len()));
+                if self.run.is_stopped() {
+                    return Ok(());
+                }
+            }
+            let before = self.scratch.steps.len();
+            self.run.system.expand(state, &mut self.scratch.steps).map_err(Stop::Failed)?;
+            if self.scratch.steps.len() == before {
+                self.done.deadlocks += 1;
+                keep_least(&mut self.found, self.run.deadlock_at(state));
+            }
+            self.scratch.ends.push(self.scratch.steps.len());
+            if self.scratch.steps.len() >= BATCH {
+                self.flush(&states[first * words..])?;
+                first = k + 1;
+                if self.run.is_stopped() {
+                    return Ok(());
+                }
+            }
+        }
+        self.flush(&states[first * words..])
+    }
+
+    /// Looks the collected steps up; those of `states`, from the first on.
+    fn flush(&mut self, states: &[u64]) -> Result<(), Stop> {
+        let words = self.run.system.width().words();
+        if self.scratch.steps.vias().iter().fold(false, |any, via| any | via.is_marked()) {
+            let found = self.run.look_at_marked(states, &self.scratch.ends, &mut self.scratch.steps);
+            keep_least(&mut self.found, found);
+        }
+        self.done.expanded += self.scratch.ends.len() as u64;
+        self.done.transitions += self.scratch.steps.len() as u64;
+        let Scratch { steps, recent, fresh, .. } = &mut *self.scratch;
+        fresh.resize(steps.targets().len().max(fresh.len()), 0);
+        let len = recent.filter(steps.targets(), fresh);
+        let mut rest = &fresh[..len];
+        while !rest.is_empty() {
+            if self.full.last().is_none_or(|chunk| !chunk.has_room(words)) {
+                self.full.push(Chunk::new(words, self.run.budget)?);
+            }
+            let new = self.full.last_mut().map(|chunk| &mut chunk.states).expect("a chunk was pushed");
+            let table = self.table.get_or_insert_with(|| self.run.visited.table());
+            let piece = &rest[..rest.len().min(BATCH * words)];
+            let done = table
+                .insert_all(piece, self.depth, |k| new.extend_from_slice(&piece[k * words..(k + 1) * words]));
+            rest = &rest[done * words..];
+            if done * words < piece.len() {
+                self.table = None;
+                self.run.visited.make_room()?;
+            }
+        }
+        self.scratch.steps.clear();
+        self.scratch.ends.clear();
+        Ok(())
+    }
+}

@@ -1,0 +1,259 @@
+//! Exhaustive searches: does a network have its properties, and if not, by which trace.
+//!
+//! [`check`] is the whole road: it builds the properties into the network, compiles it, searches, rebuilds the trace and
+//! replays it with code that shares nothing with the search. Invariant: a verdict other than [`Verdict::Unknown`] is a
+//! fact about the network. It holds only if every reachable state was expanded, and a violation carries a trace that
+//! replays.
+
+mod backward;
+mod bfs;
+mod dfs;
+mod recent;
+mod run;
+#[cfg(test)]
+mod tests;
+
+use crate::base::memory::{self, Budget, Exhausted};
+use crate::engine::lazy::Lazy;
+use crate::engine::pack::Packing;
+use crate::engine::prepared::{self, Prepared};
+use crate::engine::successors::{Successors, Via};
+use crate::model::network::Network;
+use crate::model::trace::Trace;
+use crate::property::{self, Instrumented, Property};
+use backward::Backward;
+pub use run::What;
+use run::{Found, Run, Stop};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+/// The order in which states are visited.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// Level by level, on all workers: counterexamples are of minimal length.
+    BreadthFirst,
+    /// Along one path as far as it goes, on one worker.
+    DepthFirst,
+}
+
+/// What a search may spend, and whom it tells.
+#[derive(Clone, Copy)]
+pub struct Options<'a> {
+    /// The order in which states are visited.
+    pub order: Order,
+    /// The number of threads.
+    pub workers: usize,
+    /// Stop after so many states.
+    pub max_states: Option<u64>,
+    /// Expand no state that is so many steps away from the initial one.
+    pub max_depth: Option<u64>,
+    /// Bytes that visited states, frontiers and tables may take. `None`: 80 % of what the machine or its control group
+    /// has.
+    pub max_memory: Option<u64>,
+    /// Stop after so much time.
+    pub time_limit: Option<Duration>,
+    /// Stop when this becomes true.
+    pub cancel: Option<&'a AtomicBool>,
+    /// Is told now and then how far the search is, from one of its threads.
+    pub progress: Option<&'a (dyn Fn(&Stats) + Sync)>,
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        Options {
+            order: Order::BreadthFirst,
+            workers: 1,
+            max_states: None,
+            max_depth: None,
+            max_memory: None,
+            time_limit: None,
+            cancel: None,
+            progress: None,
+        }
+    }
+}
+
+/// How much was searched.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Stats {
+    /// States visited.
+    pub states: u64,
+    /// Steps of the expanded states; faults are not counted.
+    pub transitions: u64,
+    /// The greatest distance from the initial state, or the longest path of a depth-first search.
+    pub depth: u64,
+    /// Expanded states without steps.
+    pub deadlocks: u64,
+    /// States that wait for their expansion.
+    pub frontier: u64,
+    /// Bytes in use for visited states, frontiers and tables.
+    pub memory: u64,
+    /// The most that was in use at a time.
+    pub peak_memory: u64,
+    /// Time since the search began; properties were built in and tables compiled before.
+    pub time: Duration,
+}
+
+/// Why a search ended without an answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reason {
+    /// [`Options::max_states`] was reached.
+    States(u64),
+    /// [`Options::max_depth`] was reached.
+    Depth(u64),
+    /// [`Options::max_memory`] would have been exceeded.
+    Memory(u64),
+    /// [`Options::time_limit`] was reached.
+    Time(Duration),
+    /// [`Options::cancel`] became true.
+    Cancelled,
+}
+
+/// The answer of a search.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// All properties hold; all reachable states were expanded.
+    Holds,
+    /// A property does not hold.
+    Violated {
+        /// Its index.
+        property: usize,
+        /// Shows it: it ends in the deadlock, or with the forbidden step.
+        trace: Trace,
+    },
+    /// The specification has no meaning at the end of the trace.
+    Faulty {
+        /// The message of the fault.
+        message: String,
+        /// Ends with the step that has no meaning.
+        trace: Trace,
+    },
+    /// No answer.
+    Unknown(Reason),
+}
+
+/// What came out of a search.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// The answer.
+    pub verdict: Verdict,
+    /// How much was searched for it.
+    pub stats: Stats,
+}
+
+/// Checks properties of a network whose tables are complete.
+pub fn check(net: &Network, properties: &[Property], options: &Options) -> Result<Report, String> {
+    let prepared = Prepared::new(net, properties);
+    prepared.search(Exhaustive { prepared: &prepared, task: Task { properties, options } })?
+}
+
+/// The search of a network whose tables are complete.
+struct Exhaustive<'a> {
+    prepared: &'a Prepared<'a>,
+    task: Task<'a>,
+}
+
+impl prepared::Search for Exhaustive<'_> {
+    type Out = Result<Report, String>;
+
+    fn search<S: Successors>(self, system: &S) -> Self::Out {
+        examine(system, self.prepared, &self.task)
+    }
+}
+
+/// Checks the properties of a network whose tables are filled as the search goes. An error of the table source ends the
+/// search with that error.
+pub fn check_on_demand(lazy: &Lazy, options: &Options) -> Result<Report, String> {
+    examine(lazy, lazy, &Task { properties: lazy.properties(), options })
+}
+
+/// What is asked of a search.
+struct Task<'a> {
+    properties: &'a [Property],
+    options: &'a Options<'a>,
+}
+
+/// The networks behind a successor function: the one that is checked, the one with monitors that is searched, and how
+/// its states are packed. Needed only once something was found.
+trait Networks {
+    fn with<R>(&self, use_them: impl FnOnce(&Network, &Network, &Packing) -> R) -> R;
+}
+
+impl Networks for Prepared<'_> {
+    fn with<R>(&self, use_them: impl FnOnce(&Network, &Network, &Packing) -> R) -> R {
+        use_them(self.net(), self.network(), self.packing())
+    }
+}
+
+impl Networks for Lazy<'_> {
+    fn with<R>(&self, use_them: impl FnOnce(&Network, &Network, &Packing) -> R) -> R {
+        self.with_network(|net| {
+            let Instrumented { network, .. } = property::instrument(net, self.properties());
+            use_them(net, &network, self.packing())
+        })
+    }
+}
+
+/// Searches, and makes a report of what comes out.
+fn examine<S: Successors>(system: &S, networks: &impl Networks, task: &Task) -> Result<Report, String> {
+    let started = Instant::now();
+    if let Some(property) = property::violated_initially(task.properties) {
+        let stats = Stats { states: 1, time: started.elapsed(), ..Stats::default() };
+        return Ok(Report { verdict: Verdict::Violated { property, trace: Trace::default() }, stats });
+    }
+    let budget = Budget::new(task.options.max_memory.unwrap_or_else(memory::default_limit));
+    let deadlock = property::asks_for_deadlocks(task.properties);
+    let run = budget
+        .take(system.table_bytes())
+        .and_then(|()| Run::new(system, deadlock, task.options, &budget, started));
+    let run = match run {
+        Ok(run) => run,
+        Err(Exhausted { limit }) => {
+            let stats = Stats { time: started.elapsed(), ..Stats::default() };
+            return Ok(Report { verdict: Verdict::Unknown(Reason::Memory(limit)), stats });
+        }
+    };
+    let found = match task.options.order {
+        Order::BreadthFirst => bfs::search(&run).map(|(found, depth)| (found, Way::Depth(depth))),
+        Order::DepthFirst => dfs::search(&run).map(|(found, steps)| (found, Way::Steps(steps))),
+    };
+    // Before the trace is rebuilt, which may search again.
+    let stats = run.stats();
+    // A finding is a fact, whatever else ended the search at the same time.
+    let verdict = match (found, run.why_stopped()) {
+        (Some((found, way)), _) => {
+            networks.with(|net, network, packing| conclude(&run, (net, network, packing), found, way, task))
+        }
+        (None, Some(stop)) => Err(stop),
+        (None, None) => Ok(Verdict::Holds),
+    };
+    let verdict = match verdict {
+        Ok(verdict) => verdict,
+        Err(Stop::Unknown(reason)) => Verdict::Unknown(reason),
+        Err(Stop::Failed(error)) => return Err(error),
+    };
+    let stats = Stats { time: started.elapsed(), peak_memory: budget.peak(), ..stats };
+    Ok(Report { verdict, stats })
+}
+
+/// What is known of the way to a finding.
+enum Way {
+    Depth(u64),
+    Steps(Vec<(Via, Vec<u64>)>),
+}
+
+/// Rebuilds the trace of a finding, and replays it.
+fn conclude<S: Successors>(
+    run: &Run<S>,
+    (net, network, packing): (&Network, &Network, &Packing),
+    found: Found,
+    way: Way,
+    task: &Task,
+) -> Result<Verdict, Stop> {
+    let mut path = match way {
+        Way::Depth(depth) => Backward::new(run, network, packing).path_to(&found.state, depth)?,
+        Way::Steps(steps) => steps.into_iter().map(|(via, target)| (via.vector(), target)).collect(),
+    };
+    path.extend(found.step.map(|(via, target)| (via.vector(), target)));
+    prepared::verdict(net, task.properties, packing, found.what, &path).map_err(Stop::Failed)
+}

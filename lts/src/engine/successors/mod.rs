@@ -1,0 +1,90 @@
+//! Successor functions over packed states: what every search is written against.
+//!
+//! [`Successors`] is the one interface between a search and a network. [`Compiled`] implements it for complete tables,
+//! where the hot loop is integer additions only, and [`Lazy`](crate::engine::lazy::Lazy) for tables that grow while they are
+//! searched. Invariant of every implementation: `expand` yields exactly the steps of
+//! [`Network::successors`](crate::model::network::Network::successors), each once, in an order that depends on the state only.
+
+mod blocks;
+mod build;
+mod channels;
+mod compiled;
+mod sample;
+mod steps;
+
+#[cfg(test)]
+mod tests;
+
+pub use compiled::Compiled;
+pub use steps::Steps;
+
+use crate::engine::pack::{Packing, Width};
+use crate::model::network::{LeafIx, Local, VectorIx};
+use crate::property::Finding;
+use std::collections::BTreeSet;
+
+/// The vector of a step, with a mark on those that a search must look at: faults and steps a property forbids.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Via(u32);
+
+impl Via {
+    const MARK: u32 = 1 << 31;
+    /// Vectors must have smaller numbers than this.
+    pub(crate) const LIMIT: u32 = 1 << 30;
+
+    /// The step of a vector.
+    #[inline]
+    pub fn new(vector: VectorIx, marked: bool) -> Self {
+        debug_assert!(vector.0 < Self::LIMIT);
+        Via(vector.0 | if marked { Self::MARK } else { 0 })
+    }
+
+    /// The vector taken.
+    #[inline]
+    pub fn vector(self) -> VectorIx {
+        VectorIx(self.0 & (Self::LIMIT - 1))
+    }
+
+    /// Whether [`Successors::finding`] has something to say about steps of this vector.
+    #[inline]
+    pub fn is_marked(self) -> bool {
+        self.0 & Self::MARK != 0
+    }
+}
+
+/// A successor function over packed states.
+pub trait Successors: Sync {
+    /// The number of words of a state.
+    type Width: Width;
+
+    /// The number of words of a state.
+    fn width(&self) -> Self::Width;
+
+    /// How states are packed.
+    fn packing(&self) -> &Packing;
+
+    /// The initial state.
+    fn initial(&self) -> Vec<u64>;
+
+    /// Appends the steps of `state` to `out`. An error is that of a table source and ends the search.
+    fn expand(&self, state: &[u64], out: &mut Steps) -> Result<(), String>;
+
+    /// Adds the local states that must be filled before some states can be expanded. A search that cares about the order
+    /// in which that happens has them filled itself; all others leave it to [`expand`](Self::expand).
+    fn missing(&self, _states: &[u64], _missing: &mut BTreeSet<(LeafIx, Local)>) {}
+
+    /// Fills the table of a local state. An error is that of a table source.
+    fn fill(&self, _leaf: LeafIx, _local: Local) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// What a marked step is, if it is anything: of several the least.
+    fn finding(&self, target: &[u64], via: Via) -> Option<Finding>;
+
+    /// Adds everything that a marked step is, for searches that go on after a finding: a property whose monitor was bad
+    /// before the step is not violated again by it.
+    fn findings(&self, source: &[u64], target: &[u64], via: Via, found: &mut Vec<Finding>);
+
+    /// Bytes held by tables.
+    fn table_bytes(&self) -> u64;
+}

@@ -1,0 +1,69 @@
+//! Writing an LTS as a picture for Graphviz.
+//!
+//! One node for each state, named by its number; an arrow from a point without a name marks the initial state.
+
+use std::io::{self, BufWriter, Write};
+
+use crate::model::explicit::Lts;
+
+/// Writes the system in Graphviz's `dot` language.
+pub fn write(lts: &Lts, out: impl Write) -> io::Result<()> {
+    let mut out = BufWriter::new(out);
+    let labels: Vec<String> = lts.labels().iter().map(|l| escape(l)).collect();
+    writeln!(out, "digraph lts {{")?;
+    writeln!(out, "  node [shape=circle];")?;
+    writeln!(out, "  initial [shape=point, label=\"\"];")?;
+    writeln!(out, "  initial -> {};", lts.initial().0)?;
+    for s in lts.states() {
+        writeln!(out, "  {};", s.0)?;
+    }
+    for (from, label, to) in lts.transitions() {
+        writeln!(out, "  {} -> {} [label=\"{}\"];", from.0, to.0, labels[label.0 as usize])?;
+    }
+    writeln!(out, "}}")?;
+    out.flush()
+}
+
+/// The text as it stands between quotes in `dot`: a backslash would start one of Graphviz's own escapes.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => escaped.extend(['\\', c]),
+            '\n' => escaped.push_str("\\n"),
+            '\r' => {}
+            // Graphviz reads its input as a C string.
+            '\0' => escaped.push('\u{2400}'),
+            _ => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::explicit::{Builder, State};
+
+    #[test]
+    fn picture_of_two_states() {
+        let mut b = Builder::new();
+        let odd = b.label("say(\"a\\b\")");
+        let tau = b.label("tau");
+        b.add(State(0), odd, State(1));
+        b.add(State(1), tau, State(0));
+        let mut out = Vec::new();
+        write(&b.finish(State(1)), &mut out).unwrap();
+        let expected = r#"digraph lts {
+  node [shape=circle];
+  initial [shape=point, label=""];
+  initial -> 1;
+  0;
+  1;
+  0 -> 1 [label="say(\"a\\b\")"];
+  1 -> 0 [label="tau"];
+}
+"#;
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+}

@@ -1,0 +1,14 @@
+//! What is searched and what comes out: networks of process LTSs, explicit LTSs, traces, their files, equivalences.
+//!
+//! Invariant: everything here is the plain definition, slow and obvious; what the [`engine`](crate::engine) does faster
+//! is tested against it.
+
+pub mod aut;
+pub mod dot;
+pub mod equivalence;
+pub mod explicit;
+pub mod explore;
+pub mod network;
+pub mod trace;
+pub mod trace_file;
+pub mod vector_set;
