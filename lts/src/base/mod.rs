@@ -1,7 +1,8 @@
-//! What every layer stands on: hashing, random numbers, an account of memory, files that appear whole or not at all.
+//! What every layer stands on: errors, hashing, random numbers, an account of memory, files that appear whole or not at all.
 //!
 //! Invariant: nothing here knows what a network is.
 
+pub mod error;
 pub mod hash;
 pub mod memory;
 pub mod rng;

@@ -1,0 +1,94 @@
+//! What can go wrong, as types.
+//!
+//! Invariant: what a caller does about an error (the exit code, the verdict `unknown`, whether a checkpoint can be
+//! resumed) follows from its type, never from a word in its message.
+
+use crate::base::memory::Exhausted;
+use std::fmt;
+use std::time::Duration;
+
+/// The usual result.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why there is no answer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Error {
+    /// The user can put it right: a wrong argument, a file that does not make sense. The message says how.
+    Input(String),
+    /// A limit was reached, so nobody knows the answer.
+    Limit(Limit),
+    /// A file or directory cannot be read or written: which, and why.
+    Disk(String),
+    /// A fault of ours: what contradicts what.
+    Internal(String),
+}
+
+/// A limit that ends a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Limit {
+    /// States visited.
+    States(u64),
+    /// Steps from the initial state.
+    Depth(u64),
+    /// Bytes of the whole process.
+    Memory(u64),
+    /// Bytes of one job.
+    JobMemory(u64),
+    /// Time since the run began.
+    Time(Duration),
+    /// A signal, or a caller that does not want the answer any more.
+    Interrupted,
+}
+
+impl Error {
+    /// A mistake of the user.
+    pub fn input(message: impl fmt::Display) -> Self {
+        Error::Input(message.to_string())
+    }
+
+    /// A file or directory that cannot be used.
+    pub fn disk(message: impl fmt::Display) -> Self {
+        Error::Disk(message.to_string())
+    }
+
+    /// A fault of ours.
+    pub fn internal(message: impl fmt::Display) -> Self {
+        Error::Internal(message.to_string())
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Input(message) | Error::Disk(message) | Error::Internal(message) => f.write_str(message),
+            Error::Limit(limit) => limit.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Limit::States(n) => write!(f, "the limit of {n} states is reached"),
+            Limit::Depth(n) => write!(f, "the limit of {n} steps is reached"),
+            Limit::Memory(bytes) => write!(f, "the memory limit of {bytes} bytes is reached"),
+            Limit::JobMemory(bytes) => write!(f, "the memory limit of {bytes} bytes for a job is reached"),
+            Limit::Time(time) => write!(f, "the time limit of {time:?} is reached"),
+            Limit::Interrupted => f.write_str("the run was interrupted"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<Limit> for Error {
+    fn from(limit: Limit) -> Self {
+        Error::Limit(limit)
+    }
+}
+
+impl From<Exhausted> for Error {
+    fn from(exhausted: Exhausted) -> Self {
+        Error::Limit(Limit::Memory(exhausted.limit))
+    }
+}
