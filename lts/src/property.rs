@@ -178,6 +178,16 @@ impl Alarms {
         self.marked.contains(vector)
     }
 
+    /// Whether a vector is a fault or forbidden, wherever its steps lead.
+    pub(crate) fn is_forbidden(&self, vector: VectorIx) -> bool {
+        self.faults.contains_key(&vector) || self.never.iter().any(|(_, set)| set.contains(vector))
+    }
+
+    /// Whether a leaf is a monitor, and bad in a state.
+    pub(crate) fn is_bad(&self, leaf: LeafIx, state: Local) -> bool {
+        self.monitors.iter().any(|(_, monitor, bad)| *monitor == leaf && bad[state.0 as usize])
+    }
+
     /// What a step is, given the local states of its target.
     pub fn finding(&self, vector: VectorIx, local: impl Fn(LeafIx) -> Local) -> Option<Finding> {
         if let Some(&fault) = self.faults.get(&vector) {

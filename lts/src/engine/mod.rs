@@ -2,12 +2,14 @@
 //!
 //! Data flow: [`prepared`] builds properties into a network, [`successors`] compiles it over [`pack`]ed states, a
 //! [`search`] expands states and keeps them in [`visited`], [`predecessors`] lead back from a finding, and [`replay`],
-//! which shares no code with the searches, confirms the trace. [`lazy`] does the same on tables that are still growing.
+//! which shares no code with the searches, confirms the trace. [`lazy`] does the same on tables that are still
+//! growing. [`reduce`] wraps a successor function and leaves out steps that a search does not need.
 
 pub mod lazy;
 pub mod pack;
 pub mod predecessors;
 pub mod prepared;
+pub mod reduce;
 pub mod replay;
 pub mod search;
 pub mod successors;

@@ -87,6 +87,19 @@ impl Steps {
         self.len -= 1;
     }
 
+    /// Of the steps from one on keeps those of some vectors, in their order.
+    pub(crate) fn retain_from(&mut self, first: usize, keep: impl Fn(Via) -> bool) {
+        let mut kept = first;
+        for k in first..self.len {
+            if keep(self.vias[k]) {
+                self.vias[kept] = self.vias[k];
+                self.targets.copy_within(k * self.words..(k + 1) * self.words, kept * self.words);
+                kept += 1;
+            }
+        }
+        self.len = kept;
+    }
+
     /// Room behind the steps for at least `more`.
     #[inline(always)]
     pub(super) fn spare(&mut self, more: usize) -> (&mut [u64], &mut [Via]) {
