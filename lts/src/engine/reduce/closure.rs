@@ -1,11 +1,11 @@
 //! A set of vectors at one state, and how it is closed.
 //!
-//! Invariant: `outside`, `warm`, `free` and `views` say at all times what `members` say: how many vectors of a label are
-//! not in the set, how many of these are enabled, which labels have any, and what the leaves can do by those.
+//! Invariant: `outside`, `warm` and `free` say at all times what `members` say: how many vectors of a label are not in the
+//! set, how many of these are enabled, and which labels have any.
 
 use super::Mutant;
 use super::memo::{Memo, NONE, Strength};
-use super::tables::{Leaf, Tables};
+use super::tables::Tables;
 
 /// What an enabled vector costs that a closure would have to add, where a disabled one costs 1.
 const ENABLED: u32 = 1000;
@@ -16,7 +16,7 @@ pub(super) struct Closure {
     pub(super) memo: Memo,
     mutant: Mutant,
     pub(super) locals: Vec<u32>,
-    /// The enabled vectors, in the order of the steps.
+    /// The enabled vectors, ascending.
     pub(super) enabled: Vec<u32>,
     /// For each vector how many steps it has.
     pub(super) steps: Vec<u32>,
@@ -27,7 +27,14 @@ pub(super) struct Closure {
     outside: Vec<u32>,
     warm: Vec<u32>,
     free: Vec<u64>,
-    views: Vec<u32>,
+    /// For each label the number of the visit that found its topic, and the topic.
+    topics: Vec<(u32, u32)>,
+    visit: u32,
+    /// Counts the labels that become free; for each leaf when one of its labels last did.
+    clock: u32,
+    freed: Vec<u32>,
+    /// For each vector when it was last seen to be valid, and the leaf that keeps it disabled.
+    valid: Vec<(u32, u32)>,
     /// Members that are not looked at yet.
     hot: Vec<u32>,
     cold: Vec<u32>,
@@ -49,7 +56,11 @@ impl Closure {
             outside,
             warm: vec![0; tables.labels],
             free: tables.leaves.iter().flat_map(|leaf| leaf.used.iter().copied()).collect(),
-            views: vec![NONE; tables.leaves.len()],
+            topics: vec![(0, 0); tables.labels],
+            visit: 0,
+            clock: 0,
+            freed: vec![0; tables.leaves.len()],
+            valid: vec![(0, NONE); tables.vectors],
             hot: Vec::new(),
             cold: Vec::new(),
             chosen: Vec::new(),
@@ -59,9 +70,13 @@ impl Closure {
     /// Goes to another state, whose local states are in `locals`; `vias` are the vectors of its steps.
     pub(super) fn visit(&mut self, tables: &Tables, vias: impl Iterator<Item = u32>) {
         if self.memo.is_full() {
-            self.memo.forget(tables);
+            self.memo.forget();
         }
-        self.views.fill(NONE);
+        self.visit = self.visit.wrapping_add(1);
+        if self.visit == 0 {
+            self.topics.fill((0, 0));
+            self.visit = 1;
+        }
         for v in vias {
             self.steps[v as usize] += 1;
             if self.steps[v as usize] == 1 {
@@ -71,6 +86,7 @@ impl Closure {
                 }
             }
         }
+        self.enabled.sort_unstable();
     }
 
     /// Leaves the state.
@@ -83,6 +99,8 @@ impl Closure {
             }
         }
         self.enabled.clear();
+        self.clock = 0;
+        self.freed.fill(0);
     }
 
     #[inline]
@@ -102,8 +120,13 @@ impl Closure {
 
     /// Puts a vector into the set that need not be looked at.
     pub(super) fn put(&mut self, tables: &Tables, vector: u32) {
-        self.contains[vector as usize] = true;
         self.members.push(vector);
+        self.put_back(tables, vector);
+    }
+
+    /// Undoes [`take`](Self::take) while the vector is still among the members.
+    pub(super) fn put_back(&mut self, tables: &Tables, vector: u32) {
+        self.contains[vector as usize] = true;
         let steps = self.steps[vector as usize];
         self.size += steps;
         for &(l, label) in tables.parts(vector) {
@@ -113,12 +136,11 @@ impl Closure {
             self.warm[slot] -= u32::from(steps > 0);
             if self.outside[slot] == 0 {
                 self.free[leaf.word_base + label as usize / 64] &= !(1 << (label % 64));
-                self.views[l as usize] = NONE;
             }
         }
     }
 
-    /// Takes a vector out that is no longer among the members.
+    /// Takes a vector out; who does that removes it from the members, or puts it back.
     pub(super) fn take(&mut self, tables: &Tables, vector: u32) {
         self.contains[vector as usize] = false;
         let steps = self.steps[vector as usize];
@@ -132,7 +154,8 @@ impl Closure {
             if self.outside[slot] == 1 {
                 let word = leaf.word_base + label as usize / 64;
                 self.free[word] |= (1 << (label % 64)) & leaf.used[label as usize / 64];
-                self.views[l as usize] = NONE;
+                self.clock += 1;
+                self.freed[l as usize] = self.clock;
             }
         }
     }
@@ -148,29 +171,42 @@ impl Closure {
         self.cold.clear();
     }
 
+    /// The topic of a label of a leaf in its state.
     #[inline]
-    fn view(&mut self, leaf: u32, tables: &Leaf) -> u32 {
-        let view = self.views[leaf as usize];
-        if view != NONE {
-            return view;
+    fn topic(&mut self, tables: &Tables, leaf: u32, label: u32) -> u32 {
+        let slot = tables.leaves[leaf as usize].base + label as usize;
+        if self.topics[slot].0 != self.visit {
+            let topic = self.memo.topic(tables, leaf, self.locals[leaf as usize], label);
+            self.topics[slot] = (self.visit, topic);
         }
-        let free = &self.free[tables.word_base..tables.word_base + tables.words];
-        let view = self.memo.view(leaf, tables, self.locals[leaf as usize], free);
-        self.views[leaf as usize] = view;
-        view
+        self.topics[slot].1
     }
 
     /// The first free label that an enabled vector does not commute with, and its leaf.
     #[inline]
     fn clash(&mut self, tables: &Tables, vector: u32, strength: Strength) -> Option<(u32, u32)> {
-        for &(leaf, label) in tables.parts(vector) {
-            let view = self.view(leaf, &tables.leaves[leaf as usize]);
-            let clash = self.memo.clash(tables, view, label, strength, self.mutant);
+        for &(l, label) in tables.parts(vector) {
+            let topic = self.topic(tables, l, label);
+            let leaf = &tables.leaves[l as usize];
+            let free = &self.free[leaf.word_base..leaf.word_base + leaf.words];
+            let clash = self.memo.clash(tables, topic, free, strength, self.mutant);
             if clash != NONE {
-                return Some((leaf, clash));
+                return Some((l, clash));
             }
         }
         None
+    }
+
+    /// Whether a label of a leaf stays disabled whatever is done outside the set.
+    #[inline]
+    fn is_never(&mut self, tables: &Tables, l: u32, label: u32) -> bool {
+        let leaf = &tables.leaves[l as usize];
+        if leaf.offers(self.locals[l as usize], label) {
+            return false;
+        }
+        let topic = self.topic(tables, l, label);
+        let free = &self.free[leaf.word_base..leaf.word_base + leaf.words];
+        self.memo.is_never(tables, topic, free)
     }
 
     fn add_label(&mut self, tables: &Tables, leaf: u32, label: u32) {
@@ -179,9 +215,11 @@ impl Closure {
         }
     }
 
-    /// Adds what an enabled vector needs to be a member or a key.
-    pub(super) fn support(&mut self, tables: &Tables, vector: u32, strength: Strength) {
-        while let Some((leaf, label)) = self.clash(tables, vector, strength) {
+    /// Adds what an enabled vector needs to be a member or a key, until the set has so many steps.
+    pub(super) fn support(&mut self, tables: &Tables, vector: u32, strength: Strength, limit: u32) {
+        while self.size < limit
+            && let Some((leaf, label)) = self.clash(tables, vector, strength)
+        {
             self.add_label(tables, leaf, label);
         }
     }
@@ -194,7 +232,7 @@ impl Closure {
                 return false;
             }
             if let Some(vector) = self.hot.pop() {
-                self.support(tables, vector, Strength::Weak);
+                self.support(tables, vector, Strength::Weak, limit);
             } else if let Some(vector) = self.cold.pop() {
                 self.disable(tables, vector);
             } else {
@@ -203,28 +241,23 @@ impl Closure {
         }
     }
 
-    /// Whether a disabled vector stays so whatever is done outside the set. So does the phantom of a monitor that is bad
-    /// already: there is nothing left to be kept.
+    /// The leaf that keeps a disabled vector disabled whatever is done outside the set. The phantom of a monitor that is
+    /// bad already counts as such: there is nothing left to be kept.
     #[inline]
-    fn stays_disabled(&mut self, tables: &Tables, vector: u32) -> bool {
+    fn disabling(&mut self, tables: &Tables, vector: u32) -> Option<u32> {
         if tables.is_phantom(vector) {
             let (leaf, label) = tables.parts(vector)[0];
             if tables.leaves[leaf as usize].offers(self.locals[leaf as usize], label) {
-                return true;
+                return Some(leaf);
             }
         }
-        for &(leaf, label) in tables.parts(vector) {
-            let view = self.view(leaf, &tables.leaves[leaf as usize]);
-            if self.memo.is_never(view, label) {
-                return true;
-            }
-        }
-        false
+        let mut parts = tables.parts(vector).iter();
+        parts.find(|&&(leaf, label)| self.is_never(tables, leaf, label)).map(|&(leaf, _)| leaf)
     }
 
     /// Adds what makes a disabled vector stay disabled, by the part for which that is cheapest.
     fn disable(&mut self, tables: &Tables, vector: u32) {
-        if self.stays_disabled(tables, vector) {
+        if self.disabling(tables, vector).is_some() {
             return;
         }
         let mut best = (u32::MAX, NONE);
@@ -233,8 +266,9 @@ impl Closure {
             if leaf.offers(self.locals[l as usize], label) {
                 continue;
             }
-            let view = self.view(l, leaf);
-            let (exits, entries) = self.memo.cuts(tables, view, label);
+            let topic = self.topic(tables, l, label);
+            let free = &self.free[leaf.word_base..leaf.word_base + leaf.words];
+            let (exits, entries) = self.memo.cuts(tables, topic, free);
             for cut in [exits, entries] {
                 let cost = |&label: &u32| {
                     let slot = leaf.base + label as usize;
@@ -255,13 +289,34 @@ impl Closure {
         self.chosen = chosen;
     }
 
-    /// Whether a member is one rightly.
-    pub(super) fn is_valid(&mut self, tables: &Tables, vector: u32) -> bool {
-        if self.is_enabled(vector) {
-            self.clash(tables, vector, Strength::Weak).is_none()
-        } else {
-            self.stays_disabled(tables, vector)
+    /// Says that all members are valid now.
+    pub(super) fn set_valid(&mut self) {
+        for &vector in &self.members {
+            self.valid[vector as usize] = (self.clock, NONE);
         }
+    }
+
+    /// Whether a member is one rightly, after others were taken out. Only labels that became free can change that.
+    pub(super) fn is_valid(&mut self, tables: &Tables, vector: u32) -> bool {
+        let (when, disabling) = self.valid[vector as usize];
+        let is_old = |leaf: u32| self.freed[leaf as usize] <= when;
+        let unchanged = if disabling == NONE {
+            tables.parts(vector).iter().all(|part| is_old(part.0))
+        } else {
+            is_old(disabling)
+        };
+        if unchanged {
+            return true;
+        }
+        let disabling = if self.is_enabled(vector) {
+            self.clash(tables, vector, Strength::Weak).is_none().then_some(NONE)
+        } else {
+            self.disabling(tables, vector)
+        };
+        if let Some(leaf) = disabling {
+            self.valid[vector as usize] = (self.clock, leaf);
+        }
+        disabling.is_some()
     }
 
     /// Whether an enabled member is a key: it stays enabled whatever is done outside the set, and commutes with it.

@@ -18,8 +18,8 @@
 
 mod closure;
 mod memo;
-mod potential;
 mod pool;
+mod potential;
 mod stubborn;
 mod tables;
 #[cfg(test)]

@@ -18,19 +18,11 @@ pub(super) struct Stubborn {
     /// The members of the best set so far.
     best: Vec<u32>,
     removed: Vec<u32>,
-    tried: Vec<u32>,
 }
 
 impl Stubborn {
     pub(super) fn new(tables: &Tables, keep: Keep, mutant: Mutant) -> Self {
-        Stubborn {
-            keep,
-            mutant,
-            set: Closure::new(tables, mutant),
-            best: Vec::new(),
-            removed: Vec::new(),
-            tried: Vec::new(),
-        }
+        Stubborn { keep, mutant, set: Closure::new(tables, mutant), best: Vec::new(), removed: Vec::new() }
     }
 
     /// Chooses among the steps of the state whose local states are in `set.locals`. Afterwards the chosen vectors are
@@ -91,7 +83,7 @@ impl Stubborn {
                 let was_member = self.set.contains[seed as usize];
                 self.set.add(tables, seed);
                 if !(was_member && self.mutant == Mutant::MemberAsKey) {
-                    self.set.support(tables, seed, Strength::Strong);
+                    self.set.support(tables, seed, Strength::Strong, best);
                 }
                 if self.set.close(tables, best) {
                     best = self.record();
@@ -119,8 +111,10 @@ impl Stubborn {
         }
     }
 
-    /// Takes vectors out as long as the rest is accepted.
+    /// Takes vectors out as long as the rest is accepted. What is not accepted is not accepted without some more, so
+    /// that an attempt ends as soon as that is so.
     fn delete(&mut self, tables: &Tables) {
+        self.set.set_valid();
         for k in 0..self.set.enabled.len() {
             let vector = self.set.enabled[k];
             if !self.set.contains[vector as usize] {
@@ -128,19 +122,22 @@ impl Stubborn {
             }
             self.removed.clear();
             self.remove(tables, vector);
-            while self.remove_invalid(tables) {}
-            if !self.is_accepted(tables) {
-                let removed = std::mem::take(&mut self.removed);
-                removed.iter().for_each(|&v| self.set.put(tables, v));
-                self.removed = removed;
+            let mut accepted = self.is_accepted(tables);
+            while accepted && self.remove_invalid(tables) {
+                accepted = self.is_accepted(tables);
+            }
+            if accepted {
+                let contains = &self.set.contains;
+                self.set.members.retain(|&v| contains[v as usize]);
+            } else {
+                for k in 0..self.removed.len() {
+                    self.set.put_back(tables, self.removed[k]);
+                }
             }
         }
     }
 
     fn remove(&mut self, tables: &Tables, vector: u32) {
-        if let Some(at) = self.set.members.iter().position(|&v| v == vector) {
-            self.set.members.swap_remove(at);
-        }
         self.set.take(tables, vector);
         self.removed.push(vector);
     }
@@ -148,11 +145,9 @@ impl Stubborn {
     /// Takes out what is no member rightly; whether there was anything.
     fn remove_invalid(&mut self, tables: &Tables) -> bool {
         let before = self.removed.len();
-        self.tried.clear();
-        self.tried.extend_from_slice(&self.set.members);
-        for k in 0..self.tried.len() {
-            let vector = self.tried[k];
-            if !self.set.is_valid(tables, vector) {
+        for k in 0..self.set.members.len() {
+            let vector = self.set.members[k];
+            if self.set.contains[vector as usize] && !self.set.is_valid(tables, vector) {
                 self.remove(tables, vector);
             }
         }
@@ -172,7 +167,8 @@ impl Stubborn {
         }
         (0..self.set.enabled.len()).any(|k| {
             let v = self.set.enabled[k];
-            let can = self.set.contains[v as usize] && (!tables.faults[v as usize] || self.mutant == Mutant::FaultKey);
+            let can = self.set.contains[v as usize]
+                && (!tables.faults[v as usize] || self.mutant == Mutant::FaultKey);
             can && (blocks || self.set.rises(tables, v)) && self.set.is_key(tables, v)
         })
     }

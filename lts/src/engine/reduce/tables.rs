@@ -20,6 +20,7 @@ pub(super) struct Leaf {
     pub(super) base: usize,
     /// Where the words of this leaf's sets of labels begin among those of all leaves.
     pub(super) word_base: usize,
+    place_base: u64,
     starts: Vec<u32>,
     moves: Vec<(u32, u32)>,
     enabled: Vec<u64>,
@@ -53,6 +54,12 @@ impl Leaf {
     #[inline]
     pub(super) fn enabled(&self, state: u32) -> &[u64] {
         &self.enabled[state as usize * self.words..(state as usize + 1) * self.words]
+    }
+
+    /// A number for a state and a label, of this leaf and no other.
+    #[inline]
+    pub(super) fn place(&self, state: u32, label: u32) -> u64 {
+        self.place_base + u64::from(state) * self.labels as u64 + u64::from(label)
     }
 
     #[inline]
@@ -94,8 +101,8 @@ pub(super) struct Tables {
     phantoms: usize,
     /// The number of labels of all leaves.
     pub(super) labels: usize,
-    /// The number of words of the sets of labels of all leaves.
-    pub(super) words: usize,
+    /// The number of pairs of a state and a label of one leaf.
+    pub(super) places: u64,
 }
 
 impl Tables {
@@ -106,7 +113,7 @@ impl Tables {
         let mut targets: Vec<u32> =
             (0..parts.len() as u32).filter(|&v| alarms.is_forbidden(VectorIx(v))).collect();
         let mut leaves: Vec<Leaf> = Vec::new();
-        let (mut base, mut word_base) = (0, 0);
+        let (mut base, mut word_base, mut place_base) = (0, 0, 0);
         for (i, leaf) in net.leaves.iter().enumerate() {
             let index = LeafIx(i as u32);
             let bad = |state: usize| alarms.is_bad(index, Local(state as u32));
@@ -127,7 +134,8 @@ impl Tables {
                     moves
                 })
                 .collect();
-            let leaf = Leaf::new(&states, &used, phantom.is_some(), base, word_base);
+            let leaf = Leaf { base, word_base, place_base, ..Leaf::new(&states, &used, phantom.is_some()) };
+            place_base += (leaf.labels * states.len()) as u64;
             base += leaf.labels;
             word_base += leaf.words;
             leaves.push(leaf);
@@ -147,7 +155,7 @@ impl Tables {
             targets,
             asked,
             labels: base,
-            words: word_base,
+            places: place_base,
             leaves,
         };
         tables.index();
@@ -196,13 +204,7 @@ impl Tables {
 }
 
 impl Leaf {
-    fn new(
-        states: &[Vec<(u32, u32)>],
-        used: &[bool],
-        phantom: bool,
-        base: usize,
-        word_base: usize,
-    ) -> Self {
+    fn new(states: &[Vec<(u32, u32)>], used: &[bool], phantom: bool) -> Self {
         let labels = used.len() + usize::from(phantom);
         let words = labels.div_ceil(64).max(1);
         let set = |labels: &mut dyn Iterator<Item = u32>| {
@@ -213,8 +215,9 @@ impl Leaf {
         Leaf {
             labels,
             words,
-            base,
-            word_base,
+            base: 0,
+            word_base: 0,
+            place_base: 0,
             starts: starts(states.iter().map(Vec::len)),
             enabled: states.iter().flat_map(|moves| set(&mut moves.iter().map(|m| m.0))).collect(),
             used: set(&mut (0..used.len() as u32).filter(|&label| used[label as usize])),

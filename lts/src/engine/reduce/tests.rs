@@ -109,7 +109,8 @@ fn properties(net: &Network, seed: u64) -> Vec<Property> {
 fn absorbing(monitor: Monitor, net: &Network) -> Monitor {
     let state = |s: usize| Local(s as u32);
     // The classes of vectors that exist are all that matters.
-    let classes = (0..net.vectors.len()).map(|v| monitor.class(net, VectorIx(v as u32)) + 1).max().unwrap_or(1);
+    let classes =
+        (0..net.vectors.len()).map(|v| monitor.class(net, VectorIx(v as u32)) + 1).max().unwrap_or(1);
     let next = |s: usize| {
         let to = |class| if monitor.is_bad(state(s)) { s as u32 } else { monitor.next(state(s), class).0 };
         (0..classes).map(to).collect()
@@ -248,14 +249,15 @@ fn the_choice_depends_on_the_state_alone() {
                 if rng.percent(20) {
                     let mut stubborn =
                         forgetful.pool.take(|| Stubborn::new(&forgetful.tables, keep, Mutant::None));
-                    stubborn.set.memo.forget(&forgetful.tables);
+                    stubborn.set.memo.forget();
                 }
             };
             assert_eq!(explore(&steady, || {}), explore(&forgetful, forget), "seed {seed}");
             // The other way round: each state for itself.
             let mut visited = BTreeSet::from([steady.initial()]);
             let mut stack = vec![steady.initial()];
-            let (mut one, mut other) = (Steps::new(steady.packing().words()), Steps::new(steady.packing().words()));
+            let (mut one, mut other) =
+                (Steps::new(steady.packing().words()), Steps::new(steady.packing().words()));
             while let Some(state) = stack.pop() {
                 one.clear();
                 other.clear();
