@@ -12,7 +12,7 @@ use gridlock_lts::engine::prepared::Prepared;
 use gridlock_lts::model::network::Network;
 use gridlock_lts::property::Property;
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// What the user wants to know. Nothing at all means freedom from deadlock.
 #[derive(clap::Args, Clone, Debug)]
@@ -90,15 +90,11 @@ pub struct Properties {
 }
 
 impl Properties {
-    /// Makes these and the network last as long as the process: a thread that is stuck may look at them until then.
-    pub fn lasting(self, network: Network) -> (&'static Network, &'static Self, &'static Prepared<'static>) {
-        let network: &'static Network = Box::leak(Box::new(network));
-        let properties: &'static Self = Box::leak(Box::new(self));
-        (network, properties, Box::leak(Box::new(Prepared::new(network, &properties.checked))))
+    /// Builds the properties into a network; what they are called stays here.
+    pub fn prepare(&mut self, network: Network) -> Arc<Prepared> {
+        Arc::new(Prepared::new(network, std::mem::take(&mut self.checked)))
     }
-}
 
-impl Properties {
     fn add(&mut self, name: String, property: Property) {
         let kind = match &property {
             Property::DeadlockFree => Kind::Deadlock,
