@@ -117,7 +117,7 @@ fn larger_networks() {
     for seed in 0..40 {
         let shape = Shape { leaves: 8, states: 9, faults: 5, ..Shape::default() };
         let net = shape.network(seed);
-        compare(&net, &[], seed, &mut seen);
+        compare(&net, Vec::new(), seed, &mut seen);
     }
     assert!(seen.split > 20, "{seen:?}");
 }
