@@ -3,7 +3,6 @@
 use crate::arguments::{Limits, TableArguments, TableMode};
 use crate::outcome::Failure;
 use crate::quantities::{count, counted};
-use crate::swarm::fingerprint::fingerprint;
 use crate::terminal::Style;
 use crate::watch::Watch;
 use gridlock_lang::diagnostic::{Diagnostic, render};
@@ -14,6 +13,7 @@ use gridlock_lts::model::aut;
 use gridlock_lts::model::explicit::Lts;
 use gridlock_lts::model::explore::{self, Stop};
 use gridlock_lts::model::network::{LeafIx, Local, Network, TableSource};
+use gridlock_manager::method::fingerprint::fingerprint;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;

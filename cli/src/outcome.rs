@@ -2,6 +2,7 @@
 
 use crate::terminal::{Style, tell};
 use crate::watch::Watch;
+use gridlock_lts::base::error::Error;
 use std::fmt::Display;
 
 /// The exit codes, as `--help` lists them.
@@ -39,13 +40,11 @@ pub enum Failure {
     /// A fault of ours: what contradicts what.
     Internal(String),
     /// Not a failure: this process has worked for another, which ended with this exit code.
-    #[cfg_attr(not(feature = "mpi"), allow(dead_code))]
     Served(u8),
 }
 
 impl Failure {
     /// The same for another process to tell.
-    #[cfg(feature = "mpi")]
     pub fn reason(&self, watch: &Watch) -> String {
         match self {
             Failure::Input(text) | Failure::Limit(text) | Failure::Internal(text) => text.clone(),
@@ -59,6 +58,17 @@ impl Failure {
     /// Something the user can put right.
     pub fn input(message: impl Display) -> Self {
         Failure::Input(message.to_string())
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Input(message) | Error::Disk(message) => Failure::Input(message),
+            // Which one it is, the watch knows: it ends runs.
+            Error::Limit(_) => Failure::Stopped,
+            Error::Internal(message) => Failure::Internal(message),
+        }
     }
 }
 

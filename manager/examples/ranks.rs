@@ -50,7 +50,7 @@ fn main() -> ExitCode {
         let net = Shape { acyclic: true, ..Shape::default() }.network(seed);
         let rng = &mut Rng::new(seed);
         let properties = if rng.percent(50) { vec![Property::DeadlockFree] } else { Vec::new() };
-        let prepared = Prepared::new(&net, &properties);
+        let prepared = Prepared::new(net.clone(), properties);
         let leaf = LeafIx(rng.below(net.leaves.len()) as u32);
         let guide =
             Subsystem::new(&net, &[leaf], 100_000).and_then(|s| s.guide(&net)).expect("it is acyclic");

@@ -55,7 +55,7 @@ fn main() -> Result<(), String> {
         println!("{:?} {:?}, {:.1} s of processors", report.verdict, report.stats, processor_time() - before);
         return Ok(());
     }
-    let prepared = Prepared::new(&net, &properties);
+    let prepared = Prepared::new(net, properties);
     let job_memory = bytes(0).unwrap_or(64 << 20);
     let options = Options { workers, job_memory, max_memory: bytes(1), ..Options::default() };
     let mut leaves: Vec<LeafIx> =

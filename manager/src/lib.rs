@@ -7,11 +7,13 @@
 //! the other way to divide a search: every state once, slice by slice.
 
 pub mod driver;
+pub mod grid;
 pub mod hunt;
 pub mod ids;
 pub mod isv;
 pub mod journal;
 pub mod machine;
+pub mod method;
 pub mod slices;
 pub mod strategy;
 pub mod swarm;

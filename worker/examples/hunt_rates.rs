@@ -7,23 +7,25 @@
 
 use gridlock_lts::base::rng::Rng;
 use gridlock_lts::engine::pack::Width;
-use gridlock_lts::engine::prepared::{Prepared, Search};
+use gridlock_lts::engine::prepared::{Prepared, Visitor};
 use gridlock_lts::engine::successors::{Steps, Successors};
 use gridlock_lts::property::Property;
 use gridlock_lts::samples::synthetic;
 use gridlock_worker::hunt::job::{HuntJob, HuntLimits, Keep, Method};
 use gridlock_worker::hunt::{Hunter, Setting, Shared, sketch};
 use gridlock_worker::life::Life;
+use std::sync::Arc;
 
 struct Rates<'a> {
-    prepared: &'a Prepared<'a>,
+    prepared: &'a Prepared,
     states: u64,
 }
 
-impl Search for Rates<'_> {
+impl Visitor for Rates<'_> {
     type Out = ();
 
-    fn search<S: Successors>(self, system: &S) {
+    fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) {
+        let system = &*system;
         let (net, deadlock) = (self.prepared.net(), self.prepared.deadlock());
         let mut hunter =
             Hunter::new(Setting { system, net, deadlock, guide: None, shared: Shared::new(system, net) });
@@ -95,8 +97,8 @@ fn main() {
         (numbers.first().copied().unwrap_or(15), numbers.get(1).copied().unwrap_or(20_000_000));
     let net = synthetic::philosophers(philosophers.clamp(2, 60) as u32);
     let properties = [Property::DeadlockFree];
-    let prepared = Prepared::new(&net, &properties);
-    if let Err(error) = prepared.search(Rates { prepared: &prepared, states }) {
+    let prepared = Prepared::new(net, properties);
+    if let Err(error) = prepared.visit(Rates { prepared: &prepared, states }) {
         eprintln!("{error}");
         std::process::exit(2);
     }

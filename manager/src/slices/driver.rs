@@ -43,7 +43,7 @@ const TRIES: u32 = 3;
 /// Everything of one search.
 pub(super) struct Driver<'a, S> {
     pub(super) system: &'a S,
-    prepared: &'a Prepared<'a>,
+    prepared: &'a Prepared,
     options: &'a Options<'a>,
     pub(super) store: &'a Store,
     pub(super) limits: Limits<'a>,

@@ -5,7 +5,7 @@ use super::*;
 use crate::job::{Job, JobLimits, Order, Then, What};
 use crate::life::Life;
 use gridlock_lts::engine::pack::Packing;
-use gridlock_lts::engine::prepared::{self, Prepared};
+use gridlock_lts::engine::prepared::{Prepared, Visitor};
 use gridlock_lts::engine::search::{self as plain, Verdict};
 use gridlock_lts::engine::successors::{Steps, Via};
 use gridlock_lts::guide::Subsystem;
@@ -62,15 +62,16 @@ impl<S: Successors> Successors for Recording<'_, S> {
 type Doer<'w> = &'w mut dyn FnMut(&HuntJob) -> (HuntFeedback, Vec<Vec<u64>>);
 
 struct Do<'a, F> {
-    prepared: &'a Prepared<'a>,
+    prepared: &'a Prepared,
     guide: Option<Arc<Guide>>,
     with: F,
 }
 
-impl<F: FnMut(Doer)> prepared::Search for Do<'_, F> {
+impl<F: FnMut(Doer)> Visitor for Do<'_, F> {
     type Out = ();
 
-    fn search<S: Successors>(mut self, system: &S) {
+    fn visit<S: Successors + Send + Sync + 'static>(mut self, system: Arc<S>) {
+        let system = &*system;
         let system = &Recording { inner: system, expanded: Mutex::default() };
         let (net, deadlock) = (self.prepared.net(), self.prepared.deadlock());
         let (guide, shared) = (self.guide.clone(), Shared::new(system, net));
@@ -88,7 +89,7 @@ impl<F: FnMut(Doer)> prepared::Search for Do<'_, F> {
 
 fn with_hunter(prepared: &Prepared, guide: Option<&Guide>, with: impl FnMut(Doer)) {
     let guide = guide.map(|guide| Arc::new(guide.clone()));
-    prepared.search(Do { prepared, guide, with }).unwrap();
+    prepared.visit(Do { prepared, guide, with }).unwrap();
 }
 
 fn job(method: Method, seed: u64) -> HuntJob {
@@ -219,7 +220,7 @@ fn findings_replay_and_what_holds_is_never_found() {
     let (mut found, mut held) = (0, 0);
     for seed in 0..80 {
         let (net, properties) = random_case(seed);
-        let prepared = Prepared::new(&net, &properties);
+        let prepared = Prepared::new(net.clone(), properties);
         let (guide, holds) = (some_guide(&net, seed), holding(&net, seed));
         held += holds.len();
         with_hunter(&prepared, guide.as_ref(), |run| {
@@ -240,7 +241,7 @@ fn coverage_and_everything_are_exact() {
     let (mut everything, mut cut, mut compared) = (0, 0, 0);
     for seed in 0..120 {
         let (net, properties) = random_case(seed);
-        let prepared = Prepared::new(&net, &properties);
+        let prepared = Prepared::new(net.clone(), properties);
         let all: BTreeSet<_> = reachable(prepared.network()).into_keys().collect();
         let guide = some_guide(&net, seed);
         with_hunter(&prepared, guide.as_ref(), |run| {
@@ -306,7 +307,7 @@ fn coverage_and_everything_are_exact() {
 fn the_same_job_gives_the_same_feedback() {
     for seed in 0..40 {
         let (net, properties) = random_case(seed);
-        let prepared = Prepared::new(&net, &properties);
+        let prepared = Prepared::new(net.clone(), properties);
         let guide = some_guide(&net, seed);
         let mut answers: Vec<Vec<HuntFeedback>> = Vec::new();
         for turn in 0..2 {
@@ -338,7 +339,7 @@ fn limits_are_kept() {
     let mut over = 0;
     for seed in 0..40 {
         let (net, properties) = random_case(seed);
-        let prepared = Prepared::new(&net, &properties);
+        let prepared = Prepared::new(net.clone(), properties);
         let guide = some_guide(&net, seed);
         with_hunter(&prepared, guide.as_ref(), |run| {
             for (k, method) in methods(&net).into_iter().enumerate() {
@@ -367,7 +368,7 @@ fn limits_are_kept() {
 fn odd_jobs_fail_and_interrupted_ones_end() {
     let net = synthetic::philosophers(4);
     let properties = [Property::DeadlockFree];
-    let prepared = Prepared::new(&net, &properties);
+    let prepared = Prepared::new(net.clone(), properties);
     with_hunter(&prepared, None, |run| {
         let odd = [
             Method::Bitstate { log2_bits: 255, hashes: 1, depth: 1 },
@@ -399,9 +400,10 @@ fn odd_jobs_fail_and_interrupted_ones_end() {
         assert!(matches!(feedback.end, HuntEnd::Failed(_)));
     });
     struct Cancelled<'a>(&'a Network);
-    impl prepared::Search for Cancelled<'_> {
+    impl Visitor for Cancelled<'_> {
         type Out = ();
-        fn search<S: Successors>(self, system: &S) {
+        fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) {
+            let system = &*system;
             let shared = Shared::new(system, self.0);
             let mut hunter =
                 Hunter::new(Setting { system, net: self.0, deadlock: None, guide: None, shared });
@@ -414,11 +416,11 @@ fn odd_jobs_fail_and_interrupted_ones_end() {
             }
         }
     }
-    prepared.search(Cancelled(&net)).unwrap();
+    prepared.visit(Cancelled(&net)).unwrap();
 }
 
 /// The least number of steps to a finding of each key, naively.
-fn shortest(prepared: &Prepared, properties: &[Property]) -> BTreeMap<Key, u64> {
+fn shortest(prepared: &Prepared) -> BTreeMap<Key, u64> {
     let (net, all) = (prepared.net(), reachable(prepared.network()));
     let mut least: BTreeMap<Key, u64> = BTreeMap::new();
     let mut steps = Vec::new();
@@ -440,7 +442,7 @@ fn shortest(prepared: &Prepared, properties: &[Property]) -> BTreeMap<Key, u64> 
                 continue;
             }
             let mut monitor_leaf = net.leaves.len();
-            for (p, property) in properties.iter().enumerate() {
+            for (p, property) in prepared.properties().iter().enumerate() {
                 let violated = match property {
                     Property::DeadlockFree => false,
                     Property::Never(forbidden) => forbidden(net, step.vector),
@@ -464,8 +466,8 @@ fn everything_finds_each_violation_and_plenty_of_shortening_makes_it_minimal() {
     let mut shortened = 0;
     for seed in 0..60 {
         let (net, properties) = random_case(seed);
-        let prepared = Prepared::new(&net, &properties);
-        let least = shortest(&prepared, &properties);
+        let prepared = Prepared::new(net.clone(), properties);
+        let least = shortest(&prepared);
         with_hunter(&prepared, None, |run| {
             for method in [
                 Method::DepthFirst { depth: 10_000 },
@@ -519,10 +521,11 @@ struct Shorten<'a> {
     states: u64,
 }
 
-impl prepared::Search for Shorten<'_> {
+impl Visitor for Shorten<'_> {
     type Out = (crate::job::Finding, u64);
 
-    fn search<S: Successors>(self, system: &S) -> Self::Out {
+    fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Self::Out {
+        let system = &*system;
         let shared = Shared::new(system, self.net);
         let setting = Setting { system, net: self.net, deadlock: Some(0), guide: None, shared };
         let moves = Moves::new(self.net, system.packing()).unwrap();
@@ -546,12 +549,12 @@ fn long_walks_become_short() {
     for n in [6u32, 10, 14] {
         let net = synthetic::philosophers(n);
         let properties = [Property::DeadlockFree];
-        let prepared = Prepared::new(&net, &properties);
+        let prepared = Prepared::new(net.clone(), properties);
         let everyone = |step: &Step| step.target[..n as usize].iter().all(|local| *local == Local(1));
         let path = long_walk(&net, 10_000, everyone, u64::from(n));
         assert!(path.len() > 10_000);
         let task = Shorten { net: &net, what: What::Deadlock(0), path, states: 20_000 };
-        let (finding, expanded) = prepared.search(task).unwrap();
+        let (finding, expanded) = prepared.visit(task).unwrap();
         assert!(expanded <= 20_000);
         assert_eq!(finding.path.len(), n as usize);
         let path: Vec<_> = finding.path.iter().map(|(v, state)| (VectorIx(*v), state.clone())).collect();
@@ -565,13 +568,13 @@ fn long_walks_become_short() {
         let bad = net.find_label(label).unwrap();
         let is_bad = move |net: &Network, v: VectorIx| net.vectors[v.0 as usize].unhidden == bad;
         let properties = [Property::Never(Box::new(is_bad))];
-        let prepared = Prepared::new(&net, &properties);
-        let report = plain::check(&net, &properties, &plain::Options::default()).unwrap();
+        let prepared = Prepared::new(net.clone(), properties);
+        let report = plain::check(&net, prepared.properties(), &plain::Options::default()).unwrap();
         let Verdict::Violated { trace, .. } = report.verdict else { panic!("{label} is possible") };
         // On the way everything but the forbidden step is taken, so it is found as late as it can be.
         let path = long_walk(&net, 10_000, |step| is_bad(&net, step.vector), 3);
         let task = Shorten { net: &net, what: What::Property(0), path, states: 5_000 };
-        let (finding, expanded) = prepared.search(task).unwrap();
+        let (finding, expanded) = prepared.visit(task).unwrap();
         assert!(expanded <= 5_000);
         assert!(finding.path.len() <= 2 * trace.len(), "{label}: {} steps", finding.path.len());
         let path: Vec<_> = finding.path.iter().map(|(v, state)| (VectorIx(*v), state.clone())).collect();

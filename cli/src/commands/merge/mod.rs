@@ -8,7 +8,7 @@ use crate::outcome::{Answer, Failure};
 use crate::output::{check_place, print};
 use crate::quantities::{big, count};
 use crate::shown_trace::{JSON_VERSION, ShownStep, write_steps};
-use crate::swarm::ids::parse_id;
+use gridlock_manager::method::traces::ids::parse_id;
 use crate::terminal::Style;
 use crate::watch::Watch;
 use clap::Args;

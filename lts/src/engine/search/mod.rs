@@ -16,7 +16,7 @@ mod tests;
 use crate::base::memory::{self, Budget, Exhausted};
 use crate::engine::lazy::Lazy;
 use crate::engine::pack::Packing;
-use crate::engine::prepared::{self, Prepared};
+use crate::engine::prepared::{self, Visitor};
 use crate::engine::successors::{Successors, Via};
 use crate::model::network::Network;
 use crate::model::trace::Trace;
@@ -24,6 +24,7 @@ use crate::property::{self, Instrumented, Property};
 use backward::Backward;
 pub use run::What;
 use run::{Found, Run, Stop};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -143,21 +144,24 @@ pub struct Report {
 
 /// Checks properties of a network whose tables are complete.
 pub fn check(net: &Network, properties: &[Property], options: &Options) -> Result<Report, String> {
-    let prepared = Prepared::new(net, properties);
-    prepared.search(Exhaustive { prepared: &prepared, task: Task { properties, options } })?
+    let Instrumented { network, alarms } = property::instrument(net, properties);
+    let packing = Packing::for_network(&network);
+    let networks = Complete { net, network: &network, packing: &packing };
+    let exhaustive = Exhaustive { networks, task: Task { properties, options } };
+    prepared::visit(&network, packing.clone(), alarms, exhaustive)?
 }
 
 /// The search of a network whose tables are complete.
 struct Exhaustive<'a> {
-    prepared: &'a Prepared<'a>,
+    networks: Complete<'a>,
     task: Task<'a>,
 }
 
-impl prepared::Search for Exhaustive<'_> {
+impl Visitor for Exhaustive<'_> {
     type Out = Result<Report, String>;
 
-    fn search<S: Successors>(self, system: &S) -> Self::Out {
-        examine(system, self.prepared, &self.task)
+    fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Self::Out {
+        examine(&*system, &self.networks, &self.task)
     }
 }
 
@@ -179,9 +183,16 @@ trait Networks {
     fn with<R>(&self, use_them: impl FnOnce(&Network, &Network, &Packing) -> R) -> R;
 }
 
-impl Networks for Prepared<'_> {
+/// Those of a network whose tables are complete.
+struct Complete<'a> {
+    net: &'a Network,
+    network: &'a Network,
+    packing: &'a Packing,
+}
+
+impl Networks for Complete<'_> {
     fn with<R>(&self, use_them: impl FnOnce(&Network, &Network, &Packing) -> R) -> R {
-        use_them(self.net(), self.network(), self.packing())
+        use_them(self.net, self.network, self.packing)
     }
 }
 
