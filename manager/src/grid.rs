@@ -44,7 +44,10 @@ pub struct Team<'a> {
 
 /// The error of a process that has company it cannot work with.
 fn stranger(launch: Launch, why: &str) -> Error {
-    Error::input(format_args!("this is one of {} processes ({} says so), but {why}", launch.size, launch.says))
+    Error::input(format_args!(
+        "this is one of {} processes ({} says so), but {why}",
+        launch.size, launch.says
+    ))
 }
 
 fn failed(message: String) -> Error {
@@ -241,7 +244,11 @@ impl Grid {
     }
 
     #[cfg(feature = "mpi")]
-    fn serve(&self, team: &Team, serve: impl FnOnce(&World) -> std::result::Result<u8, String>) -> Result<u8> {
+    fn serve(
+        &self,
+        team: &Team,
+        serve: impl FnOnce(&World) -> std::result::Result<u8, String>,
+    ) -> Result<u8> {
         let Some(world) = &self.world else { return Err(Error::internal("there is no rank to work for")) };
         let hello = world.hello(team.threads as u32, Ok(run_of(team)));
         hello.and_then(|()| serve(world)).map_err(failed)

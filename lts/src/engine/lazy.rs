@@ -13,7 +13,7 @@
 //! Locks: threads read the tables together; who must expand takes the source, then the tables for itself.
 
 use crate::engine::pack::{Field, Many, Packing};
-use crate::engine::successors::{Steps, Successors, Via};
+use crate::engine::successors::{EveryStep, Steps, Successors, Via};
 use crate::model::network::{LeafIx, Local, Network, Outcome, TableSource, VectorIx};
 use crate::property::Finding;
 use crate::property::{Monitor, Property};
@@ -184,6 +184,8 @@ impl<'p> Lazy<'p> {
 fn set_all(targets: &mut [u64], words: usize, field: Field, local: Local) {
     targets.chunks_exact_mut(words).for_each(|target| field.set(target, local));
 }
+
+impl EveryStep for Lazy<'_> {}
 
 impl Successors for Lazy<'_> {
     type Width = Many;

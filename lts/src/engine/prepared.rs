@@ -4,10 +4,11 @@
 //! know how many there are. Invariant of [`Prepared::verdict`]: what it returns was replayed by code that shares nothing
 //! with the searches.
 
-use crate::engine::pack::{Many, One, Packing, Two};
+use crate::engine::pack::{Many, One, Packing, Two, Width};
+use crate::engine::reduce::{Keep, Reduced};
 use crate::engine::replay::{self, Mismatch};
 use crate::engine::search::{Verdict, What};
-use crate::engine::successors::{Compiled, Successors};
+use crate::engine::successors::{Compiled, EveryStep, Successors};
 use crate::model::network::{Network, Step, VectorIx};
 use crate::model::trace::Trace;
 use crate::property::{self, Alarms, Instrumented, Property};
@@ -31,6 +32,14 @@ pub trait Visitor {
     type Out;
 
     /// Does it.
+    fn visit<S: EveryStep + Send + Sync + 'static>(self, system: Arc<S>) -> Self::Out;
+}
+
+/// The same for what is right also if a reduction leaves steps out. Only this crate can say so of a search: a successor
+/// function that is reduced is never seen outside.
+pub(crate) trait FrugalVisitor {
+    type Out;
+
     fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Self::Out;
 }
 
@@ -102,6 +111,42 @@ pub(crate) fn visit<V: Visitor>(
         2 => visitor.visit(Arc::new(Compiled::new(network, packing, Two, alarms)?)),
         n => visitor.visit(Arc::new(Compiled::new(network, packing, Many(n), alarms)?)),
     })
+}
+
+/// Compiles a network with monitors at the width that its states need, and reduces it if `reduce` says what to keep.
+pub(crate) fn visit_frugally<V: FrugalVisitor>(
+    network: &Network,
+    packing: Packing,
+    alarms: Alarms,
+    reduce: Option<(Keep, bool)>,
+    visitor: V,
+) -> Result<V::Out, String> {
+    Ok(match packing.words() {
+        1 => frugal(Compiled::new(network, packing, One, alarms.clone())?, network, &alarms, reduce, visitor),
+        2 => frugal(Compiled::new(network, packing, Two, alarms.clone())?, network, &alarms, reduce, visitor),
+        n => frugal(
+            Compiled::new(network, packing, Many(n), alarms.clone())?,
+            network,
+            &alarms,
+            reduce,
+            visitor,
+        ),
+    })
+}
+
+fn frugal<W: Width, V: FrugalVisitor>(
+    system: Compiled<W>,
+    network: &Network,
+    alarms: &Alarms,
+    reduce: Option<(Keep, bool)>,
+    visitor: V,
+) -> V::Out {
+    match reduce {
+        None => visitor.visit(Arc::new(system)),
+        Some((keep, deadlocks)) => {
+            visitor.visit(Arc::new(Reduced::new(system, network, alarms, deadlocks, keep)))
+        }
+    }
 }
 
 /// Unpacks the steps to a finding and replays them on the network as it was specified.

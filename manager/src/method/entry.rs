@@ -117,8 +117,11 @@ impl Chosen {
         matches: &ArgMatches,
     ) -> std::result::Result<Self, clap::Error> {
         let on_line = |id: &clap::Id| matches.value_source(id.as_str()) == Some(ValueSource::CommandLine);
-        let given: Vec<String> =
-            matches.ids().filter(|id| on_line(id)).map(|id| format!("--{}", id.as_str().replace('_', "-"))).collect();
+        let given: Vec<String> = matches
+            .ids()
+            .filter(|id| on_line(id))
+            .map(|id| format!("--{}", id.as_str().replace('_', "-")))
+            .collect();
         let same = methods.iter().filter(|method| method.search == Some(search));
         let meant = same.clone().find(|method| (method.is_meant)(matches, &given));
         let Some(entry) = meant.or(same.clone().last()) else {

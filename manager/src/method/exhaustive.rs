@@ -1,11 +1,13 @@
 //! Exhaustive searches, breadth first and depth first: every reachable state in the memory of one process.
 
 use super::quantities::{bytes, count, tenths};
-use super::{Figures, Json, Listed, Method, Outcome, Row, Run, Spent, Tables};
+use super::{Common, Figures, Json, Listed, Method, Outcome, Row, Run, Spent, Tables};
 use gridlock_lts::base::error::{Error, Limit, Result};
 use gridlock_lts::engine::lazy::Lazy;
-use gridlock_lts::engine::search::{self, Options, Order, Reason, Report, Stats, Verdict};
+use gridlock_lts::engine::reduce::Keep;
+use gridlock_lts::engine::search::{self, Options, Order, Reason, Reduction, Report, Stats, Verdict};
 use gridlock_lts::property::Property;
+use serde::Serialize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -14,6 +16,12 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 pub struct BreadthFirst {
     #[command(flatten)]
     depth: Depth,
+    #[command(flatten)]
+    less: Less,
+
+    /// With --reduce on: keep counterexamples as short as can be, for fewer steps that are left out
+    #[arg(long, help_heading = "Search")]
+    shortest: bool,
 }
 
 /// Depth first, on one thread.
@@ -21,6 +29,8 @@ pub struct BreadthFirst {
 pub struct DepthFirst {
     #[command(flatten)]
     depth: Depth,
+    #[command(flatten)]
+    less: Less,
 }
 
 /// The flags of both.
@@ -31,13 +41,56 @@ struct Depth {
     max_depth: Option<u64>,
 }
 
+/// Whether steps are left out.
+#[derive(clap::Args, Clone, Copy, Default, Debug)]
+struct Less {
+    /// Leave out steps whose order makes no difference: the same verdict from fewer states. Needs complete tables
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t, help_heading = "Search")]
+    reduce: Reduce,
+}
+
+/// The values of `--reduce`.
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
+enum Reduce {
+    /// Leave out what stubborn sets allow
+    On,
+    /// Take every step: the counts are those of the state space
+    #[default]
+    Off,
+}
+
+impl Less {
+    fn keep(self, shortest: bool) -> Option<Keep> {
+        let keep = if shortest { Keep::Lengths } else { Keep::Verdicts };
+        (self.reduce == Reduce::On).then_some(keep)
+    }
+
+    /// Which leaf can reach what is read off its table, so that there must be nothing left to fill.
+    fn needs_complete_tables(self) -> Option<&'static str> {
+        (self.reduce == Reduce::On).then_some("--reduce on")
+    }
+}
+
 impl Method for BreadthFirst {
+    fn needs_complete_tables(&self) -> Option<&'static str> {
+        self.less.needs_complete_tables()
+    }
+
+    fn check(&self, _: &Common) -> Result<()> {
+        if self.shortest && self.less.reduce == Reduce::Off {
+            return Err(Error::input(
+                "--shortest belongs to --reduce on: without reduction counterexamples are as short as can be",
+            ));
+        }
+        Ok(())
+    }
+
     fn unbegun(&self) -> Box<dyn Figures> {
-        Box::new(Exhausted(Stats::default()))
+        Box::new(Exhausted::default())
     }
 
     fn conduct(&self, run: &mut Run) -> Result<Outcome> {
-        conduct(run, Order::BreadthFirst, self.depth)
+        conduct(run, Order::BreadthFirst, self.depth, self.less.keep(self.shortest))
     }
 }
 
@@ -56,15 +109,19 @@ impl Method for DepthFirst {
         1
     }
 
+    fn needs_complete_tables(&self) -> Option<&'static str> {
+        self.less.needs_complete_tables()
+    }
+
     fn unbegun(&self) -> Box<dyn Figures> {
-        Box::new(Exhausted(Stats::default()))
+        Box::new(Exhausted::default())
     }
 
     fn conduct(&self, run: &mut Run) -> Result<Outcome> {
         if run.common.workers.is_some_and(|n| n > 1) {
             run.host.note("note: a depth-first search has one worker");
         }
-        conduct(run, Order::DepthFirst, self.depth)
+        conduct(run, Order::DepthFirst, self.depth, self.less.keep(false))
     }
 }
 
@@ -86,9 +143,10 @@ fn decides(property: &Property) -> bool {
 }
 
 /// Searches a network, with compiled tables if they are complete.
-fn conduct(run: &mut Run, order: Order, depth: Depth) -> Result<Outcome> {
+fn conduct(run: &mut Run, order: Order, depth: Depth, reduce: Option<Keep>) -> Result<Outcome> {
     run.host.begin("searching", "states");
-    let Report { verdict, stats } = search(run, order, depth.max_depth, run.common.max_states)?;
+    let Report { verdict, stats, reduction } =
+        search(run, order, depth.max_depth, run.common.max_states, reduce)?;
     let limit = match verdict {
         // What specification and tables take counts, too.
         Verdict::Unknown(Reason::Memory(_)) => Limit::Memory(run.memory),
@@ -98,7 +156,8 @@ fn conduct(run: &mut Run, order: Order, depth: Depth) -> Result<Outcome> {
         _ => run.limit(),
     };
     let time = stats.time;
-    Ok(Outcome::of(verdict, time, Box::new(Exhausted(stats)), || limit.into()))
+    let shortest = order == Order::BreadthFirst;
+    Ok(Outcome::of(verdict, time, Box::new(Exhausted { stats, reduction, shortest }), || limit.into()))
 }
 
 /// The search itself.
@@ -107,6 +166,7 @@ pub(super) fn search(
     order: Order,
     max_depth: Option<u64>,
     max_states: Option<u64>,
+    reduce: Option<Keep>,
 ) -> Result<Report> {
     let (host, cancel) = (run.host, AtomicBool::new(false));
     // Called by the search about every 100 ms.
@@ -129,6 +189,7 @@ pub(super) fn search(
         time_limit: None,
         cancel: Some(&cancel),
         progress: Some(&progress),
+        reduce,
     };
     if run.tables().complete {
         return search::check(&run.tables().network, &run.properties, &options).map_err(Error::Input);
@@ -143,7 +204,33 @@ pub(super) fn search(
 }
 
 /// The figures of an exhaustive search.
-struct Exhausted(Stats);
+#[derive(Default)]
+struct Exhausted {
+    stats: Stats,
+    /// What was kept, if steps were left out.
+    reduction: Option<Reduction>,
+    /// Whether the order of the search alone makes counterexamples short.
+    shortest: bool,
+}
+
+/// The reduction in the JSON result.
+#[derive(Serialize)]
+struct Reduced {
+    method: &'static str,
+    shortest: bool,
+}
+
+impl Exhausted {
+    /// The number of deadlocks, if states without steps were deadlocks.
+    fn deadlocks(&self) -> Option<u64> {
+        self.reduction.is_none_or(|kept| kept.deadlocks).then_some(self.stats.deadlocks)
+    }
+
+    fn reduced(&self) -> Option<Reduced> {
+        self.reduction
+            .map(|kept| Reduced { method: "stubborn sets", shortest: kept.lengths && self.shortest })
+    }
+}
 
 /// Bytes for each state.
 pub(super) fn per_state(memory: u64, stats: &Stats) -> f64 {
@@ -170,19 +257,39 @@ pub(super) fn fields(stats: &Stats, depth: Option<u64>) -> Vec<(&'static str, Js
 
 impl Figures for Exhausted {
     fn rows(&self, spent: &Spent) -> Vec<Row> {
-        let Exhausted(stats) = self;
+        let stats = &self.stats;
         let mut rows = vec![
             ("states", count(stats.states)),
             ("transitions", count(stats.transitions)),
             ("depth", count(stats.depth)),
-            ("deadlocks", count(stats.deadlocks)),
         ];
+        rows.extend(self.deadlocks().map(|deadlocks| ("deadlocks", count(deadlocks))));
         rows.extend(spent.seconds());
         rows.extend(memory_rows(stats));
         rows
     }
 
+    fn settings(&self) -> Vec<Row> {
+        let shown = |reduced: Reduced| {
+            let length = match (reduced.shortest, self.shortest) {
+                (true, _) => "counterexamples are as short as can be",
+                (false, true) => "counterexamples may be longer than necessary (--shortest)",
+                (false, false) => "counterexamples are as the search meets them",
+            };
+            (
+                "reduction",
+                format!("{}: states are those visited, not all there are; {length}", reduced.method),
+            )
+        };
+        self.reduced().map(shown).into_iter().collect()
+    }
+
     fn fields(&self) -> Vec<(&'static str, Json<'_>)> {
-        fields(&self.0, Some(self.0.depth))
+        let mut fields = fields(&self.stats, Some(self.stats.depth));
+        if let Some(field) = fields.iter_mut().find(|(name, _)| *name == "deadlocks") {
+            field.1 = Box::new(self.deadlocks());
+        }
+        fields.push(("reduction", Box::new(self.reduced())));
+        fields
     }
 }

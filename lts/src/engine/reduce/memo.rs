@@ -24,7 +24,7 @@ pub(super) enum Strength {
 }
 
 /// Bytes that are remembered before everything is forgotten.
-const MOST: usize = if cfg!(test) { 1 << 14 } else { 1 << 27 };
+const MOST: usize = if cfg!(test) { 1 << 14 } else { 1 << 26 };
 
 /// What is known about a leaf in a state and one of its labels. Sets are places in [`Memo::sets`].
 #[derive(Clone, Copy, Debug)]

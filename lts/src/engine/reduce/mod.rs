@@ -63,9 +63,11 @@ enum Mutant {
     FaultKey,
 }
 
+pub(crate) use tables::asked;
+
 /// A successor function without the steps that are not needed.
 #[derive(Debug)]
-pub struct Reduced<W> {
+pub(crate) struct Reduced<W> {
     inner: Compiled<W>,
     tables: Tables,
     pool: Pool<Stubborn>,
@@ -76,20 +78,15 @@ pub struct Reduced<W> {
 impl<W: Width> Reduced<W> {
     /// Reduces the compiled form of a network. `alarms` are those it was compiled with; `deadlocks` says whether deadlocks
     /// must be kept (they are if nothing is forbidden).
-    pub fn new(inner: Compiled<W>, net: &Network, alarms: &Alarms, deadlocks: bool, keep: Keep) -> Self {
+    pub(crate) fn new(
+        inner: Compiled<W>,
+        net: &Network,
+        alarms: &Alarms,
+        deadlocks: bool,
+        keep: Keep,
+    ) -> Self {
         let tables = Tables::new(net, alarms, deadlocks);
         Reduced { inner, tables, pool: Pool::default(), keep, mutant: Mutant::None }
-    }
-
-    /// Whether a state without steps is a deadlock: if nobody asked for deadlocks, it may be one from which nothing
-    /// forbidden can be reached.
-    pub fn keeps_deadlocks(&self) -> bool {
-        self.tables.asked.deadlocks
-    }
-
-    /// Whether shortest counterexamples are as short as without reduction.
-    pub fn keeps_lengths(&self) -> bool {
-        self.keep == Keep::Lengths || !self.tables.asked.targets
     }
 }
 

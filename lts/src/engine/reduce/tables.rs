@@ -6,7 +6,7 @@
 //! To keep a phantom disabled is to keep the monitor from becoming bad, so that monitors need no code of their own.
 
 use super::potential;
-use crate::model::network::{LeafIx, Local, Network, Outcome, VectorIx};
+use crate::model::network::{self as model, LeafIx, Local, Network, Outcome, VectorIx};
 use crate::property::Alarms;
 
 /// One leaf.
@@ -76,11 +76,21 @@ pub(super) fn contains(set: &[u64], label: u32) -> bool {
 
 /// What must be kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Asked {
-    /// Every deadlock.
-    pub(super) deadlocks: bool,
+pub(crate) struct Asked {
+    /// Every deadlock. If not, a state without steps need not be one: perhaps nothing forbidden can be reached from it.
+    pub(crate) deadlocks: bool,
     /// Whether something forbidden can be reached: faults, forbidden steps, bad monitors.
-    pub(super) targets: bool,
+    pub(crate) targets: bool,
+}
+
+/// What a reduction of a network keeps. If nothing is forbidden, it keeps deadlocks.
+pub(crate) fn asked(net: &Network, alarms: &Alarms, deadlocks: bool) -> Asked {
+    let bad = |(i, leaf): (usize, &model::Leaf)| {
+        (0..leaf.states.len()).any(|state| alarms.is_bad(LeafIx(i as u32), Local(state as u32)))
+    };
+    let targets = (0..net.vectors.len()).any(|v| alarms.is_forbidden(VectorIx(v as u32)))
+        || net.leaves.iter().enumerate().any(bad);
+    Asked { deadlocks: deadlocks || !targets, targets }
 }
 
 /// The tables of all leaves and the vectors over them.
@@ -143,7 +153,8 @@ impl Tables {
         let mut faults: Vec<bool> =
             net.vectors.iter().map(|v| matches!(v.outcome, Outcome::Fault(_))).collect();
         faults.resize(parts.len(), true);
-        let asked = Asked { deadlocks: deadlocks || targets.is_empty(), targets: !targets.is_empty() };
+        let asked = asked(net, alarms, deadlocks);
+        debug_assert_eq!(asked.targets, !targets.is_empty());
         let mut tables = Tables {
             part_starts: starts(parts.iter().map(Vec::len)),
             vectors: parts.len(),

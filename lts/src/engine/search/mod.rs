@@ -16,7 +16,8 @@ mod tests;
 use crate::base::memory::{self, Budget, Exhausted};
 use crate::engine::lazy::Lazy;
 use crate::engine::pack::Packing;
-use crate::engine::prepared::{self, Visitor};
+use crate::engine::prepared::{self, FrugalVisitor};
+use crate::engine::reduce::{self, Keep};
 use crate::engine::successors::{Successors, Via};
 use crate::model::network::Network;
 use crate::model::trace::Trace;
@@ -57,6 +58,8 @@ pub struct Options<'a> {
     pub cancel: Option<&'a AtomicBool>,
     /// Is told now and then how far the search is, from one of its threads.
     pub progress: Option<&'a (dyn Fn(&Stats) + Sync)>,
+    /// Whether steps are left out that are not needed, and what is kept besides verdicts. Only for complete tables.
+    pub reduce: Option<Keep>,
 }
 
 impl Default for Options<'_> {
@@ -70,6 +73,7 @@ impl Default for Options<'_> {
             time_limit: None,
             cancel: None,
             progress: None,
+            reduce: None,
         }
     }
 }
@@ -140,6 +144,17 @@ pub struct Report {
     pub verdict: Verdict,
     /// How much was searched for it.
     pub stats: Stats,
+    /// What was kept, if steps were left out. [`Stats`] then tell what was visited, and not what there is.
+    pub reduction: Option<Reduction>,
+}
+
+/// What a search kept that left out steps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reduction {
+    /// Whether every deadlock was visited, at its exact depth, and [`Stats::deadlocks`] counts them all.
+    pub deadlocks: bool,
+    /// Whether shortest counterexamples are as short as without reduction.
+    pub lengths: bool,
 }
 
 /// Checks properties of a network whose tables are complete.
@@ -148,7 +163,14 @@ pub fn check(net: &Network, properties: &[Property], options: &Options) -> Resul
     let packing = Packing::for_network(&network);
     let networks = Complete { net, network: &network, packing: &packing };
     let exhaustive = Exhaustive { networks, task: Task { properties, options } };
-    prepared::visit(&network, packing.clone(), alarms, exhaustive)?
+    let deadlocks = property::asks_for_deadlocks(properties).is_some();
+    let reduction = options.reduce.map(|keep| {
+        let asked = reduce::asked(&network, &alarms, deadlocks);
+        Reduction { deadlocks: asked.deadlocks, lengths: keep == Keep::Lengths || !asked.targets }
+    });
+    let reduce = options.reduce.map(|keep| (keep, deadlocks));
+    let report = prepared::visit_frugally(&network, packing.clone(), alarms, reduce, exhaustive)??;
+    Ok(Report { reduction, ..report })
 }
 
 /// The search of a network whose tables are complete.
@@ -157,7 +179,7 @@ struct Exhaustive<'a> {
     task: Task<'a>,
 }
 
-impl Visitor for Exhaustive<'_> {
+impl FrugalVisitor for Exhaustive<'_> {
     type Out = Result<Report, String>;
 
     fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Self::Out {
@@ -168,6 +190,12 @@ impl Visitor for Exhaustive<'_> {
 /// Checks the properties of a network whose tables are filled as the search goes. An error of the table source ends the
 /// search with that error.
 pub fn check_on_demand(lazy: &Lazy, options: &Options) -> Result<Report, String> {
+    if options.reduce.is_some() {
+        return Err(
+            "a reduction needs complete tables: of tables that still grow it cannot tell what is reachable"
+                .into(),
+        );
+    }
     examine(lazy, lazy, &Task { properties: lazy.properties(), options })
 }
 
@@ -210,7 +238,11 @@ fn examine<S: Successors>(system: &S, networks: &impl Networks, task: &Task) -> 
     let started = Instant::now();
     if let Some(property) = property::violated_initially(task.properties) {
         let stats = Stats { states: 1, time: started.elapsed(), ..Stats::default() };
-        return Ok(Report { verdict: Verdict::Violated { property, trace: Trace::default() }, stats });
+        return Ok(Report {
+            verdict: Verdict::Violated { property, trace: Trace::default() },
+            stats,
+            reduction: None,
+        });
     }
     let budget = Budget::new(task.options.max_memory.unwrap_or_else(memory::default_limit));
     let deadlock = property::asks_for_deadlocks(task.properties);
@@ -221,7 +253,7 @@ fn examine<S: Successors>(system: &S, networks: &impl Networks, task: &Task) -> 
         Ok(run) => run,
         Err(Exhausted { limit }) => {
             let stats = Stats { time: started.elapsed(), ..Stats::default() };
-            return Ok(Report { verdict: Verdict::Unknown(Reason::Memory(limit)), stats });
+            return Ok(Report { verdict: Verdict::Unknown(Reason::Memory(limit)), stats, reduction: None });
         }
     };
     let found = match task.options.order {
@@ -244,7 +276,7 @@ fn examine<S: Successors>(system: &S, networks: &impl Networks, task: &Task) -> 
         Err(Stop::Failed(error)) => return Err(error),
     };
     let stats = Stats { time: started.elapsed(), peak_memory: budget.peak(), ..stats };
-    Ok(Report { verdict, stats })
+    Ok(Report { verdict, stats, reduction: None })
 }
 
 /// What is known of the way to a finding.

@@ -163,6 +163,73 @@ fn tables_on_demand_give_the_same() {
     }
 }
 
+/// A reduced search says the same, with the same counts for any number of workers; its monitors may leave bad again.
+#[test]
+fn reduction_keeps_verdicts() {
+    let shape = Shape { faults: 40, ..Shape::default() };
+    let (mut ends, mut full, mut reduced) = ([0; 3], 0, 0);
+    for seed in 0..1500 {
+        let net = shape.network(seed);
+        let properties = random::properties(&net, seed);
+        let (expected, stats) = naive(&net, &properties);
+        full += stats.states;
+        for keep in [Keep::Verdicts, Keep::Lengths] {
+            let run = |order, workers| {
+                let options = Options { order, workers, reduce: Some(keep), ..Options::default() };
+                check(&net, &properties, &options).expect("a report")
+            };
+            let reports = [1, 2, 4].map(|workers| run(Order::BreadthFirst, workers));
+            for report in &reports {
+                assert_eq!(counts(&report.stats), counts(&reports[0].stats), "seed {seed}, {keep:?}");
+                assert_eq!(report.verdict, reports[0].verdict, "seed {seed}, {keep:?}");
+            }
+            let kept = reports[0].reduction;
+            if kept.is_none_or(|kept| kept.lengths) {
+                assert_eq!(end(&reports[0].verdict), expected, "seed {seed}, {keep:?}");
+            }
+            for report in [&reports[0], &run(Order::DepthFirst, 1)] {
+                assert_eq!(
+                    end(&report.verdict) == End::Holds,
+                    expected == End::Holds,
+                    "seed {seed}, {keep:?}"
+                );
+            }
+            if expected == End::Holds && kept.is_some_and(|kept| kept.deadlocks) {
+                assert_eq!(reports[0].stats.deadlocks, stats.deadlocks, "seed {seed}, {keep:?}");
+            }
+            reduced += reports[0].stats.states;
+        }
+        ends[match expected {
+            End::Holds => 0,
+            End::Violated { .. } => 1,
+            End::Faulty { .. } => 2,
+        }] += 1;
+    }
+    assert!(ends.iter().all(|&n| n > 50), "{ends:?}");
+    assert!(reduced < 2 * full * 9 / 10, "{reduced} states, and without reduction twice {full}");
+}
+
+#[test]
+fn reduction_refuses_tables_that_grow() {
+    let (net, source) = random::Reveal::new(synthetic::counters(3, 9));
+    let lazy = Lazy::new(net, Box::new(source), &[]).expect("has initial states");
+    let options = Options { reduce: Some(Keep::Verdicts), ..Options::default() };
+    let error = check_on_demand(&lazy, &options).expect_err("must be refused");
+    assert!(error.contains("complete tables"), "{error}");
+}
+
+/// Philosophers who all reach to the left: quadratically many states are left of 3^n.
+#[test]
+fn reduction_of_known_size() {
+    for n in 3..12 {
+        let net = synthetic::philosophers(n);
+        let options = Options { reduce: Some(Keep::Verdicts), ..Options::default() };
+        let report = check(&net, &[Property::DeadlockFree], &options).expect("a report");
+        assert_eq!(end(&report.verdict), End::Violated { length: n as usize, property: 0 });
+        assert!(report.stats.states <= 3 * u64::from(n).pow(2), "{n}: {}", report.stats.states);
+    }
+}
+
 #[test]
 fn errors_of_a_table_source_end_the_search() {
     for workers in [1, 3] {
@@ -259,7 +326,7 @@ fn known_numbers() {
 fn bounds_end_a_search_as_unknown() {
     let net = synthetic::counters(4, 9);
     let unknown = |options: &Options| match check(&net, &[], options).expect("a report") {
-        Report { verdict: Verdict::Unknown(reason), stats } => (reason, stats),
+        Report { verdict: Verdict::Unknown(reason), stats, .. } => (reason, stats),
         report => panic!("{report:?}"),
     };
     for order in [Order::BreadthFirst, Order::DepthFirst] {

@@ -7,7 +7,7 @@
 use super::blocks::{self, Blocks};
 use super::build;
 use super::channels::Channels;
-use super::{Steps, Successors, Via};
+use super::{EveryStep, Steps, Successors, Via};
 use crate::engine::pack::{Packing, Width};
 use crate::model::network::{LeafIx, Local, Network};
 use crate::property::Alarms;
@@ -53,6 +53,8 @@ impl<W: Width> Compiled<W> {
         self.packing.field(leaf).get(state)
     }
 }
+
+impl<W: Width> EveryStep for Compiled<W> {}
 
 impl<W: Width> Successors for Compiled<W> {
     type Width = W;

@@ -2,8 +2,10 @@
 //!
 //! [`Successors`] is the one interface between a search and a network. [`Compiled`] implements it for complete tables,
 //! where the hot loop is integer additions only, and [`Lazy`](crate::engine::lazy::Lazy) for tables that grow while they are
-//! searched. Invariant of every implementation: `expand` yields exactly the steps of
-//! [`Network::successors`](crate::model::network::Network::successors), each once, in an order that depends on the state only.
+//! searched. Invariant of every implementation that is also [`EveryStep`]: `expand` yields exactly the steps of
+//! [`Network::successors`](crate::model::network::Network::successors), each once, in an order that depends on the state
+//! only. The one that is not leaves out steps that a search for violations does not need:
+//! [`reduce`](crate::engine::reduce).
 
 mod blocks;
 mod build;
@@ -51,6 +53,10 @@ impl Via {
         self.0 & Self::MARK != 0
     }
 }
+
+/// A successor function that leaves no step out. What needs every step asks for this: traces, guides, coverage, counts of
+/// the state space.
+pub trait EveryStep: Successors {}
 
 /// A successor function over packed states.
 pub trait Successors: Sync {

@@ -104,8 +104,12 @@ impl Method for Slices {
         let (prepared, host) = (run.prepared(), run.host);
         let cancel = AtomicBool::new(false);
         let progress = |p: &Progress| {
-            let detail =
-                format!("{} slices, {} waiting, {} spilled", count(p.slices), count(p.waiting), bytes(p.spilled));
+            let detail = format!(
+                "{} slices, {} waiting, {} spilled",
+                count(p.slices),
+                count(p.waiting),
+                bytes(p.spilled)
+            );
             host.progress(p.states, p.transitions, detail);
             if host.stopped().is_some() {
                 cancel.store(true, Relaxed);
@@ -131,7 +135,11 @@ impl Method for Slices {
         let journal = plan.open(self)?;
         let page = StatusPage::new(&run.file, run.threads, &plan.identity);
         let page = |p: &Progress| {
-            StatusPage { resumed: p.resumed as usize, ..page.clone() }.bytes(p.time, NUMBERS, &Numbers::new(p))
+            StatusPage { resumed: p.resumed as usize, ..page.clone() }.bytes(
+                p.time,
+                NUMBERS,
+                &Numbers::new(p),
+            )
         };
         options.page = Some(&page);
         host.begin("searching", "states");

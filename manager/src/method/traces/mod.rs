@@ -75,7 +75,9 @@ impl Method for Traces {
     fn check(&self, common: &Common) -> Result<()> {
         self.check_flags(&common.given)?;
         if common.max_states.is_some() {
-            return Err(Error::input("--max-states does not belong to --search isv: --job-states bounds a job"));
+            return Err(Error::input(
+                "--max-states does not belong to --search isv: --job-states bounds a job",
+            ));
         }
         Ok(())
     }
@@ -121,7 +123,9 @@ impl Method for Traces {
                 (found.conclusion, found.trace)
             }
             isv::Conclusion::Holds => (Conclusion::Holds, None),
-            other => (Conclusion::Unknown(self.bound_of(other, &report.status.given_up, &mut figures, run)), None),
+            other => {
+                (Conclusion::Unknown(self.bound_of(other, &report.status.given_up, &mut figures, run)), None)
+            }
         };
         if self.compare_bfs && run.host.stopped().is_none() {
             figures.compare(compare::search(run)?, &conclusion)?;

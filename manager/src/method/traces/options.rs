@@ -129,7 +129,8 @@ pub struct Traces {
 
 /// The strategies by name.
 fn strategies() -> impl TypedValueParser<Value = StrategyKind> {
-    PossibleValuesParser::new(StrategyKind::ALL.map(StrategyKind::name)).try_map(|name| StrategyKind::from_str(&name))
+    PossibleValuesParser::new(StrategyKind::ALL.map(StrategyKind::name))
+        .try_map(|name| StrategyKind::from_str(&name))
 }
 
 /// The order in which a guided search visits states.
