@@ -308,7 +308,11 @@ impl Memo {
 
     fn key(topic: u32, kind: u64, free: &[u64]) -> u64 {
         let start = u64::from(topic) * KINDS + kind;
-        free.iter().fold(start, |sum, &word| (sum.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+        // The map looks at the low bits, and those of a product know nothing of the high bits of its factors.
+        free.iter().fold(start, |sum, &word| {
+            let product = (sum.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            product ^ (product >> 32)
+        })
     }
 
     fn known(&self, tables: &Tables, topic: u32, kind: u64, free: &[u64]) -> Option<u32> {
