@@ -4,9 +4,10 @@ use crate::arguments::{Limits, TableArguments, TableMode};
 use crate::outcome::Failure;
 use crate::quantities::{count, counted};
 use crate::swarm::fingerprint::fingerprint;
-use crate::terminal::Style;
+use crate::terminal::{Style, tell};
 use crate::watch::Watch;
-use gridlock_lang::diagnostic::{Diagnostic, render};
+use gridlock_lang::data::disagreement::{Disagreements, Example};
+use gridlock_lang::diagnostic::{Diagnostic, Span, locate, render};
 use gridlock_lang::network::build::Builder;
 use gridlock_lang::syntax::{MAX_LENGTH, decode};
 use gridlock_lang::system::{self, Options, System};
@@ -88,6 +89,32 @@ impl Specification {
                     (failure, _) => failure,
                 }
             }),
+        }
+    }
+
+    /// Tells on standard error which equations disagree.
+    pub fn tell(&self, disagreements: &Disagreements) {
+        let place = |span: Span| {
+            let (line, column) = locate(&self.text, span.start as usize);
+            format!("{}:{line}:{column}", self.name)
+        };
+        let equation = |span: Span| {
+            let text = self.text.get(span.start as usize..span.end as usize).unwrap_or_default();
+            text.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        for (first, second, example) in disagreements.list() {
+            let Example { call, first: one, second: two } = example;
+            let other = match second {
+                Some(second) => format!("{}: '{}' yields {two}", place(second), equation(second)),
+                None => format!(
+                    "what the operator means anyway is {two}, and counts unless the sort is one of 'cons'"
+                ),
+            };
+            tell(format_args!(
+                "warning: equations disagree on the arguments {call}\n  {}: '{}' yields {one}\n  {other}",
+                place(first),
+                equation(first)
+            ));
         }
     }
 

@@ -1,6 +1,7 @@
 //! The whole road from the text of a specification to a network.
 
 use crate::check::check;
+use crate::data::disagreement::Disagreements;
 use crate::data::eval::{Failure, STEP_LIMIT};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::network::build::Builder;
@@ -33,11 +34,19 @@ pub struct Options {
     pub warm_up: usize,
     /// How tables are filled.
     pub tables: Tables,
+    /// Where equations that disagree are told, if they are looked for.
+    pub disagreements: Option<Arc<Disagreements>>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { step_limit: STEP_LIMIT, table_limit: 200_000, warm_up: 50_000, tables: Tables::Auto }
+        Options {
+            step_limit: STEP_LIMIT,
+            table_limit: 200_000,
+            warm_up: 50_000,
+            tables: Tables::Auto,
+            disagreements: None,
+        }
     }
 }
 
@@ -76,6 +85,7 @@ pub fn load(
     let model = Arc::new(model);
     let start = || -> Result<(Builder, Network), Vec<Diagnostic>> {
         let program = Program::new(model.clone(), options.step_limit);
+        options.disagreements.iter().for_each(|to| program.ev.tell_disagreements(to.clone()));
         let flat = flatten(&program, text).map_err(|f| vec![f.into()])?;
         Builder::new(program, flat, places(text, file)).map_err(|f| vec![Diagnostic::from(f)])
     };

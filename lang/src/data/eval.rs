@@ -4,8 +4,9 @@
 //! both in a clear [`Failure`]. The machine stack grows on the heap, so depth is never a crash.
 
 use crate::data::bags;
-use crate::data::code::{ClauseCode, Code, FunctionCode, LambdaCode, PatternCode, Slot};
+use crate::data::code::{BuiltinCode, ClauseCode, Code, FunctionCode, LambdaCode, PatternCode, Slot};
 use crate::data::compile::Compiler;
+use crate::data::disagreement::Disagreements;
 use crate::data::lists;
 use crate::data::ops;
 use crate::data::sets;
@@ -76,7 +77,7 @@ pub fn new_frame(size: u32) -> Frame {
 
 /// Whether a pattern fits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Fit {
+pub(super) enum Fit {
     Yes,
     No,
     /// The value is not known well enough.
@@ -94,10 +95,12 @@ pub struct Evaluator {
     /// How many lambda expressions the mappings contain; further ones are numbered from here.
     pub lambdas: u32,
     constants: RefCell<Vec<Option<Value>>>,
-    steps: Cell<u64>,
+    pub(super) steps: Cell<u64>,
     depth: Cell<u32>,
-    step_limit: Cell<u64>,
-    hit_limit: Cell<bool>,
+    pub(super) step_limit: Cell<u64>,
+    pub(super) hit_limit: Cell<bool>,
+    /// Where equations that disagree are told, if they are looked for.
+    pub(super) disagreements: RefCell<Option<Arc<Disagreements>>>,
 }
 
 impl Evaluator {
@@ -118,7 +121,13 @@ impl Evaluator {
             depth: Cell::new(0),
             step_limit: Cell::new(step_limit),
             hit_limit: Cell::new(false),
+            disagreements: RefCell::new(None),
         }
+    }
+
+    /// From now on looks for equations that disagree.
+    pub fn tell_disagreements(&self, to: Arc<Disagreements>) {
+        *self.disagreements.borrow_mut() = Some(to);
     }
 
     /// Starts a new evaluation as far as the step limit is concerned.
@@ -289,7 +298,7 @@ impl Evaluator {
         Ok(value)
     }
 
-    fn force_bound(&self, bound: &mut Bound) -> Eval {
+    pub(super) fn force_bound(&self, bound: &mut Bound) -> Eval {
         if let Bound::Later(lazy) = bound {
             let value = self.force_lazy(&lazy.clone())?;
             *bound = Bound::Now(value);
@@ -323,6 +332,9 @@ impl Evaluator {
 
     fn call_inner(&self, f: FuncId, args: &mut [Bound]) -> Eval {
         let code = &self.functions[f.ix()];
+        if let Some(builtin) = &code.builtin {
+            return self.call_builtin(code, builtin, args);
+        }
         if let Some(clauses) = code.by_groups.get(1)
             && let Some(value) = self.rewrite(clauses, &mut [args])?
         {
@@ -340,39 +352,72 @@ impl Evaluator {
         Ok(self.partial(Symbol::Func(f), vec![values.into()]))
     }
 
+    /// A built-in operator with equations: what it means anyway, and the equations where that is irreducible; or first.
+    fn call_builtin(&self, code: &FunctionCode, builtin: &BuiltinCode, args: &mut [Bound]) -> Eval {
+        let mut frame: Frame = args.to_vec();
+        let clauses = code.by_groups.get(1).map(Vec::as_slice).unwrap_or_default();
+        if builtin.equations_first
+            && let Some(value) = self.rewrite(clauses, &mut [&mut *args])?
+        {
+            return Ok(value);
+        }
+        let value = self.eval(&builtin.code, &mut frame)?;
+        if !matches!(value, Value::Stuck(_)) {
+            self.compare_with(None, clauses, &mut [&mut *args], &value);
+        }
+        if matches!(value, Value::Stuck(_))
+            && !builtin.equations_first
+            && let Some(value) = self.rewrite(clauses, &mut [args])?
+        {
+            return Ok(value);
+        }
+        Ok(value)
+    }
+
     /// Tries equations in order; `None` if none applies or one cannot be decided.
     fn rewrite(&self, clauses: &[ClauseCode], groups: &mut [&mut [Bound]]) -> Eval<Option<Value>> {
-        for clause in clauses {
+        for (at, clause) in clauses.iter().enumerate() {
             let mut frame = new_frame(clause.frame);
-            let mut fit = Fit::Yes;
-            'match_all: for (patterns, args) in clause.groups.iter().zip(groups.iter_mut()) {
-                for (pattern, arg) in patterns.iter().zip(args.iter_mut()) {
-                    match self.fit(pattern, arg, &mut frame)? {
-                        Fit::Yes => {}
-                        Fit::Open => fit = Fit::Open,
-                        Fit::No => {
-                            fit = Fit::No;
-                            break 'match_all;
-                        }
-                    }
-                }
-            }
-            match fit {
+            match self.applies(clause, groups, &mut frame)? {
                 Fit::No => continue,
                 // A later equation may overlap with this one, so nothing can be said before this one is decided.
                 Fit::Open => return Ok(None),
                 Fit::Yes => {}
             }
-            if let Some(condition) = &clause.condition {
-                match self.eval(condition, &mut frame)? {
-                    Value::Bool(true) => {}
-                    Value::Bool(false) => continue,
-                    _ => return Ok(None),
-                }
+            let value = self.eval(&clause.right, &mut frame)?;
+            if at + 1 < clauses.len() {
+                self.compare_with(Some(clause.span), &clauses[at + 1..], groups, &value);
             }
-            return self.eval(&clause.right, &mut frame).map(Some);
+            return Ok(Some(value));
         }
         Ok(None)
+    }
+
+    /// Whether an equation fits the arguments and its condition holds.
+    pub(super) fn applies(
+        &self,
+        clause: &ClauseCode,
+        groups: &mut [&mut [Bound]],
+        frame: &mut Frame,
+    ) -> Eval<Fit> {
+        let mut fit = Fit::Yes;
+        for (patterns, args) in clause.groups.iter().zip(groups.iter_mut()) {
+            for (pattern, arg) in patterns.iter().zip(args.iter_mut()) {
+                match self.fit(pattern, arg, frame)? {
+                    Fit::Yes => {}
+                    Fit::Open => fit = Fit::Open,
+                    Fit::No => return Ok(Fit::No),
+                }
+            }
+        }
+        if let (Fit::Yes, Some(condition)) = (fit, &clause.condition) {
+            return Ok(match self.eval(condition, frame)? {
+                Value::Bool(true) => Fit::Yes,
+                Value::Bool(false) => Fit::No,
+                _ => Fit::Open,
+            });
+        }
+        Ok(fit)
     }
 
     fn fit(&self, pattern: &PatternCode, arg: &mut Bound, frame: &mut Frame) -> Eval<Fit> {
@@ -402,7 +447,11 @@ impl Evaluator {
             PatternCode::Const(c) => known(ops::equal(c, value)),
             PatternCode::Closed(code) => {
                 let expected = self.eval(code, &mut Frame::new())?;
-                known(ops::equal(&expected, value))
+                match ops::equal(&expected, value) {
+                    // Constants without equations are normal forms, and mCRL2 compares normal forms by their looks.
+                    None if is_constant(&expected) && is_constant(value) => Fit::No,
+                    equal => known(equal),
+                }
             }
             PatternCode::Ctor(c, patterns) => match value {
                 Value::Ctor(d, args) if c == d => self.fit_all(patterns.iter().zip(args.iter()), frame)?,
@@ -794,6 +843,11 @@ impl Evaluator {
         }
         Ok(bags::finite_bag(members))
     }
+}
+
+/// Whether a value is a mapping without arguments and equations.
+fn is_constant(value: &Value) -> bool {
+    matches!(value, Value::Stuck(s) if s.args.is_empty() && matches!(s.head, Head::Symbol(Symbol::Func(_), _)))
 }
 
 /// Whether a value contains a number of which only bounds are known; two of those are not equal for looking equal.

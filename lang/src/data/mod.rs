@@ -7,7 +7,9 @@
 
 pub mod bags;
 pub mod code;
+mod compare;
 pub mod compile;
+pub mod disagreement;
 pub mod eval;
 pub mod lists;
 pub mod numbers;
@@ -16,4 +18,5 @@ pub mod print;
 pub mod sets;
 pub mod solve;
 pub mod sorts;
+pub mod strategy;
 pub mod value;

@@ -178,6 +178,9 @@ fn examine(
         let options = Options { tables: Tables::OnDemand, ..options.clone() };
         let system = specification.load(&specification.name, &options, options.table_limit, watch)?;
         arguments.wanted.translate(&system.builder)?;
+        if !quiet && !company.is_worker() {
+            arguments.wanted.notes(&system.builder)?.iter().for_each(|note| tell(format_args!("{note}")));
+        }
     }
     let system = specification.load(&specification.name, &options, options.table_limit, watch)?;
     let properties = arguments.wanted.translate(&system.builder)?;

@@ -11,8 +11,11 @@ use crate::quantities::{count, counted, duration};
 use crate::terminal::Style;
 use crate::watch::Watch;
 use clap::Args;
+use gridlock_lang::data::disagreement::Disagreements;
+use gridlock_lang::system::Options;
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use summary::{Process, Summary};
 
@@ -86,8 +89,11 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, watch: &Watch) -> Result<Answer, Failure> {
     let start = Instant::now();
     let specification = Specification::read(&arguments.specification)?;
+    let disagreements = Arc::new(Disagreements::default());
     let options = arguments.tables.options(TableMode::Auto);
+    let options = Options { disagreements: Some(disagreements.clone()), ..options };
     let system = specification.load(&specification.name, &options, options.table_limit, watch)?;
+    specification.tell(&disagreements);
     let summary = Summary::new(&specification.name, &system, start.elapsed());
     print(watch, |out| {
         if arguments.json {
