@@ -9,6 +9,7 @@ pub mod equivalence;
 pub mod explicit;
 pub mod explore;
 pub mod guide;
+pub mod halt;
 pub mod hash;
 pub mod lazy;
 pub mod memory;

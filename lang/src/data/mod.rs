@@ -10,6 +10,7 @@ pub mod code;
 pub mod compile;
 pub mod eval;
 pub mod lists;
+pub mod meter;
 pub mod numbers;
 pub mod ops;
 pub mod print;

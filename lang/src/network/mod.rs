@@ -6,4 +6,5 @@
 pub mod build;
 pub mod flatten;
 pub mod join;
+mod open;
 pub mod rules;

@@ -8,14 +8,13 @@ pub mod swarm;
 
 use crate::arguments::{Limits, TableArguments, TableMode};
 use crate::company::Company;
-use crate::input::{Specification, is_stdin};
+use crate::input::{Specification, fill, is_stdin};
 use crate::outcome::{Answer, Failure};
 use crate::output::{check_place, print};
 use crate::swarm::checkpoint::RESULT;
 use crate::terminal::tell;
 use crate::watch::{Phase, Watch};
 use clap::{Args, ValueEnum};
-use gridlock_lang::system::{Options, Tables};
 use gridlock_lts::search::{Order, Stats};
 use gridlock_lts::whole_file::write_whole;
 use gridlock_manager::transport::launch::launched;
@@ -220,23 +219,21 @@ fn examine(
 ) -> Result<(Outcome, Duration), Failure> {
     let start = Instant::now();
     let options = arguments.tables.options(TableMode::Auto);
-    if arguments.wanted.can_be_wrong() {
-        // Tables may take minutes; what is wrong with a property is told before.
-        let options = Options { tables: Tables::OnDemand, ..options.clone() };
-        let system = specification.load(&specification.name, &options, options.table_limit, watch)?;
-        arguments.wanted.translate(&system.builder)?;
-        if !quiet && !company.is_worker() {
-            for (place, name) in arguments.wanted.absent(&system.builder)? {
-                tell(format_args!(
-                    "note: {place}: no step can have the action '{name}', hidden or not; nothing matches it"
-                ));
-            }
+    let isv = arguments.search == Search::Isv;
+    // An endless process is searched while it unfolds, but a swarm needs complete tables.
+    let most = if isv { usize::MAX } else { arguments.limits.states() };
+    let checked = specification.check(&specification.name, &options, most, watch)?;
+    // Tables may take long; what is wrong with a property is told before.
+    let properties = arguments.wanted.translate(checked.builder())?;
+    if !quiet && !company.is_worker() {
+        for (place, name) in arguments.wanted.absent(checked.builder())? {
+            tell(format_args!(
+                "note: {place}: no step can have the action '{name}', hidden or not; nothing matches it"
+            ));
         }
     }
-    // An endless process is searched while it unfolds.
-    let most = arguments.limits.states().min(options.table_limit);
-    let system = specification.load(&specification.name, &options, most, watch)?;
-    let properties = arguments.wanted.translate(&system.builder)?;
+    let looked_for = if isv { &[][..] } else { &properties.checked };
+    let system = fill(checked, looked_for, watch)?;
     asked.clone_from(&properties.asked);
     let outcome = match arguments.search {
         Search::Isv => swarm::search(specification, system, properties, arguments, watch, quiet, company)?,

@@ -30,7 +30,7 @@ pub struct Wanted {
     #[arg(long, value_name = "FILE.mcf")]
     property: Vec<PathBuf>,
 
-    /// The names and texts of the formula files. Each is read once, though it is translated twice: it may be a pipe.
+    /// The names and texts of the formula files. Each is read once: it may be a pipe.
     #[arg(skip)]
     texts: OnceLock<Vec<(String, String)>>,
 }
@@ -177,11 +177,6 @@ impl Wanted {
             .iter()
             .for_each(|path| all.extend(["--property".to_owned(), path.display().to_string()]));
         all
-    }
-
-    /// Whether a specification may not fit what is wanted.
-    pub fn can_be_wrong(&self) -> bool {
-        !self.never.is_empty() || !self.property.is_empty()
     }
 
     /// What is wanted before anything is translated, for a report on a run that did not come that far.
