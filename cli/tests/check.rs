@@ -185,7 +185,7 @@ fn a_property_about_what_cannot_happen_is_told() {
     assert!(text(&output.stderr).starts_with(warning), "{}", text(&output.stderr));
     for see in [&["--see-hidden"][..], &["--see-hidden", "h"], &["--see-hidden=h"]] {
         let output = run(&[&["check", &hidden, "--never", "h"], see].concat());
-        assert_eq!((code(&output), text(&output.stderr)), (1, ""), "{see:?}");
+        assert_eq!((code(&output), text(&output.stderr)), (1, String::new()), "{see:?}");
     }
     let output = run(&["check", &hidden, "--never", "h", "--see-hidden", "g"]);
     assert_eq!(code(&output), 2);

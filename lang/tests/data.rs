@@ -1,7 +1,7 @@
 //! The value of closed expressions, as the label of an action shows it.
 
 use gridlock_lang::system::{Options, load};
-use gridlock_lts::model::explore::{self, Stop, explore};
+use gridlock_lts::engine::explore::{self, Stop, explore};
 
 /// The first label of a specification whose only action carries `expression` of the given sort.
 fn value(declarations: &str, sort: &str, expression: &str) -> String {

@@ -13,9 +13,9 @@ use gridlock_lang::model::{ActName, Expr, ExprKind, Model, Proc, ProcKind, SortD
 use gridlock_lang::process::substitute::{Substitution, in_proc};
 use gridlock_lang::syntax::parse;
 use gridlock_lang::system::{Options, Tables, load};
+use gridlock_lts::engine::explore::{self, explore};
 use gridlock_lts::model::equivalence::{Comparison, Equivalence, compare};
 use gridlock_lts::model::explicit::{Builder, Lts, State};
-use gridlock_lts::model::explore::{self, explore};
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::Arc;

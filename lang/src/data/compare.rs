@@ -23,12 +23,9 @@ impl Evaluator {
     ) {
         // Nothing is compared inside of a comparison, so that the work does not multiply.
         let Some(found) = self.disagreements.take() else { return };
-        let (steps, limit, hit) = (self.steps.get(), self.step_limit.get(), self.hit_limit.get());
         for other in others {
-            self.steps.set(0);
-            self.step_limit.set(STEPS.min(limit));
             // Other equations may be for other arguments, and fail or not end on these.
-            let Ok(Some(result)) = self.result(other, groups) else { continue };
+            let Ok(Some(result)) = self.meter.aside(STEPS, || self.result(other, groups)) else { continue };
             if ops::equal(value, &result) == Some(false) {
                 let call = self.call_text(groups).unwrap_or_default();
                 let text = |value: &Value| value_text(&self.model, value);
@@ -41,9 +38,6 @@ impl Evaluator {
                 }
             }
         }
-        self.steps.set(steps);
-        self.step_limit.set(limit);
-        self.hit_limit.set(hit);
         self.disagreements.replace(Some(found));
     }
 

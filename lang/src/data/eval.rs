@@ -8,6 +8,7 @@ use crate::data::code::{BuiltinCode, ClauseCode, Code, FunctionCode, LambdaCode,
 use crate::data::compile::Compiler;
 use crate::data::disagreement::Disagreements;
 use crate::data::lists;
+use crate::data::meter::{Meter, own_bytes};
 use crate::data::ops;
 use crate::data::sets;
 use crate::data::sorts::{Sorts, placeholder};
@@ -95,10 +96,9 @@ pub struct Evaluator {
     /// How many lambda expressions the mappings contain; further ones are numbered from here.
     pub lambdas: u32,
     constants: RefCell<Vec<Option<Value>>>,
-    pub(super) steps: Cell<u64>,
     depth: Cell<u32>,
-    pub(super) step_limit: Cell<u64>,
-    pub(super) hit_limit: Cell<bool>,
+    /// What evaluations cost, and when they are to end.
+    pub meter: Meter,
     /// Where equations that disagree are told, if they are looked for.
     pub(super) disagreements: RefCell<Option<Arc<Disagreements>>>,
 }
@@ -117,10 +117,8 @@ impl Evaluator {
             functions,
             lambdas,
             constants,
-            steps: Cell::new(0),
             depth: Cell::new(0),
-            step_limit: Cell::new(step_limit),
-            hit_limit: Cell::new(false),
+            meter: Meter::new(step_limit),
             disagreements: RefCell::new(None),
         }
     }
@@ -132,38 +130,12 @@ impl Evaluator {
 
     /// Starts a new evaluation as far as the step limit is concerned.
     pub fn begin(&self) {
-        self.steps.set(0);
-    }
-
-    /// The step limit.
-    pub fn step_limit(&self) -> u64 {
-        self.step_limit.get()
-    }
-
-    /// Changes the step limit.
-    pub fn limit_steps(&self, limit: u64) {
-        self.step_limit.set(limit);
-        self.hit_limit.set(false);
-    }
-
-    /// Whether an evaluation ran into a limit on steps or depth since the limit was set.
-    pub fn hit_limit(&self) -> bool {
-        self.hit_limit.get()
+        self.meter.begin();
     }
 
     /// Counts work against the step limit.
     pub fn tick(&self, span: Option<Span>) -> Eval<()> {
-        let steps = self.steps.get() + 1;
-        self.steps.set(steps);
-        if steps > self.step_limit.get() {
-            self.hit_limit.set(true);
-            return Err(Failure::new(
-                span,
-                format!("evaluation did not end within {} steps", self.step_limit.get()),
-                "check that the equations terminate, or raise the limit with --step-limit",
-            ));
-        }
-        Ok(())
+        self.meter.step(span)
     }
 
     /// Runs code in a frame.
@@ -180,6 +152,7 @@ impl Evaluator {
     }
 
     fn eval_inner(&self, code: &Code, frame: &mut Frame) -> Eval {
+        self.meter.spend(1)?;
         match code {
             Code::Const(v) => Ok(v.clone()),
             Code::Slot(s) => self.force(frame, *s),
@@ -314,7 +287,7 @@ impl Evaluator {
         self.tick(Some(self.model.functions[f.ix()].span))?;
         let depth = self.depth.get();
         if depth >= DEPTH_LIMIT {
-            self.hit_limit.set(true);
+            self.meter.set_hit_limit();
             return Err(Failure::new(
                 Some(self.model.functions[f.ix()].span),
                 format!(
@@ -701,6 +674,7 @@ impl Evaluator {
 
     /// `f[x -> y]` in canonical form.
     fn update(&self, sort: SortId, f: Value, x: Value, y: Value) -> Eval {
+        self.meter.reserve(own_bytes(&f))?;
         if let Value::Function(table) = &f
             && let Function::Table(s, values) = &**table
             && let Some(at) = self.table_index(*s, std::slice::from_ref(&x))

@@ -12,6 +12,7 @@ pub mod compile;
 pub mod disagreement;
 pub mod eval;
 pub mod lists;
+pub mod meter;
 pub mod numbers;
 pub mod ops;
 pub mod print;

@@ -9,4 +9,5 @@ pub mod build;
 pub mod demand;
 pub mod flatten;
 pub mod join;
+mod open;
 pub mod rules;

@@ -35,7 +35,7 @@ pub struct Wanted {
     #[arg(long, value_name = "NAMES", num_args = 0..=1, value_delimiter = ',')]
     see_hidden: Option<Vec<String>>,
 
-    /// The names and texts of the formula files. Each is read once, though it is translated twice: it may be a pipe.
+    /// The names and texts of the formula files. Each is read once: it may be a pipe.
     #[arg(skip)]
     texts: OnceLock<Vec<(String, String)>>,
 }
@@ -209,11 +209,6 @@ impl Wanted {
             all.extend((!names.is_empty()).then(|| names.join(",")));
         }
         all
-    }
-
-    /// Whether a specification may not fit what is wanted.
-    pub fn can_be_wrong(&self) -> bool {
-        !self.never.is_empty() || !self.property.is_empty()
     }
 
     /// What is wanted before anything is translated, for a report on a run that did not come that far.

@@ -212,7 +212,7 @@ pub fn search(
         cancel: Some(&cancel),
         progress: Some(&progress),
     };
-    let System { network, closed, builder } = system;
+    let System { network, closed, builder, .. } = system;
     let (report, network, source): (_, Network, Box<dyn TableSource>) = if closed {
         (search::check(&network, &properties.checked, &options), network, Box::new(builder))
     } else {
