@@ -3,7 +3,7 @@
 use crate::data::eval::{Eval, Failure};
 use crate::network::rules::{images, too_many};
 use crate::process::action::Names;
-use crate::process::program::{NodeId, NodeKind, Program, SummandHead, Target};
+use crate::process::program::{NodeId, NodeKind, Program, Target};
 use crate::process::term::Term;
 use gridlock_lts::base::hash::{Map, Set};
 use std::collections::BTreeSet;
@@ -110,28 +110,7 @@ fn term_nodes(term: &Term, f: &mut dyn FnMut(NodeId)) {
 }
 
 fn targets(program: &Program, id: NodeId) -> Vec<NodeId> {
-    let nodes = |ts: &[&Target]| ts.iter().map(|t| t.node).collect::<Vec<_>>();
-    match &program.node(id).kind {
-        NodeKind::Summands(summands) => summands
-            .iter()
-            .flat_map(|s| {
-                let head = match &s.head {
-                    SummandHead::Process(t) => Some(t.node),
-                    SummandHead::Action(_) => None,
-                };
-                s.then.iter().map(|t| t.node).chain(head)
-            })
-            .collect(),
-        NodeKind::Call(proc, ..) => vec![program.bodies[proc.ix()]],
-        NodeKind::Condition(_, _, yes, no) => {
-            let mut all = vec![yes.node];
-            all.extend(no.as_ref().map(|t| t.node));
-            all
-        }
-        NodeKind::Seq(a, b) | NodeKind::LeftMerge(a, b) | NodeKind::Sync(a, b) => nodes(&[a, b]),
-        NodeKind::Parallel(parts) => parts.iter().map(|t| t.node).collect(),
-        NodeKind::Operator(_, t) => vec![t.node],
-    }
+    program.node(id).successors(&program.bodies)
 }
 
 fn node_alphabet(
