@@ -33,6 +33,11 @@ impl Halt {
         self.asked.load(Relaxed)
     }
 
+    /// The same as a flag, for searches, which look at one.
+    pub fn flag(&self) -> &AtomicBool {
+        &self.asked
+    }
+
     /// Whether the process may allocate so many more bytes. If not, this asks for the end.
     pub fn has_room(&self, bytes: u64) -> bool {
         let over = |limit: u64| resident().is_some_and(|used| used.saturating_add(bytes) > limit);

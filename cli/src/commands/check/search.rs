@@ -15,7 +15,6 @@ use gridlock_lts::engine::lazy::Lazy;
 use gridlock_lts::engine::search::{self, Options, Reason, Stats, Verdict};
 use gridlock_lts::model::network::{Network, TableSource};
 use num_bigint::BigUint;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 /// The answer to what was asked.
@@ -186,7 +185,7 @@ pub fn search(
     watch: &Watch,
 ) -> Result<Outcome, Failure> {
     watch.begin("searching", "states");
-    let cancel = AtomicBool::new(false);
+    let halt = watch.halt();
     // Called by the search about every 100 ms.
     let progress = |stats: &Stats| {
         watch.count(stats.states as usize, stats.transitions as usize);
@@ -195,9 +194,6 @@ pub fn search(
             count(stats.frontier),
             per_state(stats.memory, stats)
         ));
-        if watch.stopped().is_some() {
-            cancel.store(true, Relaxed);
-        }
     };
     let limit = arguments.limits.watched().memory.unwrap_or_else(default_limit);
     let options = Options {
@@ -209,7 +205,7 @@ pub fn search(
         max_memory: Some(limit.saturating_sub(resident().unwrap_or(0))),
         // The watch counts from the start of the program.
         time_limit: None,
-        cancel: Some(&cancel),
+        cancel: Some(halt.flag()),
         progress: Some(&progress),
     };
     let System { network, closed, builder, .. } = system;
