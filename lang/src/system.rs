@@ -2,9 +2,10 @@
 
 use crate::check::check;
 use crate::data::eval::{Failure, STEP_LIMIT};
-use crate::diagnostic::{Diagnostic, Span};
+use crate::diagnostic::Diagnostic;
 use crate::network::build::Builder;
 use crate::network::flatten::flatten;
+use crate::places::Places;
 use crate::process::program::Program;
 use crate::syntax::parse;
 use gridlock_lts::model::explore::{self, warm_up};
@@ -77,7 +78,7 @@ pub fn load(
     let start = || -> Result<(Builder, Network), Vec<Diagnostic>> {
         let program = Program::new(model.clone(), options.step_limit);
         let flat = flatten(&program, text).map_err(|f| vec![f.into()])?;
-        Builder::new(program, flat, places(text, file)).map_err(|f| vec![Diagnostic::from(f)])
+        Builder::new(program, flat, Places::new(text, file)).map_err(|f| vec![Diagnostic::from(f)])
     };
     let (mut builder, mut network) = start()?;
     let mut closed = false;
@@ -142,16 +143,4 @@ fn expand_all(
             return true;
         }
     }
-}
-
-/// Turns spans into `file:line:column`.
-fn places(text: &str, file: &str) -> Box<dyn Fn(Span) -> String + Send> {
-    let file = file.to_owned();
-    let text: Arc<str> = text.into();
-    Box::new(move |span| {
-        let before = text.get(..span.start as usize).unwrap_or("");
-        let line = before.matches('\n').count() + 1;
-        let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
-        format!("{file}:{line}:{column}")
-    })
 }

@@ -9,6 +9,8 @@ pub mod equivalence;
 pub mod explicit;
 pub mod explore;
 pub mod network;
+pub mod short_names;
+pub mod stuck;
 pub mod trace;
 pub mod trace_file;
 pub mod vector_set;
