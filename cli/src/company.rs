@@ -103,6 +103,15 @@ pub fn let_speak(code: u8) -> u8 {
     code
 }
 
+/// Tells, with the rank, what is wrong with the arguments of a process that usually has nothing to say. If the process that
+/// speaks had the same arguments, it has told the same by then, and mpirun has ended this one.
+pub fn speak_after_others(problem: &str) {
+    std::thread::sleep(5 * SPEAK);
+    let rank = launched().and_then(|launch| launch.rank).unwrap_or(0);
+    let problem = problem.trim().trim_start_matches("error: ");
+    crate::terminal::tell(format_args!("error: rank {rank}: {problem}"));
+}
+
 /// Runs a command in whatever company there is; gives the exit code.
 pub fn run(command: &Command, watch: &Watch, quiet: bool) -> u8 {
     let company = match Company::join(command) {

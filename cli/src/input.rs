@@ -61,13 +61,6 @@ impl Specification {
         fingerprint(&self.text)
     }
 
-    /// A line of the text, counted from 1, without white space at its ends, from a column on that is counted from 1 too.
-    pub fn excerpt(&self, line: usize, column: usize) -> Option<String> {
-        let line = self.text.lines().nth(line.checked_sub(1)?)?;
-        let from: String = line.chars().skip(column.checked_sub(1)?).collect();
-        Some(from.trim().to_owned()).filter(|text| !text.is_empty())
-    }
-
     /// Reads the text: properties can then be translated, and tables filled. `place` is how the specification is called
     /// in the places that states and faults mention. Tables are not filled ahead far beyond `most` states.
     pub fn check(

@@ -17,6 +17,7 @@ mod progress;
 mod quantities;
 mod saved_trace;
 mod shown_trace;
+mod stuck;
 mod supervise;
 mod swarm;
 mod terminal;
@@ -28,7 +29,10 @@ fn main() -> ExitCode {
     match arguments::parse() {
         Ok(arguments) => supervise::run(arguments),
         // The same wrong arguments are told once, by the process that speaks for all.
-        Err(e) if company::is_silent() => company::let_speak(e.exit_code() as u8).into(),
+        Err(e) if company::is_silent() => {
+            company::speak_after_others(&e.render().to_string());
+            ExitCode::from(e.exit_code() as u8)
+        }
         Err(e) if e.use_stderr() && !terminal::Style::of_stderr().coloured() => {
             terminal::tell(e.render().to_string().trim_end());
             ExitCode::from(e.exit_code() as u8)

@@ -5,6 +5,7 @@ pub mod data;
 pub mod diagnostic;
 pub mod model;
 pub mod network;
+pub mod places;
 pub mod process;
 pub mod property;
 pub mod syntax;

@@ -7,9 +7,10 @@
 use crate::check::check;
 use crate::data::disagreement::Disagreements;
 use crate::data::eval::{Failure, STEP_LIMIT};
-use crate::diagnostic::{Diagnostic, Span};
+use crate::diagnostic::Diagnostic;
 use crate::network::build::{Builder, MAX_VECTORS};
 use crate::network::flatten::flatten;
+use crate::places::Places;
 use crate::process::program::Program;
 use crate::syntax::parse;
 use gridlock_lts::base::halt::Halt;
@@ -146,7 +147,7 @@ impl Checked {
         options.disagreements.iter().for_each(|to| program.ev.tell_disagreements(to.clone()));
         let flat = flatten(&program, text).map_err(|f| vec![f.into()])?;
         let (builder, network) =
-            Builder::new(program, flat, places(text, file)).map_err(|f| vec![Diagnostic::from(f)])?;
+            Builder::new(program, flat, Places::new(text, file)).map_err(|f| vec![Diagnostic::from(f)])?;
         Ok(Checked { network, builder, options })
     }
 
@@ -308,16 +309,4 @@ fn expand_all(
             return None;
         }
     }
-}
-
-/// Turns spans into `file:line:column`.
-fn places(text: &str, file: &str) -> Box<dyn Fn(Span) -> String + Send> {
-    let file = file.to_owned();
-    let text: Arc<str> = text.into();
-    Box::new(move |span| {
-        let before = text.get(..span.start as usize).unwrap_or("");
-        let line = before.matches('\n').count() + 1;
-        let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
-        format!("{file}:{line}:{column}")
-    })
 }

@@ -317,6 +317,17 @@ pub fn look<T: DeserializeOwned>(dir: &Path) -> Result<(Identity, Records<T>), T
     Ok((identity, Records { source, records: PhantomData }))
 }
 
+/// Whether somebody has a journal open for writing; none if that cannot be known, as on a file system without locks.
+pub fn is_open(dir: &Path) -> Option<bool> {
+    let lock = File::open(dir.join(LOCK)).ok()?;
+    // Shared, and given back at once.
+    match lock.try_lock_shared() {
+        Ok(()) => Some(false),
+        Err(TryLockError::WouldBlock) => Some(true),
+        Err(TryLockError::Error(_)) => None,
+    }
+}
+
 /// The same with all records at once.
 pub fn read<T: DeserializeOwned>(dir: &Path) -> Result<(Identity, Vec<T>), Trouble> {
     let (identity, mut records) = look(dir)?;

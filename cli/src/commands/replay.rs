@@ -103,12 +103,19 @@ fn show(
             writeln!(out, "{wrong}does not run{off}: after {after} of {length}, `{step}` is not possible")?;
         }
     }
+    trace.write_names(style, out)?;
+    if trace.has_short_names() {
+        writeln!(out, "\n{strong}steps{off}")?;
+    }
     trace.write_steps(style, out)?;
     writeln!(out, "\n{strong}the processes then{off}")?;
-    trace.write_end(out)?;
+    trace.write_end(style, out)?;
     match (end, possible) {
         (End::Fault, _) => Ok(()),
-        (_, []) => writeln!(out, "\nno action is possible: this is a deadlock"),
+        (_, []) => {
+            writeln!(out, "\nno action is possible: this is a deadlock")?;
+            trace.write_stuck(style, out)
+        }
         (End::Refused { .. }, possible) => {
             writeln!(out, "\n{strong}possible instead{off}")?;
             crate::shown_trace::write_steps(possible, style, out)
@@ -130,5 +137,5 @@ fn possible(system: &mut System, trace: &Trace) -> Result<Vec<ShownStep>, String
     }
     let mut steps = Vec::new();
     network.successors(&state, &mut steps);
-    Ok(ShownTrace::new(network, builder, &Trace { steps }).steps)
+    Ok(ShownTrace::steps(network, builder, &Trace { steps }).steps)
 }

@@ -1,18 +1,18 @@
 //! `gridlock status`: how far a swarm or a hunt is, from its checkpoint, whether it runs or not.
 //!
-//! Invariant: nothing is written and nothing is locked, so that looking disturbs nobody.
+//! Invariant: nothing is written. The lock is only tried for a moment, so looking disturbs nobody.
 
 use super::hunt::Figures as HuntFigures;
 use crate::outcome::{Answer, Failure};
 use crate::output::print;
-use crate::quantities::{bytes, count, duration, percent};
+use crate::quantities::{bytes, count, counted, duration, percent};
 use crate::shown_trace::JSON_VERSION;
 use crate::swarm::checkpoint::{self, Contents, RESULT};
 use crate::swarm::numbers::{Identity, Numbers, Page, SliceNumbers, shown};
 use crate::terminal::Style;
 use crate::watch::Watch;
 use clap::Args;
-use gridlock_manager::journal::STATUS;
+use gridlock_manager::journal::{STATUS, is_open};
 use num_bigint::BigUint;
 use serde::Serialize;
 use serde_json::Value;
@@ -21,7 +21,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// A run that is alive replaces its page every two seconds.
+/// A run that is alive replaces its page every two seconds. This counts where locks tell nothing.
 const ALIVE: u64 = 15;
 
 const HELP: &str = "\
@@ -31,10 +31,14 @@ Examples:
   watch gridlock status run
 
 The first word says how it is:
-  running    it has told how far it is within the last seconds
-  silent     it has not, and there is no result: it was killed, or its machine is very busy
+  running    a process works on it
+  silent     no process works on it, and there is no result: the run was killed; the same
+             command with --resume continues
   stopped    it was interrupted or reached a limit; the same command with --resume continues
   finished   there is a result
+
+A run locks its checkpoint. On a file system without locks, `running` means that the run has
+reported within the last 15 seconds.
 
 docs/json.md documents the fields of --json.";
 
@@ -105,7 +109,7 @@ fn look(dir: &Path) -> Result<Status, Failure> {
             ),
         ) => "stopped",
         (Some(_), _) => "finished",
-        (None, _) if age.is_some_and(|age| age <= ALIVE) => "running",
+        (None, _) if is_open(dir).unwrap_or_else(|| age.is_some_and(|age| age <= ALIVE)) => "running",
         (None, _) => "silent",
     };
     Ok(Status {
@@ -142,7 +146,10 @@ fn rows_of(page: &Page) -> Vec<(&'static str, String)> {
     rows.extend(page.hunt.iter().flat_map(hunt_rows));
     let time = duration(Duration::try_from_secs_f64(page.seconds).unwrap_or_default());
     let resumed = count(page.resumed as u64);
-    rows.push(("this run", format!("{time}, {} workers, {resumed} answers resumed", page.workers)));
+    rows.push((
+        "this run",
+        format!("{time}, {}, {resumed} answers resumed", counted(page.workers, "worker")),
+    ));
     rows
 }
 
@@ -162,8 +169,8 @@ fn show(status: &Status, out: &mut dyn Write) -> io::Result<()> {
         (Some(verdict), Some(message)) => format!("{verdict}: {message}"),
         (Some(verdict), None) => verdict.clone(),
         (None, _) => match status.age_seconds {
-            Some(age) => format!("last heard of {} ago", duration(Duration::from_secs(age))),
-            None => "it has told nothing yet".to_owned(),
+            Some(age) => format!("the last report is {} old", duration(Duration::from_secs(age))),
+            None => "there is no report yet".to_owned(),
         },
     };
     writeln!(out, "{strong}{}{off}: {about}\n", status.state)?;
@@ -202,6 +209,6 @@ fn slice_rows(n: &SliceNumbers) -> Vec<(&'static str, String)> {
         ("slices", format!("{}, {} divided", count(n.slices), count(n.divided))),
         ("largest slice", format!("{} states", count(n.largest_states))),
         ("rounds", format!("{}, {} activations", count(n.rounds), count(n.activations))),
-        ("put away", format!("{} in memory, {} spilled", bytes(n.memory_bytes), bytes(n.spilled_bytes))),
+        ("stored", format!("{} in memory, {} spilled", bytes(n.memory_bytes), bytes(n.spilled_bytes))),
     ]
 }

@@ -113,6 +113,17 @@ fn wrong_use_is_told_with_a_remedy() {
     }
 }
 
+/// Rank 0 speaks for all, but it does not know the arguments of the others.
+#[test]
+fn a_wrong_option_of_another_rank_is_told_with_the_rank() {
+    let variables = [("OMPI_COMM_WORLD_SIZE", "4"), ("OMPI_COMM_WORLD_RANK", "2")];
+    let output =
+        command(&["check", "x.mcrl2", "--no-such"]).envs(variables).output().expect("gridlock starts");
+    let err = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{err}");
+    assert!(err.starts_with("error: rank 2: ") && err.contains("'--no-such'"), "{err}");
+}
+
 /// Copies that do not know of each other are the classic accident. With MPI it is told otherwise, see the tests of that.
 #[test]
 #[cfg(not(feature = "mpi"))]

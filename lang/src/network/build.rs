@@ -16,16 +16,20 @@ use crate::data::value::Value;
 use crate::diagnostic::Span;
 use crate::model::Model;
 use crate::network::alphabet::alphabet;
+use crate::network::explain::explain;
 use crate::network::flatten::{Context, Flat, LeafStart};
 use crate::network::join::{Choice, Offers, OpenOffer, Signature, join};
 use crate::network::open::{Member, OpenEntry};
 use crate::network::rules::{Rule, rules};
-use crate::process::action::{MultiAction, label_text, names};
+use crate::places::Places;
+use crate::process::action::{MultiAction, Names, label_text, names};
+use crate::process::points::ControlPoints;
 use crate::process::program::Program;
 use crate::process::steps::{Answer, MAX_CANDIDATES, Offer, Pending, unbounded};
 use crate::process::term::Term;
 use gridlock_lts::base::hash::{Map, Set};
 use gridlock_lts::model::network::{Label, LeafIx, Local, LocalLabel, Network, Outcome, TableSource};
+use gridlock_lts::model::stuck::Stuck;
 use std::collections::VecDeque;
 use std::sync::{Arc, RwLock};
 
@@ -59,11 +63,14 @@ pub struct Builder {
     /// Work that joins did.
     joined: u64,
     actions: LabelActions,
-    place: Box<dyn Fn(Span) -> String + Send>,
+    places: Places,
+    points: ControlPoints,
+    operators: Vec<Span>,
 }
 
 #[derive(Default)]
 pub(super) struct LeafTables {
+    name: String,
     terms: Vec<Term>,
     ids: Map<Term, Local>,
     pub(super) signatures: Vec<Signature>,
@@ -90,15 +97,14 @@ enum Event {
 }
 
 impl Builder {
-    /// A builder, and the network with every leaf in its initial state. `place` turns a span into `file:line:column`.
-    pub fn new(
-        program: Program,
-        flat: Flat,
-        place: Box<dyn Fn(Span) -> String + Send>,
-    ) -> Eval<(Builder, Network)> {
+    /// A builder, and the network with every leaf in its initial state. `places` has the text of the
+    /// specification.
+    pub fn new(program: Program, flat: Flat, places: Places) -> Eval<(Builder, Network)> {
         let alphabets = flat.leaves.iter().map(|l| alphabet(&program, &l.term)).collect::<Eval<Vec<_>>>()?;
         let rules = Arc::new(rules(&flat.context, &alphabets)?);
         let mut builder = Builder {
+            points: ControlPoints::new(&program, &places),
+            operators: flat.operators,
             program,
             context: flat.context,
             rules: rules.clone(),
@@ -111,7 +117,7 @@ impl Builder {
             overflow: false,
             joined: 0,
             actions: LabelActions::default(),
-            place,
+            places,
         };
         for (r, rule) in rules.iter().enumerate() {
             for (p, (leaf, names)) in rule.parts.iter().enumerate() {
@@ -127,6 +133,7 @@ impl Builder {
         }
         let mut net = Network::new();
         for (i, LeafStart { name, term, .. }) in flat.leaves.into_iter().enumerate() {
+            builder.leaves[i].name.clone_from(&name);
             net.add_leaf(name);
             builder.intern(&mut net, i, term);
         }
@@ -177,7 +184,8 @@ impl Builder {
             let signatures: Vec<Signature> = tables.signatures.into_iter().map(Signature::emptied).collect();
             let opens = signatures.iter().map(|_| Vec::new()).collect();
             let signature_ids = tables.signature_ids;
-            self.leaves[i] = LeafTables { signatures, signature_ids, opens, ..LeafTables::default() };
+            self.leaves[i] =
+                LeafTables { name: name.clone(), signatures, signature_ids, opens, ..LeafTables::default() };
             net.add_leaf(name);
             self.intern(net, i, initial);
         }
@@ -222,6 +230,41 @@ impl Builder {
     /// The operators around the leaves.
     pub fn context(&self) -> &Context {
         &self.context
+    }
+
+    /// The compiled specification.
+    pub(super) fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// The line of an operator of the context, by its number there.
+    pub(super) fn operator_line(&self, operator: usize) -> usize {
+        self.places.line(self.operators[operator])
+    }
+
+    /// A local state as a term; state 0 is the initial one.
+    pub(super) fn term(&self, leaf: usize, local: Local) -> &Term {
+        &self.leaves[leaf].terms[local.0 as usize]
+    }
+
+    /// The number of leaves.
+    pub(super) fn leaf_count(&self) -> usize {
+        self.leaves.len()
+    }
+
+    /// The name of a leaf.
+    pub(super) fn leaf_name(&self, leaf: usize) -> &str {
+        &self.leaves[leaf].name
+    }
+
+    /// What a leaf was seen to offer of some names in any of its states, if some rule uses them: labels, and what is known
+    /// of the arguments where some wait for a partner.
+    pub(super) fn seen(&self, leaf: usize, names: &Names) -> (Vec<&MultiAction>, &[OpenOffer]) {
+        let tables = &self.leaves[leaf];
+        match tables.signature_ids.get(names).map(|signature| &tables.signatures[*signature]) {
+            Some(offers) => (offers.labels.iter().map(|l| &tables.labels[*l].acts).collect(), &offers.opens),
+            None => (Vec::new(), &[]),
+        }
     }
 
     fn intern(&mut self, net: &mut Network, leaf: usize, term: Term) -> Local {
@@ -465,7 +508,7 @@ impl Builder {
         failure: Failure,
     ) {
         let mut text = match failure.span {
-            Some(span) => format!("{}: {}", (self.place)(span), failure.message),
+            Some(span) => format!("{}: {}", self.places.full(span), failure.message),
             None => failure.message,
         };
         if let Some(help) = failure.help {
@@ -512,6 +555,16 @@ impl TableSource for Builder {
     }
 
     fn describe(&self, leaf: LeafIx, local: Local) -> String {
-        self.program.describe(&self.leaves[leaf.0 as usize].terms[local.0 as usize], &self.place)
+        self.points.describe(&self.program, self.term(leaf.0 as usize, local))
+    }
+
+    fn excerpt(&self, leaf: LeafIx, local: Local) -> Option<String> {
+        self.points
+            .place(&self.program, self.term(leaf.0 as usize, local))
+            .map(|span| self.places.excerpt(span))
+    }
+
+    fn explain(&self, state: &[Local]) -> Vec<Stuck> {
+        explain(self, state)
     }
 }

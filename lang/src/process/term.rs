@@ -7,7 +7,6 @@ use crate::data::eval::{Eval, Failure, Frame};
 use crate::data::print::value_text;
 use crate::data::value::Value;
 use crate::process::program::{NodeId, NodeKind, Program, Target, frame_with};
-use std::fmt::Write;
 use std::sync::Arc;
 
 /// How many calls may be unfolded on the way to the first action or parallel component.
@@ -220,39 +219,6 @@ impl Program {
             format!("the condition is neither true nor false: {}", value_text(&self.ev.model, value)),
             "add equations that define it for these arguments",
         )
-    }
-
-    /// A term for people: where control is, with the values it holds.
-    pub fn describe(&self, term: &Term, place: &dyn Fn(crate::diagnostic::Span) -> String) -> String {
-        match term {
-            Term::Node(id, values) => {
-                let model = &self.ev.model;
-                let node = self.node(*id);
-                let mut text = match self.bodies.iter().position(|b| b == id) {
-                    Some(p) => model.processes[p].name.to_string(),
-                    None => place(node.span),
-                };
-                for (i, (var, value)) in node.free.iter().zip(values.iter()).enumerate() {
-                    text.push_str(if i == 0 { "(" } else { ", " });
-                    let _ = write!(text, "{} = {}", model.vars[var.ix()].name, value_text(model, value));
-                }
-                if !values.is_empty() {
-                    text.push(')');
-                }
-                text
-            }
-            Term::Seq(a, b) => format!("{} . {}", self.describe(a, place), self.describe(b, place)),
-            Term::Parallel(parts) => {
-                let parts: Vec<String> = parts.iter().map(|p| self.describe(p, place)).collect();
-                format!("({})", parts.join(" || "))
-            }
-            Term::LeftMerge(a, b) => format!("({} ||_ {})", self.describe(a, place), self.describe(b, place)),
-            Term::Sync(a, b) => format!("({} | {})", self.describe(a, place), self.describe(b, place)),
-            Term::Operator(_, inner) => self.describe(inner, place),
-            Term::Done => "terminated".to_owned(),
-            Term::Dead => "delta".to_owned(),
-            Term::Fault(failure) => format!("fault: {}", failure.message),
-        }
     }
 }
 

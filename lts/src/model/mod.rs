@@ -8,6 +8,8 @@ pub mod dot;
 pub mod equivalence;
 pub mod explicit;
 pub mod network;
+pub mod short_names;
+pub mod stuck;
 pub mod trace;
 pub mod trace_file;
 pub mod vector_set;

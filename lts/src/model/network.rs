@@ -11,6 +11,7 @@
 //! such transitions; leaves that take no part stay where they are.
 
 use crate::base::hash::Map;
+use crate::model::stuck::Stuck;
 
 /// Index of a leaf in [`Network::leaves`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -254,6 +255,19 @@ impl Network {
         }
     }
 
+    /// Whether a state, all of whose local states are expanded, has no step. Lists no steps, of which there may be many.
+    pub fn is_stuck(&self, state: &[Local]) -> bool {
+        let has = |&(leaf, label): &(LeafIx, LocalLabel)| {
+            !self.moves_with(leaf, state[leaf.0 as usize], label).is_empty()
+        };
+        let enabled = |v: &VectorIx| self.vectors[v.0 as usize].parts.iter().all(has);
+        let moves = self.leaves.iter().zip(state);
+        !moves.into_iter().any(|(leaf, local)| {
+            let labels = leaf.states[local.0 as usize].moves.iter();
+            labels.into_iter().any(|(label, _)| leaf.vectors_of[label.0 as usize].iter().any(enabled))
+        })
+    }
+
     fn steps_of(&self, v: VectorIx, state: &[Local], out: &mut Vec<Step>) {
         let parts = &self.vectors[v.0 as usize].parts;
         let choices: Vec<&[(LocalLabel, Local)]> =
@@ -286,4 +300,14 @@ pub trait TableSource: Send {
 
     /// How a person reads a local state: control point and data.
     fn describe(&self, leaf: LeafIx, local: Local) -> String;
+
+    /// The beginning of the text that stands at a control point, if the source has a text.
+    fn excerpt(&self, _leaf: LeafIx, _local: Local) -> Option<String> {
+        None
+    }
+
+    /// Why each leaf does not move in a state without steps, if the source knows.
+    fn explain(&self, _state: &[Local]) -> Vec<Stuck> {
+        Vec::new()
+    }
 }

@@ -10,7 +10,7 @@ use crate::arguments::{Limits, TableArguments, TableMode};
 use crate::company::Company;
 use crate::input::{Specification, fill, is_stdin};
 use crate::outcome::{Answer, Failure};
-use crate::output::{check_place, print};
+use crate::output::{check_place, first_failure, print};
 use crate::swarm::checkpoint::RESULT;
 use crate::terminal::tell;
 use crate::watch::{Phase, Watch};
@@ -206,13 +206,15 @@ pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool, company: &Company)
     watch.rest();
     // From here on there is a result, which a limit must not take away.
     watch.enter(Phase::Writing);
-    tell_all(&report, watch, quiet)?;
-    match &outcome.conclusion {
-        Conclusion::Holds => Ok(Answer::Yes),
-        Conclusion::Violated(_) => Ok(Answer::No),
-        Conclusion::Unknown(_) => Ok(Answer::Unknown),
-        Conclusion::Faulty(_) => Err(Failure::Specification(report.fault())),
+    let told = tell_all(&report, watch, quiet);
+    if let Conclusion::Faulty(_) = &outcome.conclusion {
+        first_failure([Err(Failure::Specification(report.fault())), told.clone()])?;
     }
+    told.map(|()| match &outcome.conclusion {
+        Conclusion::Holds => Answer::Yes,
+        Conclusion::Violated(_) => Answer::No,
+        Conclusion::Unknown(_) | Conclusion::Faulty(_) => Answer::Unknown,
+    })
 }
 
 /// Everything up to the result; `asked` becomes what is really searched for.
@@ -252,37 +254,42 @@ fn examine(
     Ok((outcome, build_time))
 }
 
-/// Writes the result wherever it is wanted.
+/// Writes the result to all places where it is wanted. Standard output comes first: a disk that is full must not cost the
+/// verdict.
 fn tell_all(report: &Report, watch: &Watch, quiet: bool) -> Result<(), Failure> {
     let Arguments { trace_out, json, .. } = report.arguments;
-    let faulty = matches!(report.outcome.conclusion, Conclusion::Faulty(_));
+    let conclusion = &report.outcome.conclusion;
+    let write_json = |path: &Path| write_whole(path, |out| report.write_json(out)).map_err(Failure::input);
+    let mut told = Vec::new();
+    match json {
+        Some(_) if report.arguments.json_on_stdout() => told.push(print(watch, |out| report.write_json(out))),
+        // What is wrong with a specification is told on standard error, as everywhere.
+        _ if matches!(conclusion, Conclusion::Faulty(_)) => {}
+        _ => told.push(print(watch, |out| report.write_text(out))),
+    }
     if let Some(path) = trace_out {
         match &report.outcome.trace {
-            Some(trace) => trace.save(path, report.specification, &report.title(), watch)?,
+            Some(trace) => told.push(trace.save(path, report.specification, &report.title(), watch)),
             None if !quiet => {
                 tell(format_args!("there is no counterexample, so {} is not written", path.display()))
             }
             None => {}
         }
     }
-    let write_json = |path: &Path| write_whole(path, |out| report.write_json(out)).map_err(Failure::input);
     if let Some(path) = &report.arguments.swarm.report {
-        write_whole(path, |out| page::write(report, out)).map_err(Failure::input)?;
+        told.push(write_whole(path, |out| page::write(report, out)).map_err(Failure::input));
     }
     // A run that ended before the swarm began says nothing about what is in the checkpoint.
     let begun = report.outcome.swarm.is_some() || report.outcome.slices.is_some();
     if let Some(dir) = report.arguments.swarm.checkpoint.as_ref().filter(|_| begun) {
         // A checkpoint that could not be written once cannot be written now; the run has told so.
-        let told = write_json(&dir.join(RESULT));
-        if !matches!(report.outcome.conclusion, Conclusion::Unknown(search::Bound::Checkpoint(_))) {
-            told?;
+        let written = write_json(&dir.join(RESULT));
+        if !matches!(conclusion, Conclusion::Unknown(search::Bound::Checkpoint(_))) {
+            told.push(written);
         }
     }
-    match json {
-        Some(_) if report.arguments.json_on_stdout() => return print(watch, |out| report.write_json(out)),
-        Some(path) => write_json(path)?,
-        None => {}
+    if let Some(path) = json.as_ref().filter(|_| !report.arguments.json_on_stdout()) {
+        told.push(write_json(path));
     }
-    // What is wrong with a specification is told on standard error, as everywhere.
-    if faulty { Ok(()) } else { print(watch, |out| report.write_text(out)) }
+    first_failure(told)
 }

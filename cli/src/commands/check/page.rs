@@ -7,6 +7,7 @@ use super::swarm::picture::{self, COLOURS, became, who};
 use super::swarm::{ShownSlice, SliceRun, SwarmRun};
 use crate::chart::{self, escaped};
 use crate::quantities::{big, bytes, count, counted};
+use crate::stuck;
 use gridlock_manager::swarm::Event;
 use std::cmp::Reverse;
 use std::io::{self, Write};
@@ -68,6 +69,9 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "<h2>Counterexample</h2>\n<div class=\"chart\">")?;
         chart::write(trace, &title, out)?;
         writeln!(out, "</div>")?;
+        if report.is_deadlock() {
+            stuck::write_html(&trace.stuck, out)?;
+        }
     }
     let version = env!("CARGO_PKG_VERSION");
     writeln!(out, "<p class=\"note\">gridlock {version}</p>\n</body>\n</html>")?;

@@ -81,7 +81,8 @@ impl Asked {
     }
 }
 
-const DEADLOCK: &str = "deadlock";
+/// The name of freedom from deadlock.
+pub const DEADLOCK: &str = "deadlock";
 
 /// Properties and, for each, what it is called.
 #[derive(Default)]

@@ -1,12 +1,14 @@
 //! What `check` tells: for people on standard output, for programs as JSON. `docs/json.md` documents every field.
 
-use super::properties::Asked;
+use super::properties::{Asked, Kind};
 use super::search::{Conclusion, Outcome, after, per_state};
 use super::swarm::{Figures, SliceFigures, SliceRun};
 use super::{Arguments, Search};
 use crate::quantities::{bytes, count, counted, tenths};
 use crate::shown_trace::{JSON_VERSION, ShownState, ShownStep};
+use crate::stuck::ShownStuck;
 use crate::terminal::Style;
+use gridlock_lts::engine::search::Stats;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::time::Duration;
@@ -51,6 +53,8 @@ struct Json<'a> {
     bytes_per_state: Option<f64>,
     trace: Option<&'a [ShownStep]>,
     end: Option<&'a [ShownState]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stuck: Option<&'a [ShownStuck]>,
     swarm: Option<&'a Figures>,
     #[serde(skip_serializing_if = "Option::is_none")]
     slices: Option<&'a SliceFigures>,
@@ -102,6 +106,7 @@ impl Report<'_> {
             bytes_per_state: known.then(|| per_state(stats.peak_memory, stats)),
             trace: trace.as_ref().map(|t| &t.steps[..]),
             end: trace.as_ref().map(|t| &t.end[..]),
+            stuck: trace.as_ref().map(|t| &t.stuck[..]).filter(|stuck| !stuck.is_empty()),
             swarm: swarm.as_ref().map(|s| &s.figures),
             slices: slices.as_ref().map(|s| &s.figures),
         };
@@ -126,13 +131,22 @@ impl Report<'_> {
             if trace.steps.is_empty() {
                 writeln!(out, "\nviolated in the initial state, by no step at all")?;
             } else {
+                trace.write_names(style, out)?;
                 writeln!(out, "\n{strong}counterexample, {}{off}", counted(trace.steps.len(), "step"))?;
                 trace.write_steps(style, out)?;
             }
             writeln!(out, "\n{strong}the processes then{off}")?;
-            trace.write_end(out)?;
+            trace.write_end(style, out)?;
+            if self.is_deadlock() {
+                trace.write_stuck(style, out)?;
+            }
         }
         Ok(())
+    }
+
+    /// Whether what is violated is freedom from deadlock.
+    pub fn is_deadlock(&self) -> bool {
+        matches!(self.outcome.conclusion, Conclusion::Violated(p) if self.asked[p].kind == Kind::Deadlock)
     }
 
     /// The verdict in one line.
@@ -185,9 +199,8 @@ impl Report<'_> {
             ("seconds", format!("{:.3}", stats.time.as_secs_f64())),
             ("build seconds", format!("{:.3}", self.build_time.as_secs_f64())),
             ("peak memory", bytes(stats.peak_memory)),
-            ("bytes/state", tenths(per_state(stats.peak_memory, stats))),
         ];
-        write_rows(&rows, out)
+        write_rows(&[&rows[..], &bytes_per_state(stats)].concat(), out)
     }
 
     fn write_slices(&self, slices: &SliceRun, out: &mut dyn Write) -> io::Result<()> {
@@ -208,7 +221,7 @@ impl Report<'_> {
         rows.push(("seconds", format!("{:.3}", stats.time.as_secs_f64())));
         rows.push(("build seconds", format!("{:.3}", self.build_time.as_secs_f64())));
         rows.push(("peak memory", bytes(stats.peak_memory)));
-        rows.push(("bytes/state", tenths(per_state(stats.peak_memory, stats))));
+        rows.extend(bytes_per_state(stats));
         rows
     }
 
@@ -243,6 +256,13 @@ impl Report<'_> {
         let _ = crate::shown_trace::write_steps(before, Style::of_stderr(), &mut text);
         String::from_utf8_lossy(&text).into_owned()
     }
+}
+
+/// The memory of a state, if there are enough states for it to mean something: below that it is that of empty tables.
+fn bytes_per_state(stats: &Stats) -> Vec<(&'static str, String)> {
+    const ENOUGH: u64 = 100_000;
+    let row = || ("bytes/state", tenths(per_state(stats.peak_memory, stats)));
+    if stats.states >= ENOUGH { vec![row()] } else { Vec::new() }
 }
 
 /// Names to the left, values to the right; a value of several words keeps only its number in the column.

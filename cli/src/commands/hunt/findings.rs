@@ -2,13 +2,14 @@
 //!
 //! Invariant: a file of another run is never replaced. What an equal run wrote is left as it is.
 
-use super::super::check::properties::Asked;
+use super::super::check::properties::{Asked, DEADLOCK};
 use super::arguments::Arguments;
 use super::job_file::JobFile;
 use super::plan::Plan;
 use crate::input::Specification;
 use crate::quantities::{count, counted, duration};
 use crate::shown_trace::{JSON_VERSION, ShownState, ShownStep, ShownTrace};
+use crate::stuck::ShownStuck;
 use crate::terminal::tell;
 use crate::watch::{Phase, Watch};
 use gridlock_lts::base::whole_file::write_new;
@@ -51,11 +52,18 @@ pub struct Finding {
     pub from_seed: Option<String>,
     pub trace: Vec<ShownStep>,
     pub end: Vec<ShownState>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stuck: Vec<ShownStuck>,
     #[serde(skip)]
     pub shown: ShownTrace,
 }
 
 impl Finding {
+    /// Whether what is violated is freedom from deadlock.
+    pub fn is_deadlock(&self) -> bool {
+        self.property.as_deref() == Some(DEADLOCK)
+    }
+
     /// In one line.
     pub fn title(&self) -> String {
         match &self.property {
@@ -141,6 +149,7 @@ impl Desk<'_> {
             from_seed: None,
             trace: shown.steps.clone(),
             end: shown.end.clone(),
+            stuck: shown.stuck.clone(),
             shown,
         };
         let before = self.watch.phase();

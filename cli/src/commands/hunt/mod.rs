@@ -17,7 +17,7 @@ use crate::arguments::TableMode;
 use crate::company::{Chase, Company};
 use crate::input::{Specification, fill};
 use crate::outcome::{Answer, Failure};
-use crate::output::print;
+use crate::output::{first_failure, print};
 use crate::quantities::{count, duration};
 use crate::shown_trace::ShownTrace;
 use crate::swarm::checkpoint::RESULT;
@@ -154,12 +154,12 @@ pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool, company: &Company)
         time: bag.time,
         build_time,
     };
-    tell_all(&report, watch)?;
-    match report.verdict() {
-        "violated" => Ok(Answer::No),
-        "faulty" => Err(Failure::Specification(format!("error: {}", bag.findings[0].message))),
-        _ => Ok(Answer::Unknown),
+    let told = tell_all(&report, watch);
+    if report.verdict() == "faulty" {
+        let fault = Failure::Specification(format!("error: {}", bag.findings[0].message));
+        first_failure([Err(fault), told.clone()])?;
     }
+    told.map(|()| if report.verdict() == "violated" { Answer::No } else { Answer::Unknown })
 }
 
 /// Everything up to the result; `asked` becomes what is really searched for.
@@ -240,6 +240,7 @@ fn initially(
         from_seed: None,
         trace: Vec::new(),
         end: shown.end.clone(),
+        stuck: shown.stuck.clone(),
         shown,
     })
 }
@@ -286,21 +287,23 @@ fn hunt(
     })
 }
 
-/// Writes the result wherever it is wanted.
+/// Writes the result to all places where it is wanted. Standard output comes first: a disk that is full must not cost the
+/// verdict.
 fn tell_all(report: &Report, watch: &Watch) -> Result<(), Failure> {
     let write_json = |path: &Path| write_whole(path, |out| report.write_json(out)).map_err(Failure::input);
+    let on_stdout = report.arguments.json_on_stdout();
+    let mut told =
+        vec![print(watch, |out| if on_stdout { report.write_json(out) } else { report.write_text(out) })];
     // A run that ended before the hunt began says nothing about what is in the checkpoint.
     if let (Some(dir), Some(_)) = (&report.arguments.checkpoint, report.figures) {
         // A checkpoint that could not be written once cannot be written now; the run has told so.
-        let told = write_json(&dir.join(RESULT));
+        let written = write_json(&dir.join(RESULT));
         if !matches!(report.ending, Ending::Checkpoint(_)) {
-            told?;
+            told.push(written);
         }
     }
-    match &report.arguments.json {
-        Some(_) if report.arguments.json_on_stdout() => return print(watch, |out| report.write_json(out)),
-        Some(path) => write_json(path)?,
-        None => {}
+    if let Some(path) = report.arguments.json.as_ref().filter(|_| !on_stdout) {
+        told.push(write_json(path));
     }
-    print(watch, |out| report.write_text(out))
+    first_failure(told)
 }

@@ -232,10 +232,12 @@ impl Report<'_> {
             )?;
             return Ok(());
         } else {
+            finding.shown.write_names(style, out)?;
             writeln!(out, "\n{strong}counterexample, {}{off}", counted(steps.len(), "step"))?;
             finding.shown.write_steps(style, out)?;
         }
         writeln!(out, "\n{strong}the processes then{off}")?;
-        finding.shown.write_end(out)
+        finding.shown.write_end(style, out)?;
+        if finding.is_deadlock() { finding.shown.write_stuck(style, out) } else { Ok(()) }
     }
 }

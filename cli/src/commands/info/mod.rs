@@ -17,7 +17,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use summary::{Process, Summary};
+use summary::{Blocked, Process, Summary};
 
 /// How many rules people get to see unless they ask for all.
 const SHOWN_RULES: usize = 40;
@@ -33,6 +33,8 @@ What it shows:
               (those worked out so far, if tables are filled on demand), the actions it can
               take part in, and whether it can return to a local state (cyclic). Tables built
               ahead of the search may hold local states that never occur.
+  blocked     actions that a process is written to do and that can never happen, with the reason,
+              and processes that can never move
   rules       which processes can move together, and the names of what each contributes
   vectors     the same with values: local transitions that together make a step
   labels      what these steps look like from outside, `tau` (hidden) among them
@@ -55,6 +57,9 @@ Fields of --json (new ones may be added; `version` changes if one changes its me
     bits            bits it takes in a state
   rules             list of lists of {process, actions}: who moves together, and the names
                     of what each contributes
+  blocked           list of {process, action, obstacle, why, remedy}: actions that can never
+                    happen; obstacle is \"blocked\" or \"no-partner\", remedy may be null
+  motionless        list of the names of processes that can never move
   vectors           number of vectors
   labels            number of visible labels, `tau` counted if it occurs
   bits_per_state    sum of the bits of all processes
@@ -123,6 +128,7 @@ fn show(summary: &Summary, all: bool, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}, {}", counted(summary.vectors, "vector"), counted(summary.labels, "visible label"))?;
     writeln!(out, "\n{strong}{}{off}", counted(summary.processes.len(), "process"))?;
     show_processes(&summary.processes, out)?;
+    show_blocked(summary, all, out)?;
     writeln!(out, "\n{strong}{}{off}", counted(summary.rules.len(), "rule"))?;
     let shown = if all { summary.rules.len() } else { SHOWN_RULES };
     for rule in summary.rules.iter().take(shown) {
@@ -132,6 +138,30 @@ fn show(summary: &Summary, all: bool, out: &mut dyn Write) -> io::Result<()> {
     }
     if summary.rules.len() > shown {
         writeln!(out, "  ... and {} more (--all shows them)", count((summary.rules.len() - shown) as u64))?;
+    }
+    Ok(())
+}
+
+/// What can never happen: usually something was forgotten in an `allow` or a `comm`.
+fn show_blocked(summary: &Summary, all: bool, out: &mut dyn Write) -> io::Result<()> {
+    let Style { strong, off, .. } = Style::of_stdout();
+    let Summary { blocked, motionless, .. } = summary;
+    if !blocked.is_empty() {
+        writeln!(out, "\n{strong}{} can never happen{off}", counted(blocked.len(), "action"))?;
+        let shown = if all { blocked.len() } else { SHOWN_RULES };
+        for Blocked { process, action, why, remedy, .. } in blocked.iter().take(shown) {
+            writeln!(out, "  {action} of {process}: {why}")?;
+            if let Some(remedy) = remedy {
+                writeln!(out, "    help: {remedy}")?;
+            }
+        }
+        if blocked.len() > shown {
+            writeln!(out, "  ... and {} more (--all shows them)", count((blocked.len() - shown) as u64))?;
+        }
+    }
+    if !motionless.is_empty() {
+        writeln!(out, "\n{strong}{} can never move{off}", counted(motionless.len(), "process"))?;
+        motionless.iter().try_for_each(|name| writeln!(out, "  {name}"))?;
     }
     Ok(())
 }
