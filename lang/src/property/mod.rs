@@ -125,6 +125,9 @@ fn evaluator(builder: &Builder, model: &Arc<Model>) -> Evaluator {
 /// How many monitors a formula has before one watches several of its parts.
 const MOST_MONITORS: usize = 256;
 
+/// How many parts it then watches. The work grows with the square of this, the number of monitors falls.
+const GROUP: usize = 64;
+
 fn translate(
     file: &str,
     span: Span,
@@ -165,8 +168,8 @@ fn translate(
     Ok(properties)
 }
 
-/// The properties of a formula with many parts: a monitor watches [`MOST_MONITORS`] of them at once, each search
-/// carrying one for all of these. Where that needs too large an automaton, each has its own.
+/// The properties of a formula with many parts: a monitor watches [`GROUP`] of them at once. Where that needs too large
+/// an automaton, each has its own.
 fn in_groups(
     file: &str,
     span: Span,
@@ -183,8 +186,8 @@ fn in_groups(
             property(file.to_owned(), obligation, span, patterns, predicates, steps)?,
         ));
     }
-    for (group, members) in words.chunks(MOST_MONITORS).enumerate() {
-        let first = group * MOST_MONITORS + 1;
+    for (group, members) in words.chunks(GROUP).enumerate() {
+        let first = group * GROUP + 1;
         let name = format!("{file} #{first}–#{}", first + members.len() - 1);
         let all = members.iter().map(|o| o.words.clone()).collect();
         let together = Obligation { words: Regular::Choice(all), kind: Kind::Word, bindings: String::new() };

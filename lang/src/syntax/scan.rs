@@ -200,8 +200,7 @@ impl<'t> Cutter<'t> {
         if matches!(section, Section::Init | Section::Form) {
             self.section = None;
         }
-        // Global variables are refused as a section.
-        if !current.faulty && section != Section::Glob {
+        if !current.faulty {
             let Current { span, nesting, .. } = current;
             self.cut.declarations.push(Declaration { section, span, nesting, first, unended });
         }
