@@ -8,6 +8,7 @@
 //! Invariant of [`instrument`]: vectors keep their numbers, leaves keep theirs, and without its last leaves the
 //! instrumented network has exactly the steps of the original one.
 
+use crate::base::error::{Error, Result};
 use crate::base::hash::Map;
 use crate::model::network::{LeafIx, Local, LocalLabel, Network, Outcome, VectorIx};
 use crate::model::vector_set::VectorSet;
@@ -66,13 +67,13 @@ impl Monitor {
         classify: Classify,
         next: Vec<Vec<u32>>,
         bad: Vec<bool>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self> {
         let name = name.into();
         let classes = next.first().map_or(0, Vec::len);
         let total =
             next.iter().all(|row| row.len() == classes && row.iter().all(|&s| (s as usize) < next.len()));
         if classes == 0 || !total || bad.len() != next.len() || u32::try_from(next.len()).is_err() {
-            return Err(format!("the automaton of the monitor `{name}` is not total"));
+            return Err(Error::Internal(format!("the automaton of the monitor `{name}` is not total")));
         }
         Ok(Monitor { name, classify, next, bad })
     }

@@ -157,7 +157,7 @@ fn main() -> Result<(), String> {
     let leaf = LeafIx(leaf.ok_or(format!("no process begins with {process}"))? as u32);
     let guide = Subsystem::new(net, &[leaf], 1 << 20).and_then(|subsystem| subsystem.guide(net));
     let guide = guide.map_err(|_| format!("{process} is cyclic or too large"))?;
-    let searches = Prepared::new(net, &[]).search(Play { net, guide })?;
+    let searches = Prepared::new(net, &[]).search(Play { net, guide }).map_err(|e| e.to_string())?;
     print!("{}", draw(&space(net), &searches));
     Ok(())
 }

@@ -78,7 +78,7 @@ pub fn with_workers<R>(
     threads: usize,
     body: impl FnOnce(&mut Threads<Job, Feedback>) -> R,
 ) -> Result<R, String> {
-    prepared.search(WithWorkers { prepared, guide, threads, body })
+    prepared.search(WithWorkers { prepared, guide, threads, body }).map_err(|e| e.to_string())
 }
 
 struct WithWorkers<'a, B> {
@@ -105,7 +105,9 @@ pub fn lasting_workers(
     patience: Option<Duration>,
 ) -> Threads<Job, Feedback> {
     let guide = guide.clone();
-    lasting(threads, patience, move |crew| prepared.search(Lasting { prepared, guide, crew }))
+    lasting(threads, patience, move |crew| {
+        prepared.search(Lasting { prepared, guide, crew }).map_err(|e| e.to_string())
+    })
 }
 
 struct Lasting {
@@ -176,7 +178,10 @@ fn conclude(prepared: &Prepared, outcome: &Outcome, sharded: bool) -> Result<Con
         Outcome::Found { finding, number } => {
             let path: Vec<_> =
                 finding.path.iter().map(|(vector, target)| (VectorIx(*vector), target.clone())).collect();
-            Conclusion::Found(prepared.verdict(finding.what.into(), &path)?, *number)
+            Conclusion::Found(
+                prepared.verdict(finding.what.into(), &path).map_err(|e| e.to_string())?,
+                *number,
+            )
         }
     })
 }

@@ -57,7 +57,7 @@ impl Search for Play<'_> {
         let mut union = States::new();
         let answer = &mut |job: &gridlock_worker::job::Job| {
             if job.number >= most_jobs {
-                let end = End::Failed("enough".to_owned());
+                let end = End::Failed(gridlock_lts::base::error::Error::input("enough"));
                 let (possible, effort) = (Vec::new(), Effort::default());
                 return Feedback { number: job.number, end, possible, bounded: false, effort };
             }

@@ -4,6 +4,8 @@
 //! leaves, vectors. Big numbers (trace IDs) stay with the manager. Invariant: a feedback depends on the job and the
 //! network only, not on who worked on it or when; only its times do.
 
+use crate::stop::Stop;
+use gridlock_lts::base::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// Where a guide came from: the guide before, one of its traces, and the leaf that joined for that trace.
@@ -71,10 +73,19 @@ pub enum End {
     /// The worker was told to stop.
     Interrupted,
     /// The job makes no sense or an internal check failed.
-    Failed(String),
+    Failed(Error),
 }
 
 impl End {
+    /// The end of a search that was stopped; an error if it failed.
+    pub(crate) fn of(stop: Stop) -> Result<Self> {
+        match stop {
+            Stop::OverBudget => Ok(End::OverBudget),
+            Stop::Interrupted => Ok(End::Interrupted),
+            Stop::Failed(error) => Err(error),
+        }
+    }
+
     /// A word for logs.
     pub fn name(&self) -> &'static str {
         match self {

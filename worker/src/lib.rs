@@ -10,3 +10,4 @@ pub mod job;
 pub mod life;
 pub mod slice;
 mod states;
+mod stop;

@@ -126,7 +126,7 @@ fn possible(system: &mut System, trace: &Trace) -> Result<Vec<ShownStep>, String
     let System { network, builder, .. } = system;
     let state = trace.end(network);
     for (leaf, local) in (0..).map(LeafIx).zip(&state) {
-        builder.expand(network, leaf, *local)?;
+        builder.expand(network, leaf, *local).map_err(|e| e.to_string())?;
     }
     let mut steps = Vec::new();
     network.successors(&state, &mut steps);

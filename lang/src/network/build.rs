@@ -22,6 +22,7 @@ use crate::process::action::{MultiAction, label_text, names};
 use crate::process::program::{NodeId, Program, SummandHead};
 use crate::process::steps::{Answer, Known, MAX_CANDIDATES, Offer, Pending, unbounded};
 use crate::process::term::Term;
+use gridlock_lts::base::error::{Error, Result};
 use gridlock_lts::base::hash::{Map, Set};
 use gridlock_lts::model::network::{Label, LeafIx, Local, LocalLabel, Network, Outcome, TableSource};
 use std::collections::VecDeque;
@@ -629,7 +630,7 @@ impl Offers for Builder {
 }
 
 impl TableSource for Builder {
-    fn expand(&mut self, net: &mut Network, leaf: LeafIx, local: Local) -> Result<(), String> {
+    fn expand(&mut self, net: &mut Network, leaf: LeafIx, local: Local) -> Result<()> {
         if !net.leaves[leaf.0 as usize].states[local.0 as usize].expanded {
             self.fill(net, leaf.0 as usize, local);
             self.settle(net);
@@ -638,7 +639,7 @@ impl TableSource for Builder {
             None => Ok(()),
             Some(failure) => {
                 let help = failure.help.unwrap_or_default();
-                Err(format!("{}\n  help: {help}", failure.message))
+                Err(Error::Input(format!("{}\n  help: {help}", failure.message)))
             }
         }
     }

@@ -186,7 +186,7 @@ fn property(
     });
     Monitor::new(name, classify, watch.next, watch.bad)
         .map(Property::Monitor)
-        .map_err(|message| Diagnostic::new(span, message))
+        .map_err(|error| Diagnostic::new(span, error.to_string()))
 }
 
 /// The expression with the predicates it uses numbered from 0, in the order of their first use.

@@ -4,6 +4,7 @@
 //! know how many there are. Invariant of [`Prepared::verdict`]: what it returns was replayed by code that shares nothing
 //! with the searches.
 
+use crate::base::error::{Error, Result};
 use crate::engine::pack::{Many, One, Packing, Two};
 use crate::engine::replay::{self, Mismatch};
 use crate::engine::search::{Verdict, What};
@@ -90,12 +91,12 @@ impl<'a> Prepared<'a> {
     }
 
     /// Compiles the network and hands it to a search.
-    pub fn search<T: Search>(&self, search: T) -> Result<T::Out, String> {
+    pub fn search<T: Search>(&self, search: T) -> Result<T::Out> {
         self.share(Alone(search))
     }
 
     /// Compiles the network and hands it to a search that may keep it.
-    pub fn share<T: SharedSearch>(&self, search: T) -> Result<T::Out, String> {
+    pub fn share<T: SharedSearch>(&self, search: T) -> Result<T::Out> {
         let (network, packing) = (self.network(), self.packing.clone());
         let alarms = self.instrumented.alarms.clone();
         Ok(match packing.words() {
@@ -107,7 +108,7 @@ impl<'a> Prepared<'a> {
 
     /// The verdict of a finding, given the steps to it (the forbidden one included). An error means that the steps do
     /// not replay: a defect of the search that found them.
-    pub fn verdict(&self, what: What, path: &[(VectorIx, Vec<u64>)]) -> Result<Verdict, String> {
+    pub fn verdict(&self, what: What, path: &[(VectorIx, Vec<u64>)]) -> Result<Verdict> {
         verdict(self.net, self.properties, &self.packing, what, path)
     }
 }
@@ -119,14 +120,15 @@ pub(crate) fn verdict(
     packing: &Packing,
     what: What,
     path: &[(VectorIx, Vec<u64>)],
-) -> Result<Verdict, String> {
+) -> Result<Verdict> {
     let step = |(vector, target): &(VectorIx, Vec<u64>)| {
         let mut target = packing.unpack(target);
         target.truncate(net.leaves.len());
         Step { vector: *vector, target }
     };
     let trace = Trace { steps: path.iter().map(step).collect() };
-    let internal = |mismatch: Mismatch| format!("internal: a counterexample does not replay, {mismatch}");
+    let internal =
+        |mismatch: Mismatch| Error::Internal(format!("a counterexample does not replay, {mismatch}"));
     match what {
         What::Fault(fault) => {
             replay::fault(net, &trace).map_err(internal)?;

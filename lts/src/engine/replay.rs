@@ -4,6 +4,7 @@
 //! the tables and [`Network::moves_with`] only. Invariant: a trace that is accepted is a run of the network from its
 //! initial state.
 
+use crate::base::error::{Error, Result};
 use crate::base::hash::Set;
 use crate::model::network::{LeafIx, Local, LocalLabel, Network, Outcome, Step, TableSource, VectorIx};
 use crate::model::trace::Trace;
@@ -29,15 +30,18 @@ impl std::error::Error for Mismatch {}
 /// Tables for a replay: complete ones, or ones that are expanded as the replay goes.
 pub trait Tables {
     /// The network, in which the given local states are expanded.
-    fn expanded(&mut self, state: &[Local]) -> Result<&Network, String>;
+    fn expanded(&mut self, state: &[Local]) -> Result<&Network>;
 }
 
 impl Tables for &Network {
-    fn expanded(&mut self, state: &[Local]) -> Result<&Network, String> {
+    fn expanded(&mut self, state: &[Local]) -> Result<&Network> {
         for (leaf, &local) in self.leaves.iter().zip(state) {
             let table = leaf.states.get(local.0 as usize);
             if !table.is_some_and(|t| t.expanded) {
-                return Err(format!("local state {} of `{}` has no table", local.0, leaf.name));
+                return Err(Error::Internal(format!(
+                    "local state {} of `{}` has no table",
+                    local.0, leaf.name
+                )));
             }
         }
         Ok(self)
@@ -53,10 +57,11 @@ pub struct Growing<'a> {
 }
 
 impl Tables for Growing<'_> {
-    fn expanded(&mut self, state: &[Local]) -> Result<&Network, String> {
+    fn expanded(&mut self, state: &[Local]) -> Result<&Network> {
         for (i, &local) in state.iter().enumerate() {
             let table = self.net.leaves[i].states.get(local.0 as usize);
-            if !table.ok_or_else(|| format!("there is no local state {}", local.0))?.expanded {
+            if !table.ok_or_else(|| Error::Internal(format!("there is no local state {}", local.0)))?.expanded
+            {
                 self.source.expand(self.net, LeafIx(i as u32), local)?;
             }
         }
@@ -69,9 +74,10 @@ pub fn steps(mut tables: impl Tables, trace: &Trace) -> Result<(), Mismatch> {
     let mut state: Option<Vec<Local>> = None;
     for (after, step) in trace.steps.iter().enumerate() {
         let mismatch = |reason: String| Mismatch { after, reason };
+        let no_table = |error: Error| mismatch(error.to_string());
         let net = match &state {
-            None => initial(&mut tables).map_err(mismatch)?.0,
-            Some(state) => tables.expanded(state).map_err(mismatch)?,
+            None => initial(&mut tables).map_err(no_table)?.0,
+            Some(state) => tables.expanded(state).map_err(no_table)?,
         };
         let before = state.take().unwrap_or_else(|| net.initial());
         check_step(net, &before, step).map_err(mismatch)?;
@@ -81,7 +87,7 @@ pub fn steps(mut tables: impl Tables, trace: &Trace) -> Result<(), Mismatch> {
 }
 
 /// The network with its initial state expanded.
-fn initial<T: Tables>(tables: &mut T) -> Result<(&Network, Vec<Local>), String> {
+fn initial<T: Tables>(tables: &mut T) -> Result<(&Network, Vec<Local>)> {
     let initial = tables.expanded(&[])?.initial();
     Ok((tables.expanded(&initial)?, initial))
 }
@@ -112,7 +118,7 @@ pub fn matching(
     length: usize,
     matches: impl Fn(&Network, VectorIx, usize) -> bool,
 ) -> Result<Trace, Mismatch> {
-    let start = initial(&mut tables).map_err(|reason| Mismatch { after: 0, reason })?.1;
+    let start = initial(&mut tables).map_err(|error| Mismatch { after: 0, reason: error.to_string() })?.1;
     // For each position the states reachable by a matching run, with the predecessor's index and the step.
     let mut layers: Vec<Vec<(usize, Option<VectorIx>, Vec<Local>)>> = vec![vec![(0, None, start)]];
     let mut successors = Vec::new();
@@ -120,7 +126,8 @@ pub fn matching(
         let mut next = Vec::new();
         let mut seen: Set<Vec<Local>> = Set::default();
         for (parent, (_, _, state)) in layers[after].iter().enumerate() {
-            let net = tables.expanded(state).map_err(|reason| Mismatch { after, reason })?;
+            let net =
+                tables.expanded(state).map_err(|error| Mismatch { after, reason: error.to_string() })?;
             check_number_of_steps(net, state).map_err(|reason| Mismatch { after, reason })?;
             net.successors(state, &mut successors);
             for step in successors.drain(..) {

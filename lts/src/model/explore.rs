@@ -95,7 +95,9 @@ fn run(
         if let Some(source) = &mut source {
             for (i, local) in state.iter().enumerate() {
                 if !net.leaves[i].states[local.0 as usize].expanded {
-                    source.expand(net, LeafIx(i as u32), *local).map_err(Stop::Source)?;
+                    source
+                        .expand(net, LeafIx(i as u32), *local)
+                        .map_err(|error| Stop::Source(error.to_string()))?;
                 }
             }
         }

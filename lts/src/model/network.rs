@@ -10,6 +10,7 @@
 //! least one transition with the part's local label. It then yields one global transition for every combination of
 //! such transitions; leaves that take no part stay where they are.
 
+use crate::base::error::Result;
 use crate::base::hash::Map;
 
 /// Index of a leaf in [`Network::leaves`].
@@ -282,7 +283,7 @@ impl Network {
 /// and faults, and removes or renumbers nothing.
 pub trait TableSource: Send {
     /// Expands one local state.
-    fn expand(&mut self, net: &mut Network, leaf: LeafIx, local: Local) -> Result<(), String>;
+    fn expand(&mut self, net: &mut Network, leaf: LeafIx, local: Local) -> Result<()>;
 
     /// How a person reads a local state: control point and data.
     fn describe(&self, leaf: LeafIx, local: Local) -> String;

@@ -5,6 +5,7 @@
 //! faults, deadlocks, leaves with one state, labels that nobody offers. This is part of the public interface so that
 //! other crates test their searches on the same networks.
 
+use crate::base::error::{Error, Result};
 use crate::base::hash::Map;
 use crate::base::rng::Rng;
 use crate::model::network::{LeafIx, Local, LocalLabel, Network, Outcome, TableSource, Vector, VectorIx};
@@ -199,11 +200,11 @@ impl Reveal {
 }
 
 impl TableSource for Reveal {
-    fn expand(&mut self, net: &mut Network, leaf: LeafIx, local: Local) -> Result<(), String> {
+    fn expand(&mut self, net: &mut Network, leaf: LeafIx, local: Local) -> Result<()> {
         let i = leaf.0 as usize;
         let original = self.original[i][local.0 as usize];
         if self.fail_at == Some((leaf, original)) {
-            return Err(format!("no table for {}", self.describe(leaf, local)));
+            return Err(Error::Input(format!("no table for {}", self.describe(leaf, local))));
         }
         for (label, to) in self.full.leaves[i].states[original.0 as usize].moves.clone() {
             let label = self.label(net, leaf, label);

@@ -67,7 +67,9 @@ pub struct Hunters {
 impl Hunters {
     fn start(self, ground: &Ground) -> Threads<HuntJob, HuntFeedback> {
         let ground = ground.clone();
-        lasting(self.threads, self.stuck_after, move |crew| ground.prepared.search(Lasting { ground, crew }))
+        lasting(self.threads, self.stuck_after, move |crew| {
+            ground.prepared.search(Lasting { ground, crew }).map_err(|e| e.to_string())
+        })
     }
 }
 
@@ -114,7 +116,9 @@ fn hunter<'a, S: Successors>(
 /// What a finding says once it has been replayed.
 fn verdict(prepared: &Prepared, finding: &gridlock_worker::job::Finding) -> Result<Verdict, String> {
     let step = |(vector, target): &(u32, Vec<u64>)| (VectorIx(*vector), target.clone());
-    prepared.verdict(finding.what.into(), &finding.path.iter().map(step).collect::<Vec<_>>())
+    prepared
+        .verdict(finding.what.into(), &finding.path.iter().map(step).collect::<Vec<_>>())
+        .map_err(|e| e.to_string())
 }
 
 /// A hunt whose findings are told.
@@ -284,7 +288,7 @@ mod tests {
             let control = Control { stop: &|| false, progress: &|_| {}, page: &|_| Vec::new() };
             let own = ground.clone();
             let mut threads = lasting(2, Some(Duration::from_millis(200)), move |crew| {
-                own.prepared.search(Balky { ground: own, crew, silent })
+                own.prepared.search(Balky { ground: own, crew, silent }).map_err(|e| e.to_string())
             });
             conduct(&ground, config, &mut threads, None, &control, &mut |_, _| {})
         };

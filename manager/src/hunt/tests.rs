@@ -182,7 +182,9 @@ fn work_goes_to_who_finds_new_things() {
 #[test]
 fn everything_ends_it_and_so_does_a_failure() {
     let system = system();
-    for (end, workers) in [(HuntEnd::Everything, 3), (HuntEnd::Failed("no".to_owned()), 1)] {
+    for (end, workers) in
+        [(HuntEnd::Everything, 3), (HuntEnd::Failed(gridlock_lts::base::error::Error::input("no")), 1)]
+    {
         let mut hunt = hunt(&system, config(2));
         let mut jobs = Vec::new();
         for _ in 0..workers {

@@ -7,10 +7,10 @@
 use super::coordinator::Coordinator;
 use crate::transport::threads::{Threads, lasting};
 use crate::transport::{Answer, Transport};
+use gridlock_lts::base::error::Error;
 use gridlock_lts::engine::pack::Width;
 use gridlock_lts::engine::successors::Successors;
 use gridlock_worker::life::Life;
-use gridlock_worker::slice::Trouble;
 use gridlock_worker::slice::activation::{Round, Worker};
 use gridlock_worker::slice::message::{Done, Slice};
 use gridlock_worker::slice::partition::{Partition, SliceIx};
@@ -20,7 +20,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 /// What comes of an activation.
-pub(super) type Outcome = Result<Done, Trouble>;
+pub(super) type Outcome = Result<Done, Error>;
 
 /// Workers, wherever they are.
 pub(super) trait Crew {
@@ -315,7 +315,7 @@ mod remote {
     }
 
     impl Replica {
-        fn follow(&self, job: &mut Incoming, life: &Life) -> Result<Arc<Partition>, Trouble> {
+        fn follow(&self, job: &mut Incoming, life: &Life) -> Result<Arc<Partition>, Error> {
             let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
             if now.0 < job.search {
                 *now = (job.search, None, 0);
@@ -323,7 +323,7 @@ mod remote {
             // A thread that was given up may come back when another search has long begun.
             while now.0 > job.search || now.2 < job.known {
                 if now.0 > job.search || life.was_cancelled() {
-                    return Err(Trouble::Stopped);
+                    return Err(Error::Limit(Limit::Interrupted));
                 }
                 let waited = self.changed.wait_timeout(now, Duration::from_millis(50));
                 now = waited.unwrap_or_else(PoisonError::into_inner).0;

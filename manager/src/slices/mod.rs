@@ -20,8 +20,9 @@ mod tests;
 mod trace;
 
 pub use choose::{Candidate, Choice, choose_subsystem};
+use gridlock_lts::base::error::Limit;
 use gridlock_lts::engine::prepared::{Prepared, SharedSearch};
-use gridlock_lts::engine::search::{Reason, Verdict};
+use gridlock_lts::engine::search::Verdict;
 use gridlock_lts::engine::successors::Successors;
 use gridlock_lts::model::network::{LeafIx, Local};
 pub use past::{Beginning, Opened, Record};
@@ -106,8 +107,8 @@ pub struct Progress {
 /// Why a search ended without an answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Why {
-    /// A limit that other searches have, too. [`Reason::Memory`] tells which: that of a job or that of all.
-    Limit(Reason),
+    /// A limit that other searches have, too. [`Limit::Memory`] tells which: that of a job or that of all.
+    Limit(Limit),
     /// The spill directory cannot be written.
     Disk(String),
     /// The journal cannot be written.
@@ -230,7 +231,7 @@ impl<'a> Slicing<'a> {
         if let Some(leaf) = self.subsystem.iter().find(|leaf| leaf.0 as usize >= leaves) {
             return Err(format!("internal: there is no leaf {}", leaf.0));
         }
-        self.prepared.share(self)?
+        self.prepared.share(self).map_err(|e| e.to_string())?
     }
 }
 

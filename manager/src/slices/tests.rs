@@ -65,7 +65,7 @@ fn compare(net: &gridlock_lts::model::network::Network, properties: &[Property],
         seen.spilled += usize::from(report.spilled > 0);
         seen.split += usize::from(report.splits > 0);
         match (&report.answer, &expected.verdict) {
-            (Answer::Unknown(Why::Limit(Reason::Memory(_))), _) => {
+            (Answer::Unknown(Why::Limit(Limit::Memory(_) | Limit::JobMemory(_))), _) => {
                 seen.unknown += 1;
                 continue;
             }
@@ -166,14 +166,14 @@ fn bounds_end_a_search_as_unknown() {
         };
     let options = Options { workers: 2, ..Options::default() };
     let limit = |reason| Why::Limit(reason);
-    assert_eq!(unknown(&Options { max_states: Some(2000), ..options.clone() }), limit(Reason::States(2000)));
+    assert_eq!(unknown(&Options { max_states: Some(2000), ..options.clone() }), limit(Limit::States(2000)));
     let time = Duration::ZERO;
-    assert_eq!(unknown(&Options { time_limit: Some(time), ..options.clone() }), limit(Reason::Time(time)));
+    assert_eq!(unknown(&Options { time_limit: Some(time), ..options.clone() }), limit(Limit::Time(time)));
     let cancel = AtomicBool::new(true);
-    assert_eq!(unknown(&Options { cancel: Some(&cancel), ..options.clone() }), limit(Reason::Cancelled));
-    assert_eq!(unknown(&Options { job_memory: 10, ..options.clone() }), limit(Reason::Memory(10)));
+    assert_eq!(unknown(&Options { cancel: Some(&cancel), ..options.clone() }), limit(Limit::Interrupted));
+    assert_eq!(unknown(&Options { job_memory: 10, ..options.clone() }), limit(Limit::JobMemory(10)));
     let tight = Options { job_memory: 5000, max_memory: Some(12_000), ..options.clone() };
-    assert!(matches!(unknown(&tight), Why::Limit(Reason::Memory(_))));
+    assert!(matches!(unknown(&tight), Why::Limit(Limit::Memory(_))));
     let spill = Some("/does/not/exist".into());
     let nowhere = Options { job_memory: 5000, max_memory: Some(60_000), spill, ..options.clone() };
     assert!(matches!(unknown(&nowhere), Why::Disk(message) if message.contains("/does/not/exist")));
@@ -302,7 +302,7 @@ fn a_stopped_search_keeps_what_it_has() {
             assert!(report.resumed > 0);
             break;
         }
-        assert_eq!(report.answer, Answer::Unknown(Why::Limit(Reason::States(most))));
+        assert_eq!(report.answer, Answer::Unknown(Why::Limit(Limit::States(most))));
         (stops, most) = (stops + 1, most + 5_000);
     }
     assert!(stops > 3);
@@ -335,7 +335,7 @@ impl<S: Successors + Send> Successors for Balky<S> {
         self.inner.initial()
     }
 
-    fn expand(&self, state: &[u64], out: &mut Steps) -> Result<(), String> {
+    fn expand(&self, state: &[u64], out: &mut Steps) -> Result<(), gridlock_lts::base::error::Error> {
         let silence = (self.silence)(self.asked.fetch_add(1, Relaxed));
         let begun = Instant::now();
         while begun.elapsed() < silence {

@@ -7,9 +7,11 @@
 
 use super::Observer;
 use super::place::Place;
-use super::search::{Possible, Search, Stop, Where, Wrong};
-use crate::job::Feedback;
+use super::search::{Possible, Search, Where, Wrong};
+use crate::job::{End, Feedback};
 use crate::states::{Origin, States};
+use crate::stop::Stop;
+use gridlock_lts::base::error::Result;
 use gridlock_lts::base::hash::Map;
 use gridlock_lts::base::memory::Budget;
 use gridlock_lts::engine::pack::Width;
@@ -52,7 +54,7 @@ pub(super) fn run<S: Successors>(
     search: &Search<S>,
     budget: &Budget,
     observer: Observer,
-) -> Result<(Feedback, Option<Found>), String> {
+) -> Result<(Feedback, Option<Found>)> {
     let mut layers = Layers::new(search, budget, Keep::Nothing, None);
     let outcome = layers.search(observer);
     let mut feedback = layers.feedback;
@@ -60,7 +62,7 @@ pub(super) fn run<S: Successors>(
     match outcome {
         Ok(found) => Ok((feedback, found)),
         Err(stop) => {
-            feedback.end = stop.end()?;
+            feedback.end = End::of(stop)?;
             Ok((feedback, None))
         }
     }

@@ -7,9 +7,11 @@
 
 use super::Observer;
 use super::place::Place;
-use super::search::{Possible, Search, Stop, Where};
+use super::search::{Possible, Search, Where};
 use crate::job::{End, Feedback, Finding};
 use crate::states::{Origin, States};
+use crate::stop::Stop;
+use gridlock_lts::base::error::Result;
 use gridlock_lts::base::hash::Map;
 use gridlock_lts::base::memory::{Budget, Stack};
 use gridlock_lts::engine::pack::Width;
@@ -21,7 +23,7 @@ pub(super) fn run<S: Successors>(
     search: &Search<S>,
     budget: &Budget,
     observer: Observer,
-) -> Result<Feedback, String> {
+) -> Result<Feedback> {
     let mut walk = Walk {
         search,
         feedback: search.feedback(),
@@ -39,7 +41,7 @@ pub(super) fn run<S: Successors>(
             feedback.possible = walk.possible.iter().map_while(|p| Some(p.as_ref()?.edges())).collect()
         }
         Ok(Some(finding)) => feedback.end = End::Found(finding),
-        Err(stop) => feedback.end = stop.end()?,
+        Err(stop) => feedback.end = End::of(stop)?,
     }
     Ok(feedback)
 }

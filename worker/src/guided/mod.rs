@@ -19,6 +19,7 @@ mod way;
 
 use crate::job::{Effort, End, Feedback, Job, Order, Refinement};
 use crate::life::Life;
+use gridlock_lts::base::error::{Error, Result};
 use gridlock_lts::base::memory::Budget;
 use gridlock_lts::engine::successors::Successors;
 use gridlock_lts::guide::{EdgeIx, Guide, NoGuide};
@@ -80,9 +81,9 @@ impl<'a, S: Successors> Worker<'a, S> {
         let begun = Instant::now();
         let mut feedback = match self.search(job, life, observer) {
             Ok(feedback) => feedback,
-            Err(message) => Feedback {
+            Err(error) => Feedback {
                 number: job.number,
-                end: End::Failed(message),
+                end: End::Failed(error),
                 possible: Vec::new(),
                 bounded: false,
                 effort: Effort::default(),
@@ -92,7 +93,7 @@ impl<'a, S: Successors> Worker<'a, S> {
         feedback
     }
 
-    fn search(&mut self, job: &Job, life: &Life, observer: Observer) -> Result<Feedback, String> {
+    fn search(&mut self, job: &Job, life: &Life, observer: Observer) -> Result<Feedback> {
         let guide = self.guide(&job.refinements)?;
         let path = checked_path(&guide, &job.path)?;
         let budget = Budget::new(job.limits.memory);
@@ -123,7 +124,7 @@ impl<'a, S: Successors> Worker<'a, S> {
     }
 
     /// The guide of some refinements, made if it is not known.
-    fn guide(&mut self, refinements: &[Refinement]) -> Result<Arc<Guide>, String> {
+    fn guide(&mut self, refinements: &[Refinement]) -> Result<Arc<Guide>> {
         let Some((last, before)) = refinements.split_last() else { return Ok(self.setting.guide.clone()) };
         if let Some(at) = self.guides.iter().position(|(known, _)| known == refinements) {
             let known = self.guides.remove(at);
@@ -133,12 +134,14 @@ impl<'a, S: Successors> Worker<'a, S> {
             let path = checked_path(&coarse, &last.path)?;
             let leaf = LeafIx(last.leaf);
             if last.leaf as usize >= self.setting.net.leaves.len() || coarse.leaves().contains(&leaf) {
-                return Err(format!("leaf {} cannot join the subsystem", last.leaf));
+                return Err(Error::Internal(format!("leaf {} cannot join the subsystem", last.leaf)));
             }
             let guide =
                 coarse.refine(self.setting.net, &path, leaf, REFINED_LIMIT).map_err(|why| match why {
-                    NoGuide::TooLarge { limit } => format!("a guide has more than {limit} states"),
-                    NoGuide::Cyclic(_) => "a guide is cyclic".to_owned(),
+                    NoGuide::TooLarge { limit } => {
+                        Error::Input(format!("a guide has more than {limit} states"))
+                    }
+                    NoGuide::Cyclic(_) => Error::internal("a guide is cyclic"),
                 })?;
             if self.guides.len() == GUIDES_KEPT {
                 self.guides.remove(0);
@@ -150,11 +153,11 @@ impl<'a, S: Successors> Worker<'a, S> {
 }
 
 /// A path that comes from elsewhere, as edges that follow each other.
-fn checked_path(guide: &Guide, path: &[u32]) -> Result<Vec<EdgeIx>, String> {
+fn checked_path(guide: &Guide, path: &[u32]) -> Result<Vec<EdgeIx>> {
     let mut state = guide.end(&[]);
     for (k, &edge) in path.iter().enumerate() {
         if !guide.leads_on(state, EdgeIx(edge)) {
-            return Err(format!("edge {k} of a job's path does not follow"));
+            return Err(Error::Internal(format!("edge {k} of a job's path does not follow")));
         }
         state = guide.edge(EdgeIx(edge)).target;
     }

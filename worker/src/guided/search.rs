@@ -3,7 +3,7 @@
 use super::place::{Move, Place};
 use crate::job::{Effort, End, Feedback, Job, Then, What};
 use crate::life::Life;
-use gridlock_lts::base::memory::Exhausted;
+use crate::stop::Stop;
 use gridlock_lts::engine::search;
 use gridlock_lts::engine::successors::{Steps, Successors, Via};
 use gridlock_lts::guide::{EdgeIx, Guide, StateIx};
@@ -27,31 +27,6 @@ pub(super) struct Search<'s, S> {
 /// wherever that goes round; only the job without a path tries everything.
 pub(super) fn moves_anywhere(guide: &Guide, nested: bool, job: &Job) -> bool {
     job.then == Then::Free && !nested && (job.path.is_empty() || !guide.is_bounded())
-}
-
-/// Why a search ends before it is through.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Stop {
-    OverBudget,
-    Interrupted,
-    Failed(String),
-}
-
-impl From<Exhausted> for Stop {
-    fn from(_: Exhausted) -> Self {
-        Stop::OverBudget
-    }
-}
-
-impl Stop {
-    /// The end of a job that was stopped; an error if it failed.
-    pub(super) fn end(self) -> Result<End, String> {
-        match self {
-            Stop::OverBudget => Ok(End::OverBudget),
-            Stop::Interrupted => Ok(End::Interrupted),
-            Stop::Failed(message) => Err(message),
-        }
-    }
 }
 
 /// Where the subsystem is.
@@ -149,7 +124,7 @@ impl<S: Successors> Search<'_, S> {
             return Err(Stop::Interrupted);
         }
         steps.clear();
-        self.system.expand(state, steps).map_err(Stop::Failed)?;
+        self.system.expand(state, steps)?;
         effort.states += 1;
         let wrong = self.look_at(steps, effort);
         effort.transitions += steps.len() as u64;

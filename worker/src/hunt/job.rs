@@ -4,6 +4,7 @@
 //! and the network only, not on who worked on it or when; only its times do.
 
 use crate::job::{Effort, Finding, Job};
+use gridlock_lts::base::error::Error;
 use serde::{Deserialize, Serialize};
 
 /// Which states a search with bounded levels keeps.
@@ -98,7 +99,7 @@ pub enum HuntEnd {
     /// The worker was told to stop.
     Interrupted,
     /// The job makes no sense or an internal check failed.
-    Failed(String),
+    Failed(Error),
 }
 
 /// A violation that a search found.

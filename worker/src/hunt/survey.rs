@@ -8,7 +8,8 @@ use super::key::Key;
 use super::seen::Seen;
 use crate::job::{Effort, Finding, What};
 use crate::life::Life;
-use gridlock_lts::base::memory::{Budget, Exhausted};
+use crate::stop::Stop;
+use gridlock_lts::base::memory::Budget;
 use gridlock_lts::engine::search;
 use gridlock_lts::engine::successors::{Steps, Successors};
 use gridlock_lts::model::network::{Network, VectorIx};
@@ -20,20 +21,6 @@ pub(super) const LOOKS: u64 = 1_024;
 
 /// Steps by their vectors and packed targets.
 pub(super) type Path = Vec<(u32, Vec<u64>)>;
-
-/// Why a search ends before it is through.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Stop {
-    OverBudget,
-    Interrupted,
-    Failed(String),
-}
-
-impl From<Exhausted> for Stop {
-    fn from(_: Exhausted) -> Self {
-        Stop::OverBudget
-    }
-}
 
 impl From<Stop> for HuntEnd {
     fn from(stop: Stop) -> Self {
@@ -95,7 +82,7 @@ impl<'h, S: Successors> Survey<'h, S> {
             return Err(Stop::Interrupted);
         }
         steps.clear();
-        self.system.expand(state, steps).map_err(Stop::Failed)?;
+        self.system.expand(state, steps)?;
         self.effort.states += 1;
         self.seen.enter(vector, state);
         self.seen.look_at(state, steps);

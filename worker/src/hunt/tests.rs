@@ -40,7 +40,7 @@ impl<S: Successors> Successors for Recording<'_, S> {
         self.inner.initial()
     }
 
-    fn expand(&self, state: &[u64], out: &mut Steps) -> Result<(), String> {
+    fn expand(&self, state: &[u64], out: &mut Steps) -> Result<()> {
         self.expanded.lock().unwrap().push(state.to_vec());
         self.inner.expand(state, out)
     }
@@ -352,7 +352,7 @@ fn limits_are_kept() {
                     assert!(feedback.shortening <= 100, "{at}");
                     over += usize::from(feedback.end == HuntEnd::OverBudget);
                     if let HuntEnd::Failed(why) = &feedback.end {
-                        let small = why.contains("takes more than") || k >= 10;
+                        let small = why.to_string().contains("takes more than") || k >= 10;
                         assert!(small, "{at}");
                     }
                     check_findings(&prepared, &feedback, &BTreeSet::new(), &at);

@@ -5,7 +5,6 @@
 //! before the slice does, states that were found and not expanded are returned as well, for the inbox of the same slice,
 //! and [`Done::overflow`] says that the slice must be divided. So no work is lost, and no state is counted twice.
 
-use super::Trouble;
 use super::buffer::Buffer;
 use super::code::most_bytes;
 use super::message::{Done, Found, SEGMENT_BYTES, Slice, keep_least};
@@ -14,7 +13,8 @@ use super::set::StateSet;
 use super::sizes::{Sizes, put_states};
 use super::store::{Draft, Kind, Store};
 use crate::life::Life;
-use gridlock_lts::base::memory::Budget;
+use gridlock_lts::base::error::{Error, Limit, Result};
+use gridlock_lts::base::memory::{Budget, Exhausted};
 use gridlock_lts::engine::pack::Width;
 use gridlock_lts::engine::search::What;
 use gridlock_lts::engine::successors::{Steps, Successors};
@@ -76,10 +76,10 @@ impl Worker {
     }
 
     /// Activates a slice.
-    pub fn activate<S: Successors>(&mut self, round: &Round<S>, slice: &Slice) -> Result<Done, Trouble> {
+    pub fn activate<S: Successors>(&mut self, round: &Round<S>, slice: &Slice) -> Result<Done> {
         let budget = Budget::new(round.job_memory);
         let sizes = Sizes::new(round.job_memory, round.system.width().words());
-        budget.take(sizes.bytes)?;
+        budget.take(sizes.bytes).map_err(Exhausted::of_job)?;
         // What an activation that failed has left there.
         self.outbox.clear();
         self.states.clear();
@@ -119,7 +119,7 @@ impl<'b, S: Successors> Activation<'_, 'b, S> {
         self.round.system.width().words()
     }
 
-    fn run(&mut self, budget: &'b Budget) -> Result<(), Trouble> {
+    fn run(&mut self, budget: &'b Budget) -> Result<()> {
         let Some(mut set) = self.load(budget)? else {
             self.done.overflow = true;
             return Ok(());
@@ -132,7 +132,7 @@ impl<'b, S: Successors> Activation<'_, 'b, S> {
     }
 
     /// The states of all runs; `None` if they do not fit.
-    fn load(&mut self, budget: &'b Budget) -> Result<Option<StateSet<'b, S::Width>>, Trouble> {
+    fn load(&mut self, budget: &'b Budget) -> Result<Option<StateSet<'b, S::Width>>> {
         let width = self.round.system.width();
         let visited = self.slice.visited as usize;
         let more = (self.slice.waiting as usize).min(visited / 2 + BATCH);
@@ -149,13 +149,13 @@ impl<'b, S: Successors> Activation<'_, 'b, S> {
             self.stop_if_asked()?;
         }
         if set.len() != visited {
-            return Err(Trouble::Broken("internal: a state was put away twice".to_owned()));
+            return Err(Error::internal("a state was put away twice"));
         }
         Ok(Some(set))
     }
 
     /// Reads the inbox as far as there is room.
-    fn receive(&mut self, set: &mut StateSet<'b, S::Width>) -> Result<(), Trouble> {
+    fn receive(&mut self, set: &mut StateSet<'b, S::Width>) -> Result<()> {
         let (width, words) = (self.round.system.width(), self.words());
         let layout = self.round.partition.layout();
         for segment in self.slice.inbox_within(self.round.job_memory) {
@@ -184,7 +184,7 @@ impl<'b, S: Successors> Activation<'_, 'b, S> {
     }
 
     /// Expands new states until there are none or the memory is not enough.
-    fn expand(&mut self, set: &mut StateSet<'b, S::Width>) -> Result<(), Trouble> {
+    fn expand(&mut self, set: &mut StateSet<'b, S::Width>) -> Result<()> {
         let words = self.words();
         let (mut most, mut told) = (BATCH, 0);
         let most_sent = self.round.job_memory.min(LARGEST);
@@ -228,19 +228,19 @@ impl<'b, S: Successors> Activation<'_, 'b, S> {
         self.round.expanded.fetch_add(states as u64, Relaxed);
     }
 
-    fn stop_if_asked(&self) -> Result<(), Trouble> {
-        if self.round.life.is_cancelled() { Err(Trouble::Stopped) } else { Ok(()) }
+    fn stop_if_asked(&self) -> Result<()> {
+        if self.round.life.is_cancelled() { Err(Limit::Interrupted.into()) } else { Ok(()) }
     }
 
     /// Collects the steps of some states, at least one, divided into those that stay in the slice and those that leave
     /// it. Nothing is changed yet.
-    fn collect(&mut self, most: usize) -> Result<usize, Trouble> {
+    fn collect(&mut self, most: usize) -> Result<usize> {
         let words = self.words();
         let worker = &mut *self.worker;
         worker.steps.clear();
         worker.ends.clear();
         for state in self.list[self.expanded * words..].chunks_exact(words) {
-            self.round.system.expand(state, &mut worker.steps).map_err(Trouble::Broken)?;
+            self.round.system.expand(state, &mut worker.steps)?;
             worker.ends.push(worker.steps.len());
             if worker.steps.len() >= most || worker.ends.len() >= most {
                 break;
@@ -258,7 +258,7 @@ impl<'b, S: Successors> Activation<'_, 'b, S> {
     }
 
     /// Counts the collected steps, and takes them; there is room for them.
-    fn commit(&mut self, set: &mut StateSet<'b, S::Width>, batch: usize) -> Result<(), Trouble> {
+    fn commit(&mut self, set: &mut StateSet<'b, S::Width>, batch: usize) -> Result<()> {
         let words = self.words();
         let marked = self.worker.steps.vias().iter().fold(false, |any, via| any | via.is_marked());
         let mut begin = 0;
@@ -340,7 +340,7 @@ impl<'b, S: Successors> Activation<'_, 'b, S> {
     }
 
     /// Puts the outbox away, by target.
-    fn flush(&mut self) -> Result<(), Trouble> {
+    fn flush(&mut self) -> Result<()> {
         let (width, words, partition) = (self.round.system.width(), self.words(), self.round.partition);
         let layout = partition.layout();
         let worker = &mut *self.worker;
@@ -365,7 +365,7 @@ impl<'b, S: Successors> Activation<'_, 'b, S> {
     }
 
     /// Puts the new states away: a run of what was expanded, and the rest for the slice's own inbox.
-    fn put_away(&mut self) -> Result<(), Trouble> {
+    fn put_away(&mut self) -> Result<()> {
         let words = self.words();
         let (width, layout, sizes) = (self.round.system.width(), self.round.partition.layout(), self.sizes);
         let (expanded, left) = self.list.words().split_at_mut(self.expanded * words);

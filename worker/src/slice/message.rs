@@ -5,10 +5,10 @@
 //! Invariant: a result that was written, read and put away is as good as the one it was made from: the same states in
 //! the same segments.
 
-use super::Trouble;
 use super::partition::Target;
 use super::store::{Kind, Segment, Store};
 use crate::job::What;
+use gridlock_lts::base::error::Result;
 use serde::{Deserialize, Serialize};
 
 /// Bytes kept in memory about a segment, wherever its content is.
@@ -102,7 +102,7 @@ pub struct Done {
 
 impl Done {
     /// Gives a result that came from elsewhere to a store.
-    pub fn put_away(mut self, store: &Store) -> Result<Self, Trouble> {
+    pub fn put_away(mut self, store: &Store) -> Result<Self> {
         let segments = self.run.len() + self.left.len() + self.out.len();
         store.memory().take(SEGMENT_BYTES * segments as u64)?;
         self.run = store.adopt(Kind::Run, self.run)?;

@@ -10,9 +10,10 @@ use crate::quantities::{big, bytes, count, counted, duration};
 use crate::shown_trace::ShownTrace;
 use crate::watch::{self, Watch};
 use gridlock_lang::system::System;
+use gridlock_lts::base::error::Limit;
 use gridlock_lts::base::memory::{default_limit, resident};
 use gridlock_lts::engine::lazy::Lazy;
-use gridlock_lts::engine::search::{self, Options, Reason, Stats, Verdict};
+use gridlock_lts::engine::search::{self, Options, Stats, Verdict};
 use gridlock_lts::model::network::{Network, TableSource};
 use num_bigint::BigUint;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -216,12 +217,12 @@ pub fn search(
     let (report, network, source): (_, Network, Box<dyn TableSource>) = if closed {
         (search::check(&network, &properties.checked, &options), network, Box::new(builder))
     } else {
-        let lazy = Lazy::new(network, Box::new(builder), &properties.checked).map_err(Failure::Input)?;
+        let lazy = Lazy::new(network, Box::new(builder), &properties.checked)?;
         let report = search::check_on_demand(&lazy, &options);
         let (network, source) = lazy.into_parts();
         (report, network, source)
     };
-    let report = report.map_err(Failure::Input)?;
+    let report = report?;
     let show = |trace| Some(ShownTrace::new(&network, &*source, &trace));
     let (conclusion, trace) = match report.verdict {
         Verdict::Holds => (Conclusion::Holds, None),
@@ -229,11 +230,12 @@ pub fn search(
         Verdict::Faulty { message, trace } => (Conclusion::Faulty(message), show(trace)),
         Verdict::Unknown(reason) => {
             let bound = match reason {
-                Reason::States(n) => Bound::States(n),
-                Reason::Depth(n) => Bound::Depth(n),
-                Reason::Memory(_) => Bound::Memory(limit),
-                Reason::Time(limit) => Bound::Time(limit),
-                Reason::Cancelled => Bound::of(watch).unwrap_or(Bound::Interrupted),
+                Limit::States(n) => Bound::States(n),
+                Limit::Depth(n) => Bound::Depth(n),
+                Limit::Memory(_) => Bound::Memory(limit),
+                Limit::Time(limit) => Bound::Time(limit),
+                Limit::JobMemory(n) => Bound::JobMemory(n),
+                Limit::Interrupted => Bound::of(watch).unwrap_or(Bound::Interrupted),
             };
             (Conclusion::Unknown(bound), None)
         }

@@ -4,7 +4,8 @@
 //! one. Invariant: `path` is a run of the system from its initial state, and `pending` holds, frame by frame, the
 //! steps of its states that were not taken yet.
 
-use super::run::{Done, Found, Run, Stop};
+use super::run::{Done, Found, Run};
+use crate::base::error::{Limit, Result};
 use crate::base::memory::Stack;
 use crate::engine::pack::Width;
 use crate::engine::successors::{Steps, Successors, Via};
@@ -48,7 +49,7 @@ pub(super) fn search<S: Successors>(run: &Run<S>) -> Option<FoundBy> {
     run.set_level(dfs.longest, dfs.pending_vias.len() as u64);
     run.tell(&mut dfs.done);
     if dfs.cut && found.is_none() {
-        run.stop(Stop::Unknown(super::Reason::Depth(run.options.max_depth.unwrap_or(u64::MAX))));
+        run.stop(Limit::Depth(run.options.max_depth.unwrap_or(u64::MAX)).into());
     }
     let words = run.system.width().words();
     let path =
@@ -57,7 +58,7 @@ pub(super) fn search<S: Successors>(run: &Run<S>) -> Option<FoundBy> {
 }
 
 impl<S: Successors> Dfs<'_, '_, S> {
-    fn search(&mut self) -> Result<Option<Found>, Stop> {
+    fn search(&mut self) -> Result<Option<Found>> {
         let words = self.run.system.width().words();
         let mut state = self.run.system.initial();
         self.insert(&state)?;
@@ -95,7 +96,7 @@ impl<S: Successors> Dfs<'_, '_, S> {
     }
 
     /// Whether the state is new.
-    fn insert(&mut self, state: &[u64]) -> Result<bool, Stop> {
+    fn insert(&mut self, state: &[u64]) -> Result<bool> {
         let mut new = false;
         while self.run.visited.table().insert_all(state, 0, |_| new = true) == 0 {
             self.run.visited.make_room()?;
@@ -104,7 +105,7 @@ impl<S: Successors> Dfs<'_, '_, S> {
     }
 
     /// Pushes the frame of a state that was just appended to the path.
-    fn expand(&mut self, state: &[u64]) -> Result<Option<Found>, Stop> {
+    fn expand(&mut self, state: &[u64]) -> Result<Option<Found>> {
         let depth = self.frames.len() as u64;
         self.longest = self.longest.max(depth);
         self.frames.push(self.pending_vias.len())?;
@@ -114,7 +115,7 @@ impl<S: Successors> Dfs<'_, '_, S> {
             return Ok(None);
         }
         self.steps.clear();
-        self.run.system.expand(state, &mut self.steps).map_err(Stop::Failed)?;
+        self.run.system.expand(state, &mut self.steps)?;
         let found = if self.steps.is_empty() {
             self.done.deadlocks += 1;
             self.run.deadlock_at(state)

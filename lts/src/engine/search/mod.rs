@@ -13,6 +13,7 @@ mod run;
 #[cfg(test)]
 mod tests;
 
+use crate::base::error::{Error, Limit, Result};
 use crate::base::memory::{self, Budget, Exhausted};
 use crate::engine::lazy::Lazy;
 use crate::engine::pack::Packing;
@@ -23,7 +24,7 @@ use crate::model::trace::Trace;
 use crate::property::{self, Instrumented, Property};
 use backward::Backward;
 pub use run::What;
-use run::{Found, Run, Stop};
+use run::{Found, Run};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -94,21 +95,6 @@ pub struct Stats {
     pub time: Duration,
 }
 
-/// Why a search ended without an answer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Reason {
-    /// [`Options::max_states`] was reached.
-    States(u64),
-    /// [`Options::max_depth`] was reached.
-    Depth(u64),
-    /// [`Options::max_memory`] would have been exceeded.
-    Memory(u64),
-    /// [`Options::time_limit`] was reached.
-    Time(Duration),
-    /// [`Options::cancel`] became true.
-    Cancelled,
-}
-
 /// The answer of a search.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
@@ -129,7 +115,7 @@ pub enum Verdict {
         trace: Trace,
     },
     /// No answer.
-    Unknown(Reason),
+    Unknown(Limit),
 }
 
 /// What came out of a search.
@@ -142,7 +128,7 @@ pub struct Report {
 }
 
 /// Checks properties of a network whose tables are complete.
-pub fn check(net: &Network, properties: &[Property], options: &Options) -> Result<Report, String> {
+pub fn check(net: &Network, properties: &[Property], options: &Options) -> Result<Report> {
     let prepared = Prepared::new(net, properties);
     prepared.search(Exhaustive { prepared: &prepared, task: Task { properties, options } })?
 }
@@ -154,7 +140,7 @@ struct Exhaustive<'a> {
 }
 
 impl prepared::Search for Exhaustive<'_> {
-    type Out = Result<Report, String>;
+    type Out = Result<Report>;
 
     fn search<S: Successors>(self, system: &S) -> Self::Out {
         examine(system, self.prepared, &self.task)
@@ -163,7 +149,7 @@ impl prepared::Search for Exhaustive<'_> {
 
 /// Checks the properties of a network whose tables are filled as the search goes. An error of the table source ends the
 /// search with that error.
-pub fn check_on_demand(lazy: &Lazy, options: &Options) -> Result<Report, String> {
+pub fn check_on_demand(lazy: &Lazy, options: &Options) -> Result<Report> {
     examine(lazy, lazy, &Task { properties: lazy.properties(), options })
 }
 
@@ -195,7 +181,7 @@ impl Networks for Lazy<'_> {
 }
 
 /// Searches, and makes a report of what comes out.
-fn examine<S: Successors>(system: &S, networks: &impl Networks, task: &Task) -> Result<Report, String> {
+fn examine<S: Successors>(system: &S, networks: &impl Networks, task: &Task) -> Result<Report> {
     let started = Instant::now();
     if let Some(property) = property::violated_initially(task.properties) {
         let stats = Stats { states: 1, time: started.elapsed(), ..Stats::default() };
@@ -210,7 +196,7 @@ fn examine<S: Successors>(system: &S, networks: &impl Networks, task: &Task) -> 
         Ok(run) => run,
         Err(Exhausted { limit }) => {
             let stats = Stats { time: started.elapsed(), ..Stats::default() };
-            return Ok(Report { verdict: Verdict::Unknown(Reason::Memory(limit)), stats });
+            return Ok(Report { verdict: Verdict::Unknown(Limit::Memory(limit)), stats });
         }
     };
     let found = match task.options.order {
@@ -229,8 +215,8 @@ fn examine<S: Successors>(system: &S, networks: &impl Networks, task: &Task) -> 
     };
     let verdict = match verdict {
         Ok(verdict) => verdict,
-        Err(Stop::Unknown(reason)) => Verdict::Unknown(reason),
-        Err(Stop::Failed(error)) => return Err(error),
+        Err(Error::Limit(limit)) => Verdict::Unknown(limit),
+        Err(error) => return Err(error),
     };
     let stats = Stats { time: started.elapsed(), peak_memory: budget.peak(), ..stats };
     Ok(Report { verdict, stats })
@@ -249,11 +235,11 @@ fn conclude<S: Successors>(
     found: Found,
     way: Way,
     task: &Task,
-) -> Result<Verdict, Stop> {
+) -> Result<Verdict> {
     let mut path = match way {
         Way::Depth(depth) => Backward::new(run, network, packing).path_to(&found.state, depth)?,
         Way::Steps(steps) => steps.into_iter().map(|(via, target)| (via.vector(), target)).collect(),
     };
     path.extend(found.step.map(|(via, target)| (via.vector(), target)));
-    prepared::verdict(net, task.properties, packing, found.what, &path).map_err(Stop::Failed)
+    prepared::verdict(net, task.properties, packing, found.what, &path)
 }

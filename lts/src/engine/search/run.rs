@@ -2,7 +2,8 @@
 //!
 //! Invariant: a search ends early only through [`Run::stop`], and the first reason given is the one reported.
 
-use super::{Options, Reason, Stats};
+use super::{Options, Stats};
+use crate::base::error::{Error, Limit};
 use crate::base::memory::{self, Budget, Exhausted};
 use crate::engine::pack::Width;
 use crate::engine::successors::{Steps, Successors, Via};
@@ -11,20 +12,6 @@ use crate::property::Finding;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
-
-/// Why a search ends before it is through.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Stop {
-    Unknown(Reason),
-    /// A table source failed.
-    Failed(String),
-}
-
-impl From<Exhausted> for Stop {
-    fn from(exhausted: Exhausted) -> Self {
-        Stop::Unknown(Reason::Memory(exhausted.limit))
-    }
-}
 
 /// What was found. The order is the order of preference among findings of one level, whoever found them.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -81,7 +68,7 @@ pub(super) struct Run<'a, S: Successors> {
     depth: AtomicU64,
     next_report: AtomicU64,
     stopped: AtomicBool,
-    stop: Mutex<Option<Stop>>,
+    stop: Mutex<Option<Error>>,
 }
 
 impl<'a, S: Successors> Run<'a, S> {
@@ -112,7 +99,7 @@ impl<'a, S: Successors> Run<'a, S> {
         })
     }
 
-    pub(super) fn stop(&self, why: Stop) {
+    pub(super) fn stop(&self, why: Error) {
         self.stop.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
         self.stopped.store(true, Relaxed);
     }
@@ -122,7 +109,7 @@ impl<'a, S: Successors> Run<'a, S> {
     }
 
     /// The first reason to stop.
-    pub(super) fn why_stopped(&self) -> Option<Stop> {
+    pub(super) fn why_stopped(&self) -> Option<Error> {
         self.stop.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -154,15 +141,15 @@ impl<'a, S: Successors> Run<'a, S> {
         if let Some(limit) = options.time_limit
             && self.started.elapsed() >= limit
         {
-            self.stop(Stop::Unknown(Reason::Time(limit)));
+            self.stop(Limit::Time(limit).into());
         }
         if options.cancel.is_some_and(|cancel| cancel.load(Relaxed)) {
-            self.stop(Stop::Unknown(Reason::Cancelled));
+            self.stop(Limit::Interrupted.into());
         }
         if let Some(max) = options.max_states
             && states > max
         {
-            self.stop(Stop::Unknown(Reason::States(max)));
+            self.stop(Limit::States(max).into());
         }
     }
 
@@ -170,7 +157,7 @@ impl<'a, S: Successors> Run<'a, S> {
     fn check_resident(&self) {
         let grown = memory::resident().unwrap_or(0).saturating_sub(self.resident_before);
         if grown > self.budget.limit() {
-            self.stop(Stop::Unknown(Reason::Memory(self.budget.limit())));
+            self.stop(Limit::Memory(self.budget.limit()).into());
         }
     }
 

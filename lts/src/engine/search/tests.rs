@@ -171,7 +171,7 @@ fn errors_of_a_table_source_end_the_search() {
         let lazy = Lazy::new(net, Box::new(source), &[]).expect("has initial states");
         let error =
             check_on_demand(&lazy, &Options { workers, ..Options::default() }).expect_err("must fail");
-        assert_eq!(error, "no table for Counter(1) in 5");
+        assert_eq!(error, Error::input("no table for Counter(1) in 5"));
     }
 }
 
@@ -182,7 +182,7 @@ struct Whimsical {
 }
 
 impl TableSource for Whimsical {
-    fn expand(&mut self, net: &mut Network, leaf: LeafIx, local: Local) -> Result<(), String> {
+    fn expand(&mut self, net: &mut Network, leaf: LeafIx, local: Local) -> Result<()> {
         self.source.expand(net, leaf, local)?;
         let other = LeafIx(self.rng.below(net.leaves.len()) as u32);
         let state = self.rng.below(net.leaves[other.0 as usize].states.len());
@@ -265,18 +265,18 @@ fn bounds_end_a_search_as_unknown() {
     for order in [Order::BreadthFirst, Order::DepthFirst] {
         let options = Options { order, workers: 2, ..Options::default() };
         let (reason, stats) = unknown(&Options { max_states: Some(2000), ..options });
-        assert_eq!(reason, Reason::States(2000));
+        assert_eq!(reason, Limit::States(2000));
         assert!((2000..6000).contains(&stats.states), "{} states", stats.states);
         let (reason, stats) = unknown(&Options { max_depth: Some(5), ..options });
-        assert_eq!((reason, stats.depth), (Reason::Depth(5), 5));
+        assert_eq!((reason, stats.depth), (Limit::Depth(5), 5));
         let limit = Duration::ZERO;
-        assert_eq!(unknown(&Options { time_limit: Some(limit), ..options }).0, Reason::Time(limit));
+        assert_eq!(unknown(&Options { time_limit: Some(limit), ..options }).0, Limit::Time(limit));
         let cancel = AtomicBool::new(true);
-        assert_eq!(unknown(&Options { cancel: Some(&cancel), ..options }).0, Reason::Cancelled);
+        assert_eq!(unknown(&Options { cancel: Some(&cancel), ..options }).0, Limit::Interrupted);
         let (reason, stats) = unknown(&Options { max_memory: Some(60_000), ..options });
-        assert_eq!(reason, Reason::Memory(60_000));
+        assert_eq!(reason, Limit::Memory(60_000));
         assert!(stats.peak_memory <= 60_000 && stats.states > 500, "{stats:?}");
-        assert_eq!(unknown(&Options { max_memory: Some(10), ..options }).0, Reason::Memory(10));
+        assert_eq!(unknown(&Options { max_memory: Some(10), ..options }).0, Limit::Memory(10));
     }
     // A bound that is not reached changes nothing.
     let options = Options { max_states: Some(10_000), max_depth: Some(37), ..Options::default() };
@@ -309,7 +309,7 @@ fn a_state_with_too_many_steps_is_an_error_and_not_a_hang() {
     let report = check(&explosion(10), &[], &Options::default()).expect("a report");
     assert_eq!(counts(&report.stats)[..2], [1 << 10, 3u64.pow(10)]);
     let error = check(&explosion(60), &[], &Options::default()).expect_err("too many steps");
-    assert_eq!(error, "a state has more than 4096 steps");
+    assert_eq!(error, Error::input("a state has more than 4096 steps"));
     let (net, source) = random::Reveal::new(explosion(60));
     let lazy = Lazy::new(net, Box::new(source), &[]).expect("has initial states");
     assert_eq!(check_on_demand(&lazy, &Options::default()).expect_err("too many steps"), error);

@@ -9,6 +9,7 @@ use super::channels::{
     Answer, Channel, Channels, Driver, Give, Hit, Join, Multi, Offer, Part, Row, Single, Want, What,
 };
 use super::sample::Sample;
+use crate::base::error::{Error, Result};
 use crate::base::hash::Map;
 use crate::engine::pack::Packing;
 use crate::model::network::{LeafIx, Local, LocalLabel, Network, VectorIx};
@@ -49,16 +50,20 @@ struct Side {
 }
 
 /// Refuses networks that cannot be compiled.
-pub(super) fn check(net: &Network) -> Result<(), String> {
+pub(super) fn check(net: &Network) -> Result<()> {
     if net.vectors.len() >= Via::LIMIT as usize {
-        return Err(format!("the network has {} vectors; at most 2^30 are supported", net.vectors.len()));
+        let vectors = net.vectors.len();
+        return Err(Error::Input(format!("the network has {vectors} vectors; at most 2^30 are supported")));
     }
     for leaf in &net.leaves {
         if let Some(local) = leaf.states.iter().position(|s| !s.expanded) {
-            return Err(format!("the table of local state {local} of `{}` was never filled", leaf.name));
+            let name = &leaf.name;
+            return Err(Error::Internal(format!(
+                "the table of local state {local} of `{name}` was never filled"
+            )));
         }
         if leaf.states.is_empty() {
-            return Err(format!("the leaf `{}` has no local state", leaf.name));
+            return Err(Error::Internal(format!("the leaf `{}` has no local state", leaf.name)));
         }
     }
     Ok(())
@@ -71,7 +76,7 @@ pub(super) fn channels(
     packing: &Packing,
     alarms: &Alarms,
     limits: Limits,
-) -> Result<Channels, String> {
+) -> Result<Channels> {
     let mut builder = Builder { net, packing, limits, tables: Channels::default() };
     // Something to read for those who fire nothing.
     builder.tables.hits.push(Hit { mine: 0, theirs: 0, what: What::step(Via::new(VectorIx(0), false)) });
@@ -176,7 +181,7 @@ impl Builder<'_> {
         rows
     }
 
-    fn channels(&mut self, pairs: Pairs, singles: &Singles, sample: &Sample) -> Result<Offers, String> {
+    fn channels(&mut self, pairs: Pairs, singles: &Singles, sample: &Sample) -> Result<Offers> {
         let mut offers: Offers = self.net.leaves.iter().map(|l| vec![Vec::new(); l.states.len()]).collect();
         let mut drives: Vec<bool> = singles.iter().map(|s| !s.is_empty()).collect();
         for ((a, b), mut shared) in pairs {
@@ -339,7 +344,7 @@ impl Builder<'_> {
     }
 
     /// Indices are 32 bits wide.
-    fn check_sizes(&self) -> Result<(), String> {
+    fn check_sizes(&self) -> Result<()> {
         let t = &self.tables;
         let small = [t.rows.len(), t.singles.len(), t.offers.len(), t.answers.len(), t.cells.len()];
         let large =
@@ -347,7 +352,7 @@ impl Builder<'_> {
         if small.iter().chain(&large).any(|&n| u32::try_from(n).is_err())
             || t.multis.len() >= Via::LIMIT as usize
         {
-            return Err("the network's tables have more than 2^32 entries".to_owned());
+            return Err(Error::input("the network's tables have more than 2^32 entries"));
         }
         Ok(())
     }

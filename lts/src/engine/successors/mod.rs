@@ -18,6 +18,7 @@ mod tests;
 pub use compiled::Compiled;
 pub use steps::Steps;
 
+use crate::base::error::Result;
 use crate::engine::pack::{Packing, Width};
 use crate::model::network::{LeafIx, Local, VectorIx};
 use crate::property::Finding;
@@ -67,14 +68,14 @@ pub trait Successors: Sync {
     fn initial(&self) -> Vec<u64>;
 
     /// Appends the steps of `state` to `out`. An error is that of a table source and ends the search.
-    fn expand(&self, state: &[u64], out: &mut Steps) -> Result<(), String>;
+    fn expand(&self, state: &[u64], out: &mut Steps) -> Result<()>;
 
     /// Adds the local states that must be filled before some states can be expanded. A search that cares about the order
     /// in which that happens has them filled itself; all others leave it to [`expand`](Self::expand).
     fn missing(&self, _states: &[u64], _missing: &mut BTreeSet<(LeafIx, Local)>) {}
 
     /// Fills the table of a local state. An error is that of a table source.
-    fn fill(&self, _leaf: LeafIx, _local: Local) -> Result<(), String> {
+    fn fill(&self, _leaf: LeafIx, _local: Local) -> Result<()> {
         Ok(())
     }
 

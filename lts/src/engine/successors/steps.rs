@@ -4,6 +4,7 @@
 //! how much of it counts, so that they need not know beforehand.
 
 use super::Via;
+use crate::base::error::{Error, Result};
 use crate::model::network::VectorIx;
 
 /// No state may have more steps. A vector of many leaves with many moves each has as many as all combinations.
@@ -117,8 +118,8 @@ impl Steps {
 
     /// Refuses too many steps.
     #[inline(always)]
-    pub(crate) fn check(&self) -> Result<(), String> {
-        if self.is_overfull() { Err(format!("a state has more than {MOST} steps")) } else { Ok(()) }
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.is_overfull() { Err(too_many()) } else { Ok(()) }
     }
 
     /// Appends copies of some steps.
@@ -141,4 +142,9 @@ impl Steps {
         self.targets.resize(room * self.words, 0);
         self.vias.resize(room, Via::new(VectorIx(0), false));
     }
+}
+
+#[cold]
+fn too_many() -> Error {
+    Error::Input(format!("a state has more than {MOST} steps"))
 }

@@ -7,9 +7,10 @@ use super::{Shortener, Trace};
 use crate::hunt::distance::{Distances, FAR};
 use crate::hunt::key::Key;
 use crate::hunt::moves::Moves;
-use crate::hunt::survey::{LOOKS, Path, Stop};
+use crate::hunt::survey::{LOOKS, Path};
 use crate::job::What;
 use crate::states::{Origin, States};
+use crate::stop::Stop;
 use gridlock_lts::base::memory::{Budget, Exhausted, Stack};
 use gridlock_lts::engine::pack::{Packing, Width};
 use gridlock_lts::engine::search;
@@ -150,7 +151,7 @@ impl Search<'_, '_> {
             (spent.used, spent.expanded) = (spent.used + 1, spent.expanded + 1);
             state.copy_from_slice(self.states.get(index as usize));
             steps.clear();
-            shortener.setting.system.expand(&state, &mut steps).map_err(Stop::Failed)?;
+            shortener.setting.system.expand(&state, &mut steps)?;
             self.look_at_marked(shortener, index, &state, &mut steps);
             for (target, via) in steps.iter() {
                 let origin = Origin { position: 0, index, vector: via.vector().0 };

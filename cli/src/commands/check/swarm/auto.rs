@@ -113,7 +113,7 @@ pub fn choose(
     let limits =
         JobLimits { states: SAMPLE.states.min(limits.states), memory: SAMPLE.memory.min(limits.memory) };
     let sampling = Sampling { prepared, guides, limits, watch };
-    let mut candidates = prepared.search(sampling).map_err(Failure::Input)??;
+    let mut candidates = prepared.search(sampling)??;
     candidates.sort_by(|a, b| rank(a).cmp(&rank(b)));
     let Some(best) = candidates.first() else {
         return Err(Failure::input(match unroll {

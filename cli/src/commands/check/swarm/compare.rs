@@ -48,7 +48,7 @@ pub fn search(
         cancel: Some(&cancel),
         progress: Some(&progress),
     };
-    let report = search::check(network, &properties.checked, &options).map_err(Failure::Input)?;
+    let report = search::check(network, &properties.checked, &options)?;
     let verdict = match report.verdict {
         Verdict::Holds => "holds",
         Verdict::Violated { .. } => "violated",
