@@ -313,7 +313,7 @@ mod tests {
     fn drawn(steps: Vec<ShownStep>) -> String {
         let end = ["P", "idle", "Q<1>", "R"].map(|n| ShownState { name: n.into(), state: String::new() });
         let mut out = Vec::new();
-        write(&ShownTrace { steps, end: end.into() }, "a & b", &mut out).expect("memory");
+        write(&ShownTrace { steps, end: end.into(), terminated: false }, "a & b", &mut out).expect("memory");
         String::from_utf8(out).expect("text")
     }
 
@@ -345,7 +345,7 @@ mod tests {
     fn a_page_gets_rows_it_can_tell_apart_and_no_style() {
         let end = ["P", "Q"].map(|n| ShownState { name: n.into(), state: String::new() });
         let steps = vec![step("one", &["P"]), step("two", &["P"])];
-        let svg = embedded(&ShownTrace { steps, end: end.into() }, 41);
+        let svg = embedded(&ShownTrace { steps, end: end.into(), terminated: false }, 41);
         assert!(svg.contains("<g class=\"at\" data-step=\"41\">") && svg.contains(">42</text>"), "{svg}");
         assert!(!svg.contains("<style") && !svg.contains("style="), "the page's rules forbid it: {svg}");
         assert_eq!(svg.matches("class=\"life\"").count(), 2, "few leaves all have a lifeline");

@@ -28,6 +28,9 @@ pub struct ShownTrace {
     pub steps: Vec<ShownStep>,
     /// The states of all leaves after the last step.
     pub end: Vec<ShownState>,
+    /// Whether all processes have terminated there.
+    #[serde(skip)]
+    pub terminated: bool,
 }
 
 /// One step.
@@ -76,12 +79,13 @@ impl ShownTrace {
             let leaves = parts.into_iter().map(part).collect();
             ShownStep { label, unhidden: hidden.then(|| unhidden.clone()), leaves }
         });
+        let terminated = net.is_terminated(&trace.end(net));
         let end = (0..).map(LeafIx).zip(net.leaves.iter().zip(trace.end(net)));
         let end = end.map(|(ix, (leaf, local))| ShownState {
             name: leaf.name.clone(),
             state: source.describe(ix, local),
         });
-        ShownTrace { steps: steps.collect(), end: end.collect() }
+        ShownTrace { steps: steps.collect(), end: end.collect(), terminated }
     }
 
     /// Writes the steps for people, one a line.

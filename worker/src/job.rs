@@ -4,6 +4,8 @@
 //! leaves, vectors. Big numbers (trace IDs) stay with the manager. Invariant: a feedback depends on the job and the
 //! network only, not on who worked on it or when; only its times do.
 
+pub use gridlock_lts::engine::look::What;
+
 use crate::stop::Stop;
 use gridlock_lts::base::error::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -105,17 +107,6 @@ pub struct Finding {
     pub what: What,
     /// The steps from the initial state, the forbidden one included: vectors and packed targets.
     pub path: Vec<(u32, Vec<u64>)>,
-}
-
-/// The kinds of findings, in the order of preference; see [`gridlock_lts::engine::search::What`].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
-pub enum What {
-    /// A step without meaning.
-    Fault(u32),
-    /// A state without steps.
-    Deadlock(u32),
-    /// A step that violates a property.
-    Property(u32),
 }
 
 /// How much a job did.

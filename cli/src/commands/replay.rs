@@ -108,6 +108,9 @@ fn show(
     trace.write_end(out)?;
     match (end, possible) {
         (End::Fault, _) => Ok(()),
+        (_, []) if trace.terminated => {
+            writeln!(out, "\nno action is possible: the processes have all terminated")
+        }
         (_, []) => writeln!(out, "\nno action is possible: this is a deadlock"),
         (End::Refused { .. }, possible) => {
             writeln!(out, "\n{strong}possible instead{off}")?;

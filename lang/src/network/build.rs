@@ -255,7 +255,8 @@ impl Builder {
 
     /// All leaves terminate together, in one step that no operator touches.
     fn terminate(&mut self, net: &mut Network, leaf: usize, local: Local) {
-        let dead = self.intern(net, leaf, Term::Dead);
+        let ended = self.intern(net, leaf, Term::Ended);
+        net.leaves[leaf].terminated = Some(ended);
         let label = match self.leaves[leaf].terminate {
             Some(label) => label,
             None => {
@@ -274,7 +275,7 @@ impl Builder {
                 label
             }
         };
-        net.add_move(LeafIx(leaf as u32), local, label, dead);
+        net.add_move(LeafIx(leaf as u32), local, label, ended);
     }
 
     fn offer(&mut self, net: &mut Network, leaf: usize, from: Local, offer: Offer) -> Eval<()> {

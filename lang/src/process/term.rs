@@ -30,6 +30,8 @@ pub enum Term {
     Operator(NodeId, Arc<Term>),
     /// Successful termination: the only step is `Terminate`.
     Done,
+    /// Behind the step `Terminate`. Nothing happens any more, as it should be.
+    Ended,
     /// Nothing happens any more.
     Dead,
     /// The state has no meaning: making it failed.
@@ -182,7 +184,7 @@ impl Program {
     /// An operator around a term.
     pub fn wrap(&self, operator: NodeId, inner: Term) -> Term {
         match &inner {
-            Term::Done | Term::Dead => inner,
+            Term::Done | Term::Ended | Term::Dead => inner,
             Term::Operator(same, _) if *same == operator && self.is_idempotent(operator) => inner,
             _ => Term::Operator(operator, Arc::new(inner)),
         }
@@ -240,7 +242,8 @@ impl Program {
             Term::LeftMerge(a, b) => format!("({} ||_ {})", self.describe(a, place), self.describe(b, place)),
             Term::Sync(a, b) => format!("({} | {})", self.describe(a, place), self.describe(b, place)),
             Term::Operator(_, inner) => self.describe(inner, place),
-            Term::Done => "terminated".to_owned(),
+            Term::Done => "finished".to_owned(),
+            Term::Ended => "terminated".to_owned(),
             Term::Dead => "delta".to_owned(),
             Term::Fault(failure) => format!("fault: {}", failure.message),
         }

@@ -169,7 +169,7 @@ fn property(
     };
     if let Kind::Deadlock(place) = obligation.kind {
         if is_universal(&words, &classes.truths).map_err(too_large)? {
-            return Ok(Property::DeadlockFree);
+            return Ok(Property::DeadlockFree { allow_termination: false });
         }
         return Err(Diagnostic::new(
             place,

@@ -16,8 +16,7 @@ use crate::base::error::{Error, Result};
 use crate::engine::pack::{Field, Many, Packing};
 use crate::engine::successors::{Steps, Successors, Via};
 use crate::model::network::{LeafIx, Local, Network, Outcome, TableSource, VectorIx};
-use crate::property::Finding;
-use crate::property::{Monitor, Property};
+use crate::property::{DeadEnd, Finding, Monitor, Property};
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
 
@@ -68,7 +67,7 @@ impl<'p> Lazy<'p> {
         }
         let watching = |(k, property): (usize, &'p Property)| match property {
             Property::Monitor(monitor) => Some((k, monitor)),
-            Property::DeadlockFree | Property::Never(_) => None,
+            Property::DeadlockFree { .. } | Property::Never(_) => None,
         };
         let monitors: Vec<(usize, &Monitor)> = properties.iter().enumerate().filter_map(watching).collect();
         let bits = |monitor: &Monitor| usize::BITS - (monitor.states() - 1).leading_zeros();
@@ -246,6 +245,21 @@ impl Successors for Lazy<'_> {
         match tables.net.leaves.iter().find(|leaf| leaf.states.len() > 1 << BITS) {
             Some(leaf) => Err(Error::Input(format!("`{}` has more than 2^{BITS} local states", leaf.name))),
             None => Ok(()),
+        }
+    }
+
+    fn dead_end(&self, state: &[u64]) -> DeadEnd {
+        let ended = || {
+            let leaves = &self.read().net.leaves;
+            (0..self.leaves).all(|leaf| leaves[leaf].terminated == Some(self.local(state, leaf)))
+        };
+        let asked = self.properties.iter().enumerate().find_map(|(index, property)| match property {
+            Property::DeadlockFree { allow_termination } => Some((index, *allow_termination)),
+            Property::Never(_) | Property::Monitor(_) => None,
+        });
+        match asked {
+            Some((_, true)) if ended() => DeadEnd::Regular,
+            deadlock => DeadEnd::Deadlock(deadlock.map(|(property, _)| property)),
         }
     }
 

@@ -5,6 +5,7 @@
 //! which shares no code with the searches, confirms the trace. [`lazy`] does the same on tables that are still growing.
 
 pub mod lazy;
+pub mod look;
 pub mod pack;
 pub mod predecessors;
 pub mod prepared;

@@ -36,7 +36,7 @@ fn answer(system: &System, job: &HuntJob, rare: usize) -> HuntFeedback {
     if rng.below(rare) == 0 {
         let vector = rng.below(system.net.vectors.len()) as u32;
         let path = vec![(vector, vec![0])];
-        let finding = Finding { what: What::Property(rng.below(50) as u32), path };
+        let finding = Finding { what: What::Property(rng.below(50)), path };
         findings.push(HuntFinding { finding, found_steps: 9, after_states: states / 2 });
     }
     let guided = match &job.method {

@@ -48,7 +48,6 @@ pub(super) trait Crew {
 pub(super) struct Work<S> {
     pub(super) system: Arc<S>,
     pub(super) store: Arc<Store>,
-    pub(super) deadlock: Option<usize>,
     pub(super) quota: u64,
     pub(super) expanded: Arc<AtomicU64>,
 }
@@ -71,7 +70,6 @@ impl<S: Successors> Work<S> {
             system: &*self.system,
             partition,
             store: &self.store,
-            deadlock: self.deadlock,
             job_memory,
             quota: self.quota,
             life,
@@ -348,12 +346,11 @@ mod remote {
         threads: u32,
         stuck_after: Option<Duration>,
         system: Arc<S>,
-        deadlock: Option<usize>,
     ) -> Result<u8, String> {
         // Results stay in memory until they are sent.
         let store = Arc::new(Store::new(Arc::new(Budget::new(u64::MAX)), std::env::temp_dir()));
         let (replica, expanded) = (Replica::default(), Arc::default());
-        let work = Work { system, store, deadlock, quota: u64::MAX, expanded };
+        let work = Work { system, store, quota: u64::MAX, expanded };
         let mut threads = lasting(threads as usize, stuck_after, move |crew| {
             crew.work(|| {
                 let mut worker = work.worker();

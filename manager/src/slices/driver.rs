@@ -43,7 +43,7 @@ const TRIES: u32 = 3;
 /// Everything of one search.
 pub(super) struct Driver<'a, S> {
     pub(super) system: &'a S,
-    prepared: &'a Prepared<'a>,
+    prepared: &'a Prepared,
     options: &'a Options<'a>,
     pub(super) store: &'a Store,
     pub(super) limits: Limits<'a>,
@@ -106,13 +106,8 @@ pub(super) fn run<S: Successors + Send + 'static>(
     let searched = match place {
         Where::Threads(_) => {
             let quota = sample.map_or(u64::MAX, |states| states / 16 + 1);
-            let work = Work {
-                system: system.clone(),
-                store: store.clone(),
-                deadlock: prepared.deadlock(),
-                quota,
-                expanded: expanded.clone(),
-            };
+            let work =
+                Work { system: system.clone(), store: store.clone(), quota, expanded: expanded.clone() };
             let mut crew = Local::new(work, driver.workers, options.job_memory, options.stuck_after);
             driver.conduct(&mut coordinator, &mut crew, &mut past)
         }
@@ -350,7 +345,7 @@ impl<S: Successors> Driver<'_, S> {
         } else {
             trace::path_to(self, coordinator, self.prepared, &found)?
         };
-        self.prepared.verdict(found.what.into(), &path)
+        self.prepared.verdict(found.what, &path)
     }
 }
 

@@ -57,7 +57,7 @@ pub(super) fn path_to<S: Successors>(
         state = back.leave(activation, &state)?;
     }
     back.path.reverse();
-    back.path.extend(found.step.clone().map(|(vector, target)| (VectorIx(vector), target)));
+    back.path.extend(found.step.clone());
     Ok(back.path)
 }
 

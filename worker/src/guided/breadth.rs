@@ -7,13 +7,14 @@
 
 use super::Observer;
 use super::place::Place;
-use super::search::{Possible, Search, Where, Wrong};
+use super::search::{Possible, Search, Where};
 use crate::job::{End, Feedback};
 use crate::states::{Origin, States};
 use crate::stop::Stop;
 use gridlock_lts::base::error::Result;
 use gridlock_lts::base::hash::Map;
 use gridlock_lts::base::memory::Budget;
+use gridlock_lts::engine::look;
 use gridlock_lts::engine::pack::Width;
 use gridlock_lts::engine::successors::{Steps, Successors};
 use gridlock_lts::guide::StateIx;
@@ -21,7 +22,7 @@ use gridlock_lts::guide::StateIx;
 /// Where something was found.
 pub(super) struct Found {
     pub(super) at: Spot,
-    pub(super) wrong: Wrong,
+    pub(super) wrong: look::Found,
 }
 
 /// A state by its position and its number there.

@@ -14,6 +14,7 @@ use crate::stop::Stop;
 use gridlock_lts::base::error::Result;
 use gridlock_lts::base::hash::Map;
 use gridlock_lts::base::memory::{Budget, Stack};
+use gridlock_lts::engine::look::Found;
 use gridlock_lts::engine::pack::Width;
 use gridlock_lts::engine::successors::{Steps, Successors};
 use gridlock_lts::guide::StateIx;
@@ -89,9 +90,9 @@ impl<S: Successors> Walk<'_, '_, S> {
             state.extend_from_slice(self.states.get(index as usize));
             observer(&state[..words]);
             let wrong = self.search.expand(&state[..words], &mut steps, &mut self.feedback.effort)?;
-            if let Some((what, step)) = wrong {
+            if let Some(Found { what, step, .. }) = wrong {
                 let mut path = self.way_to(index);
-                path.extend(step.map(|(via, target)| (via.vector().0, target)));
+                path.extend(step.map(|(vector, target)| (vector.0, target)));
                 return Ok(Some(Finding { what, path }));
             }
             self.push_steps(index, &state, &steps)?;

@@ -43,15 +43,13 @@ pub struct Setting<'a, S> {
     pub system: &'a S,
     /// The network as specified.
     pub net: &'a Network,
-    /// The property that asks for freedom from deadlock.
-    pub deadlock: Option<usize>,
     /// The first guide of the swarm.
     pub guide: Arc<Guide>,
 }
 
 impl<S> Clone for Setting<'_, S> {
     fn clone(&self) -> Self {
-        Setting { system: self.system, net: self.net, deadlock: self.deadlock, guide: self.guide.clone() }
+        Setting { system: self.system, net: self.net, guide: self.guide.clone() }
     }
 }
 
@@ -97,10 +95,9 @@ impl<'a, S: Successors> Worker<'a, S> {
         let guide = self.guide(&job.refinements)?;
         let path = checked_path(&guide, &job.path)?;
         let budget = Budget::new(job.limits.memory);
-        let Setting { system, deadlock, .. } = self.setting;
+        let Setting { system, .. } = self.setting;
         let search = Search {
             system,
-            deadlock,
             guide: &guide,
             path: &path,
             anywhere: moves_anywhere(&guide, !job.refinements.is_empty(), job),

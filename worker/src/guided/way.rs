@@ -24,8 +24,8 @@ pub(super) fn rebuild<S: Successors>(
     };
     match steps {
         Ok(mut path) => {
-            path.extend(found.wrong.1.iter().map(|(via, target)| (via.vector().0, target.clone())));
-            Ok(Some(Finding { what: found.wrong.0, path }))
+            path.extend(found.wrong.step.iter().map(|(vector, target)| (vector.0, target.clone())));
+            Ok(Some(Finding { what: found.wrong.what, path }))
         }
         Err(Stop::Interrupted) => Ok(None),
         Err(Stop::OverBudget) => Err(Error::Input(format!(

@@ -14,7 +14,7 @@ mod key;
 mod levels;
 mod moves;
 mod seen;
-mod shorten;
+pub mod shorten;
 pub mod sketch;
 mod survey;
 #[cfg(test)]
@@ -52,8 +52,6 @@ pub struct Setting<'a, S> {
     pub system: &'a S,
     /// The network as specified; its tables are complete.
     pub net: &'a Network,
-    /// The property that asks for freedom from deadlock.
-    pub deadlock: Option<usize>,
     /// The first guide of guided jobs; without one they fail.
     pub guide: Option<Arc<Guide>>,
     /// What all hunters can share.
@@ -75,8 +73,8 @@ impl Shared {
 
 impl<S> Clone for Setting<'_, S> {
     fn clone(&self) -> Self {
-        let Setting { system, net, deadlock, .. } = *self;
-        Setting { system, net, deadlock, guide: self.guide.clone(), shared: self.shared.clone() }
+        let Setting { system, net, .. } = *self;
+        Setting { system, net, guide: self.guide.clone(), shared: self.shared.clone() }
     }
 }
 
@@ -89,8 +87,8 @@ pub struct Hunter<'a, S> {
 impl<'a, S: Successors> Hunter<'a, S> {
     /// A hunter.
     pub fn new(setting: Setting<'a, S>) -> Self {
-        let Setting { system, net, deadlock, guide, .. } = setting.clone();
-        let worker = guide.map(|guide| Worker::new(crate::guided::Setting { system, net, deadlock, guide }));
+        let Setting { system, net, guide, .. } = setting.clone();
+        let worker = guide.map(|guide| Worker::new(crate::guided::Setting { system, net, guide }));
         Hunter { setting, worker }
     }
 
@@ -111,8 +109,8 @@ impl<'a, S: Successors> Hunter<'a, S> {
         let moves = setting.shared.moves.as_ref().map_err(Error::clone)?;
         let budget = Budget::new(job.limits.memory);
         let seen = Seen::new(setting.net, moves);
-        let Setting { system, net, deadlock, .. } = *setting;
-        let mut survey = Survey::new(system, net, deadlock, job.limits, life, &budget, seen);
+        let Setting { system, net, .. } = *setting;
+        let mut survey = Survey::new(system, net, job.limits, life, &budget, seen);
         let mut feedback = failed(job, Error::internal("the job has not begun"));
         let mut rng = Rng::new(job.seed);
         let (mut bits_set, mut taken_for_visited) = (0, 0);

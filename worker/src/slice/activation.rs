@@ -7,7 +7,7 @@
 
 use super::buffer::Buffer;
 use super::code::most_bytes;
-use super::message::{Done, Found, SEGMENT_BYTES, Slice, keep_least};
+use super::message::{Done, SEGMENT_BYTES, Slice};
 use super::partition::Partition;
 use super::set::StateSet;
 use super::sizes::{Sizes, put_states};
@@ -15,10 +15,10 @@ use super::store::{Draft, Kind, Store};
 use crate::life::Life;
 use gridlock_lts::base::error::{Error, Limit, Result};
 use gridlock_lts::base::memory::{Budget, Exhausted};
+use gridlock_lts::engine::look::{self, keep_least};
 use gridlock_lts::engine::pack::Width;
-use gridlock_lts::engine::search::What;
+
 use gridlock_lts::engine::successors::{Steps, Successors};
-use gridlock_lts::property::Finding;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Steps that are collected before they are looked up.
@@ -35,8 +35,6 @@ pub struct Round<'a, S> {
     pub partition: &'a Partition,
     /// Where states are put away.
     pub store: &'a Store,
-    /// The property that asks for freedom from deadlock.
-    pub deadlock: Option<usize>,
     /// Bytes that one activation may use.
     pub job_memory: u64,
     /// States that one activation expands at most; the rest waits for the next one.
@@ -260,11 +258,11 @@ impl<'b, S: Successors> Activation<'_, 'b, S> {
     /// Counts the collected steps, and takes them; there is room for them.
     fn commit(&mut self, set: &mut StateSet<'b, S::Width>, batch: usize) -> Result<()> {
         let words = self.words();
-        let marked = self.worker.steps.vias().iter().fold(false, |any, via| any | via.is_marked());
+        let marked = self.worker.steps.any_marked();
         let mut begin = 0;
         for k in 0..batch {
             if self.worker.ends[k] == begin {
-                self.deadlock(k);
+                self.without_steps(k);
             }
             begin = self.worker.ends[k];
         }
@@ -289,53 +287,32 @@ impl<'b, S: Successors> Activation<'_, 'b, S> {
     }
 
     #[cold]
-    fn deadlock(&mut self, k: usize) {
+    fn without_steps(&mut self, k: usize) {
         let words = self.words();
         let state = &self.list[(self.expanded + k) * words..][..words];
-        self.done.deadlocks += 1;
-        let found = self.round.deadlock.map(|p| Found {
-            what: What::Deadlock(p).into(),
-            state: state.to_vec(),
-            step: None,
-        });
-        keep_least(&mut self.done.found, found);
+        let end = self.round.system.dead_end(state);
+        self.done.deadlocks += u64::from(end.is_deadlock());
+        keep_least(&mut self.done.found, end.found(state));
     }
 
     /// Looks at the marked steps that were collected. Those that are findings are not followed: the search ends with
-    /// this round anyway, and behind a violation others would be found that are none. Faults are not counted.
+    /// this round anyway, and behind a violation others would be found that are none.
     #[cold]
     fn look_at_marked(&mut self) {
         let words = self.words();
         let worker = &mut *self.worker;
-        let (mut begin, mut faults, mut removed) = (0, Vec::new(), Vec::new());
-        for (k, &end) in worker.ends.iter().enumerate() {
-            let state = &self.list[(self.expanded + k) * words..][..words];
-            for step in (begin..end).filter(|&step| worker.steps.vias()[step].is_marked()) {
-                let (target, via) = (worker.steps.target(step), worker.steps.vias()[step]);
-                let Some(finding) = self.round.system.finding(target, via) else { continue };
-                let step_taken = Some((via.vector().0, target.to_vec()));
-                let found =
-                    Found { what: What::from(finding).into(), state: state.to_vec(), step: step_taken };
-                keep_least(&mut self.done.found, Some(found));
-                removed.push(step);
-                if let Finding::Fault(_) = finding {
-                    faults.push(step);
-                }
-            }
-            begin = end;
-        }
-        if removed.is_empty() {
+        let (states, steps) = (&self.list[self.expanded * words..], &mut worker.steps);
+        let looked = look::first(self.round.system, states, &worker.ends, steps);
+        if looked.found.is_none() {
             return;
         }
+        keep_least(&mut self.done.found, looked.found);
         worker.inside.clear();
         worker.outside.clear();
-        for step in (0..worker.steps.len()).filter(|step| removed.binary_search(step).is_err()) {
-            let target = worker.steps.target(step);
+        for step in (0..steps.len()).filter(|step| looked.violating.binary_search(step).is_err()) {
+            let target = steps.target(step);
             let differs = (0..words).any(|k| target[k] & self.slice.mask[k] != self.slice.key[k]);
             if differs { &mut worker.outside } else { &mut worker.inside }.extend_from_slice(target);
-        }
-        for step in faults.into_iter().rev() {
-            worker.steps.remove(step);
         }
     }
 

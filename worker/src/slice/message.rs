@@ -7,7 +7,8 @@
 
 use super::partition::Target;
 use super::store::{Kind, Segment, Store};
-use crate::job::What;
+pub use gridlock_lts::engine::look::{Found, keep_least};
+
 use gridlock_lts::base::error::Result;
 use serde::{Deserialize, Serialize};
 
@@ -52,26 +53,6 @@ impl Slice {
             inbox: Vec::new(),
             waiting: 0,
         }
-    }
-}
-
-/// What was found. The order is the order of preference among findings of one round.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
-pub struct Found {
-    /// What it is.
-    pub what: What,
-    /// The state that is the deadlock, or from which the step was taken.
-    pub state: Vec<u64>,
-    /// The step, if it was one: the number of its vector and the target.
-    pub step: Option<(u32, Vec<u64>)>,
-}
-
-/// Keeps the lesser of two findings.
-pub fn keep_least(kept: &mut Option<Found>, found: Option<Found>) {
-    if let Some(found) = found
-        && kept.as_ref().is_none_or(|k| found < *k)
-    {
-        *kept = Some(found);
     }
 }
 

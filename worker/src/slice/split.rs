@@ -210,7 +210,7 @@ mod tests {
     use super::*;
     use gridlock_lts::base::memory::Budget;
     use gridlock_lts::base::rng::Rng;
-    use gridlock_lts::engine::prepared::{Prepared, Search};
+    use gridlock_lts::engine::prepared::{Prepared, Visitor};
     use gridlock_lts::model::network::{LeafIx, Local};
     use gridlock_lts::samples::synthetic;
     use std::sync::Arc;
@@ -218,10 +218,11 @@ mod tests {
     /// Puts random states into runs and an inbox, divides, and reads everything again.
     struct Divide(u64);
 
-    impl Search for Divide {
+    impl Visitor for Divide {
         type Out = ();
 
-        fn search<S: Successors>(self, system: &S) {
+        fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) {
+            let system = &*system;
             let mut rng = Rng::new(self.0);
             let (width, store) =
                 (system.width(), Store::new(Arc::new(Budget::new(5000)), std::env::temp_dir()));
@@ -273,9 +274,9 @@ mod tests {
     #[test]
     fn the_parts_are_the_slice() {
         let net = synthetic::counters(3, 9);
-        let prepared = Prepared::new(&net, &[]);
+        let prepared = Prepared::new(net.clone(), []);
         for seed in 0..20 {
-            prepared.search(Divide(seed)).expect("compiles");
+            prepared.visit(Divide(seed)).expect("compiles");
         }
     }
 }

@@ -10,11 +10,13 @@ use crate::quantities::{big, bytes, count, counted, duration};
 use crate::shown_trace::ShownTrace;
 use crate::watch::{self, Watch};
 use gridlock_lang::system::System;
-use gridlock_lts::base::error::Limit;
+use gridlock_lts::base::error::{Error, Limit};
 use gridlock_lts::base::memory::{default_limit, resident};
 use gridlock_lts::engine::lazy::Lazy;
 use gridlock_lts::engine::search::{self, Options, Stats, Verdict};
 use gridlock_lts::model::network::{Network, TableSource};
+use gridlock_worker::hunt::shorten;
+use gridlock_worker::life::Life;
 use num_bigint::BigUint;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
@@ -215,7 +217,9 @@ pub fn search(
     };
     let System { network, closed, builder } = system;
     let (report, network, source): (_, Network, Box<dyn TableSource>) = if closed {
-        (search::check(&network, &properties.checked, &options), network, Box::new(builder))
+        let report = search::check(&network, &properties.checked, &options);
+        let report = report.and_then(|report| shorter(&network, properties, report, &options, watch));
+        (report, network, Box::new(builder))
     } else {
         let lazy = Lazy::new(network, Box::new(builder), &properties.checked)?;
         let report = search::check_on_demand(&lazy, &options);
@@ -254,4 +258,37 @@ pub fn after(steps: usize) -> String {
         0 => "in the initial state".to_owned(),
         n => format!("after {}", counted(n, "step")),
     }
+}
+
+/// States that are expanded to shorten a counterexample of a depth-first search.
+const SHORTENING: u64 = 2_000_000;
+
+/// A counterexample of a depth-first search is as long as it happened to be; this shortens it as a hunt does.
+fn shorter(
+    network: &Network,
+    properties: &Properties,
+    report: search::Report,
+    options: &Options,
+    watch: &Watch,
+) -> Result<search::Report, Error> {
+    if options.order != search::Order::DepthFirst {
+        return Ok(report);
+    }
+    let effort = shorten::Effort { states: SHORTENING, memory: options.max_memory.unwrap_or(u64::MAX) };
+    let (life, done) = (Life::default(), AtomicBool::new(false));
+    let verdict = std::thread::scope(|scope| {
+        let watching = scope.spawn(|| {
+            while !done.load(Relaxed) {
+                if watch.stopped().is_some() {
+                    life.cancel();
+                }
+                std::thread::park_timeout(Duration::from_millis(20));
+            }
+        });
+        let verdict = shorten::shortened(network, &properties.checked, report.verdict, effort, &life);
+        done.store(true, Relaxed);
+        watching.thread().unpark();
+        verdict
+    });
+    Ok(search::Report { verdict: verdict?, ..report })
 }

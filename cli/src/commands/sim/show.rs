@@ -27,6 +27,9 @@ impl Show {
         }
         let possible = session.possible();
         match possible.len() {
+            0 if session.network().is_terminated(&session.state()) => {
+                return writeln!(out, "no action is possible: the processes have all terminated");
+            }
             0 => return writeln!(out, "no action is possible: this is a deadlock"),
             n => writeln!(out, "{} possible:", counted(n, "action"))?,
         }

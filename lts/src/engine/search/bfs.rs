@@ -9,9 +9,10 @@
 //! or more of work, and there is no barrier that a worker could miss.
 
 use super::recent::Recent;
-use super::run::{Done, Found, Run, keep_least};
+use super::run::{Done, Run};
 use crate::base::error::{Error, Limit, Result};
 use crate::base::memory::{Budget, Exhausted};
+use crate::engine::look::{self, Found, keep_least};
 use crate::engine::pack::Width;
 use crate::engine::successors::{Steps, Successors};
 use crate::engine::visited::Table;
@@ -238,8 +239,9 @@ impl<'a, S: Successors> Worker<'_, 'a, S> {
             let before = self.scratch.steps.len();
             self.run.system.expand(state, &mut self.scratch.steps)?;
             if self.scratch.steps.len() == before {
-                self.done.deadlocks += 1;
-                keep_least(&mut self.found, self.run.deadlock_at(state));
+                let end = self.run.system.dead_end(state);
+                self.done.deadlocks += u64::from(end.is_deadlock());
+                keep_least(&mut self.found, end.found(state));
             }
             self.scratch.ends.push(self.scratch.steps.len());
             if self.scratch.steps.len() >= BATCH {
@@ -256,9 +258,9 @@ impl<'a, S: Successors> Worker<'_, 'a, S> {
     /// Looks the collected steps up; those of `states`, from the first on.
     fn flush(&mut self, states: &[u64]) -> Result<()> {
         let words = self.run.system.width().words();
-        if self.scratch.steps.vias().iter().fold(false, |any, via| any | via.is_marked()) {
-            let found = self.run.look_at_marked(states, &self.scratch.ends, &mut self.scratch.steps);
-            keep_least(&mut self.found, found);
+        if self.scratch.steps.any_marked() {
+            let Scratch { steps, ends, .. } = &mut *self.scratch;
+            keep_least(&mut self.found, look::first(self.run.system, states, ends, steps).found);
         }
         self.done.expanded += self.scratch.ends.len() as u64;
         self.done.transitions += self.scratch.steps.len() as u64;

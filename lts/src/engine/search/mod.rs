@@ -16,15 +16,16 @@ mod tests;
 use crate::base::error::{Error, Limit, Result};
 use crate::base::memory::{self, Budget, Exhausted};
 use crate::engine::lazy::Lazy;
+use crate::engine::look::Found;
 use crate::engine::pack::Packing;
-use crate::engine::prepared::{self, Prepared};
+use crate::engine::prepared::{self, Visitor};
 use crate::engine::successors::{Successors, Via};
 use crate::model::network::Network;
 use crate::model::trace::Trace;
 use crate::property::{self, Instrumented, Property};
 use backward::Backward;
-pub use run::What;
-use run::{Found, Run};
+use run::Run;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -129,21 +130,24 @@ pub struct Report {
 
 /// Checks properties of a network whose tables are complete.
 pub fn check(net: &Network, properties: &[Property], options: &Options) -> Result<Report> {
-    let prepared = Prepared::new(net, properties);
-    prepared.search(Exhaustive { prepared: &prepared, task: Task { properties, options } })?
+    let Instrumented { network, alarms } = property::instrument(net, properties);
+    let packing = Packing::for_network(&network);
+    let networks = Complete { net, network: &network, packing: &packing };
+    let exhaustive = Exhaustive { networks, task: Task { properties, options } };
+    prepared::visit(&network, packing.clone(), alarms, exhaustive)?
 }
 
 /// The search of a network whose tables are complete.
 struct Exhaustive<'a> {
-    prepared: &'a Prepared<'a>,
+    networks: Complete<'a>,
     task: Task<'a>,
 }
 
-impl prepared::Search for Exhaustive<'_> {
+impl Visitor for Exhaustive<'_> {
     type Out = Result<Report>;
 
-    fn search<S: Successors>(self, system: &S) -> Self::Out {
-        examine(system, self.prepared, &self.task)
+    fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Self::Out {
+        examine(&*system, &self.networks, &self.task)
     }
 }
 
@@ -165,9 +169,16 @@ trait Networks {
     fn with<R>(&self, use_them: impl FnOnce(&Network, &Network, &Packing) -> R) -> R;
 }
 
-impl Networks for Prepared<'_> {
+/// Those of a network whose tables are complete.
+struct Complete<'a> {
+    net: &'a Network,
+    network: &'a Network,
+    packing: &'a Packing,
+}
+
+impl Networks for Complete<'_> {
     fn with<R>(&self, use_them: impl FnOnce(&Network, &Network, &Packing) -> R) -> R {
-        use_them(self.net(), self.network(), self.packing())
+        use_them(self.net, self.network, self.packing)
     }
 }
 
@@ -188,10 +199,8 @@ fn examine<S: Successors>(system: &S, networks: &impl Networks, task: &Task) -> 
         return Ok(Report { verdict: Verdict::Violated { property, trace: Trace::default() }, stats });
     }
     let budget = Budget::new(task.options.max_memory.unwrap_or_else(memory::default_limit));
-    let deadlock = property::asks_for_deadlocks(task.properties);
-    let run = budget
-        .take(system.table_bytes())
-        .and_then(|()| Run::new(system, deadlock, task.options, &budget, started));
+    let run =
+        budget.take(system.table_bytes()).and_then(|()| Run::new(system, task.options, &budget, started));
     let run = match run {
         Ok(run) => run,
         Err(Exhausted { limit }) => {
@@ -240,6 +249,6 @@ fn conclude<S: Successors>(
         Way::Depth(depth) => Backward::new(run, network, packing).path_to(&found.state, depth)?,
         Way::Steps(steps) => steps.into_iter().map(|(via, target)| (via.vector(), target)).collect(),
     };
-    path.extend(found.step.map(|(via, target)| (via.vector(), target)));
+    path.extend(found.step);
     prepared::verdict(net, task.properties, packing, found.what, &path)
 }

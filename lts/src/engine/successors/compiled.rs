@@ -11,8 +11,7 @@ use super::{Steps, Successors, Via};
 use crate::base::error::Result;
 use crate::engine::pack::{Packing, Width};
 use crate::model::network::{LeafIx, Local, Network};
-use crate::property::Alarms;
-use crate::property::Finding;
+use crate::property::{Alarms, DeadEnd, Finding};
 
 /// The successor function of a network whose tables are complete.
 #[derive(Debug)]
@@ -76,6 +75,10 @@ impl<W: Width> Successors for Compiled<W> {
         self.blocks.expand(self.width, state, out);
         self.channels.expand(self.width, state, out);
         out.check()
+    }
+
+    fn dead_end(&self, state: &[u64]) -> DeadEnd {
+        self.alarms.dead_end(|leaf| self.local(state, leaf))
     }
 
     fn finding(&self, target: &[u64], via: Via) -> Option<Finding> {

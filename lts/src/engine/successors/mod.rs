@@ -21,7 +21,7 @@ pub use steps::Steps;
 use crate::base::error::Result;
 use crate::engine::pack::{Packing, Width};
 use crate::model::network::{LeafIx, Local, VectorIx};
-use crate::property::Finding;
+use crate::property::{DeadEnd, Finding};
 use std::collections::BTreeSet;
 
 /// The vector of a step, with a mark on those that a search must look at: faults and steps a property forbids.
@@ -78,6 +78,9 @@ pub trait Successors: Sync {
     fn fill(&self, _leaf: LeafIx, _local: Local) -> Result<()> {
         Ok(())
     }
+
+    /// What a state is that has no steps.
+    fn dead_end(&self, state: &[u64]) -> DeadEnd;
 
     /// What a marked step is, if it is anything: of several the least.
     fn finding(&self, target: &[u64], via: Via) -> Option<Finding>;

@@ -66,6 +66,12 @@ impl Steps {
         &self.vias[..self.len]
     }
 
+    /// Whether some step carries a mark. All of them are read, which is faster than stopping early: marks are rare.
+    #[inline]
+    pub fn any_marked(&self) -> bool {
+        self.vias().iter().fold(false, |any, via| any | via.is_marked())
+    }
+
     /// The steps.
     pub fn iter(&self) -> impl Iterator<Item = (&[u64], Via)> {
         self.targets().chunks_exact(self.words).zip(self.vias().iter().copied())

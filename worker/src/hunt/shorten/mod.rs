@@ -9,6 +9,9 @@
 //! Invariant: a trace is only ever replaced by a shorter one, of steps of the system, whose end has the same key.
 
 mod shortcut;
+mod verdict;
+
+pub use verdict::{Effort, shortened};
 
 use super::Setting;
 use super::key::Key;

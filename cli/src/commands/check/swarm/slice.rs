@@ -105,7 +105,7 @@ impl SliceFigures {
 pub fn search(
     specification: &Specification,
     system: System,
-    properties: Properties,
+    mut properties: Properties,
     arguments: &Arguments,
     watch: &Watch,
     quiet: bool,
@@ -113,10 +113,11 @@ pub fn search(
 ) -> Result<Outcome, Failure> {
     require_closed(&system, "a search by slices")?;
     let System { network, builder, .. } = system;
-    let (network, properties, prepared) = properties.lasting(network);
-    let agreed = agreed(specification, properties, arguments);
+    let prepared = properties.prepare(network);
+    let network = prepared.net();
+    let agreed = agreed(specification, &properties, arguments);
     let work = Undertaking {
-        prepared,
+        prepared: prepared.clone(),
         jobs: Jobs::Slices,
         identity: &agreed,
         file: &specification.name,
@@ -151,7 +152,7 @@ pub fn search(
         progress: Some(&progress),
         page: None,
     };
-    let plan = SlicePlan::new(prepared, agreed.clone(), &options, arguments, watch)?;
+    let plan = SlicePlan::new(&prepared, agreed.clone(), &options, arguments, watch)?;
     if let Some(why) = plan.chosen.as_ref().filter(|_| !quiet) {
         watch.rest();
         tell(why);
