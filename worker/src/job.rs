@@ -55,11 +55,11 @@ pub struct Job {
     pub refinements: Vec<Refinement>,
     /// The edges that the subsystem follows, from the guide's initial state.
     pub path: Vec<u32>,
-    /// And then.
+    /// What the subsystem does behind the path.
     pub then: Then,
-    /// In which order.
+    /// The order in which states are visited.
     pub order: Order,
-    /// What it may use.
+    /// The most that the search may use.
     pub limits: JobLimits,
 }
 
@@ -103,7 +103,7 @@ impl End {
 /// A violation and the way to it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Finding {
-    /// What it is.
+    /// The kind, with the index of the property or fault.
     pub what: What,
     /// The steps from the initial state, the forbidden one included: vectors and packed targets.
     pub path: Vec<(u32, Vec<u64>)>,

@@ -164,6 +164,7 @@ pub(super) use remote::{Remote, serve};
 mod remote {
     use super::*;
     use crate::transport::mpi::{self, Ranks, World};
+    use gridlock_lts::base::error::Limit;
     use gridlock_lts::base::memory::Budget;
     use gridlock_worker::slice::layout::Layout;
     use gridlock_worker::slice::message::Run;

@@ -6,8 +6,8 @@
 //! order that depends on the job only, so a second search finds them under the same numbers.
 
 use super::Observer;
-use super::place::Place;
-use super::search::{Possible, Search, Where};
+use super::outgoing::Outgoing;
+use super::search::{GuidedSearch, Possible, Where};
 use crate::job::{End, Feedback};
 use crate::states::{Origin, States};
 use crate::stop::Stop;
@@ -52,7 +52,7 @@ impl Keep {
 
 /// Searches, until something is found.
 pub(super) fn run<S: Successors>(
-    search: &Search<S>,
+    search: &GuidedSearch<S>,
     budget: &Budget,
     observer: Observer,
 ) -> Result<(Feedback, Option<Found>)> {
@@ -71,7 +71,7 @@ pub(super) fn run<S: Successors>(
 
 /// A search under way.
 pub(super) struct Layers<'s, 'b, S> {
-    search: &'s Search<'s, S>,
+    search: &'s GuidedSearch<'s, S>,
     budget: &'b Budget,
     keep: Keep,
     /// The search ends once this state is known.
@@ -86,7 +86,7 @@ pub(super) struct Layers<'s, 'b, S> {
 
 impl<'s, 'b, S: Successors> Layers<'s, 'b, S> {
     pub(super) fn new(
-        search: &'s Search<'s, S>,
+        search: &'s GuidedSearch<'s, S>,
         budget: &'b Budget,
         keep: Keep,
         until: Option<Spot>,
@@ -209,7 +209,7 @@ impl<'s, 'b, S: Successors> Layers<'s, 'b, S> {
         observer: Observer,
     ) -> Result<Option<Found>, Stop> {
         let words = self.search.system.width().words();
-        let mut places: Map<StateIx, Option<Place>> = Map::default();
+        let mut places: Map<StateIx, Option<Outgoing>> = Map::default();
         let mut index = 0;
         while index < free.len() && !self.is_known(position, free) {
             self.state.clear();

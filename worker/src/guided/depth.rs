@@ -6,8 +6,8 @@
 //! complete.
 
 use super::Observer;
-use super::place::Place;
-use super::search::{Possible, Search, Where};
+use super::outgoing::Outgoing;
+use super::search::{GuidedSearch, Possible, Where};
 use crate::job::{End, Feedback, Finding};
 use crate::states::{Origin, States};
 use crate::stop::Stop;
@@ -21,7 +21,7 @@ use gridlock_lts::guide::StateIx;
 
 /// Searches, until something is found.
 pub(super) fn run<S: Successors>(
-    search: &Search<S>,
+    search: &GuidedSearch<S>,
     budget: &Budget,
     observer: Observer,
 ) -> Result<Feedback> {
@@ -48,7 +48,7 @@ pub(super) fn run<S: Successors>(
 }
 
 struct Walk<'s, 'b, S> {
-    search: &'s Search<'s, S>,
+    search: &'s GuidedSearch<'s, S>,
     feedback: Feedback,
     /// States, each with the place of the subsystem behind it.
     states: States<'b>,
@@ -56,7 +56,7 @@ struct Walk<'s, 'b, S> {
     stack: Stack<'b, u32>,
     /// For each position that was reached the edges that were possible.
     possible: Vec<Option<Possible>>,
-    places: Map<u64, Option<Place>>,
+    places: Map<u64, Option<Outgoing>>,
 }
 
 impl<S: Successors> Walk<'_, '_, S> {

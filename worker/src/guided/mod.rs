@@ -11,7 +11,7 @@
 
 mod breadth;
 mod depth;
-mod place;
+mod outgoing;
 mod search;
 #[cfg(test)]
 mod tests;
@@ -24,7 +24,7 @@ use gridlock_lts::base::memory::Budget;
 use gridlock_lts::engine::successors::Successors;
 use gridlock_lts::guide::{EdgeIx, Guide, NoGuide};
 use gridlock_lts::model::network::{LeafIx, Network};
-use search::{Search, moves_anywhere};
+use search::{GuidedSearch, moves_anywhere};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -96,7 +96,7 @@ impl<'a, S: Successors> Worker<'a, S> {
         let path = checked_path(&guide, &job.path)?;
         let budget = Budget::new(job.limits.memory);
         let Setting { system, .. } = self.setting;
-        let search = Search {
+        let search = GuidedSearch {
             system,
             guide: &guide,
             path: &path,

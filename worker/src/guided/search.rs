@@ -1,6 +1,6 @@
 //! What both orders of a guided search share: the question, and the look at a state's steps.
 
-use super::place::{Move, Place};
+use super::outgoing::{Move, Outgoing};
 use crate::job::{Effort, End, Feedback, Job, Then};
 use crate::life::Life;
 use crate::stop::Stop;
@@ -10,7 +10,7 @@ use gridlock_lts::guide::{EdgeIx, Guide, StateIx};
 use gridlock_lts::model::network::VectorIx;
 
 /// A guided search to be done.
-pub(super) struct Search<'s, S> {
+pub(super) struct GuidedSearch<'s, S> {
     pub(super) system: &'s S,
     pub(super) guide: &'s Guide,
     pub(super) path: &'s [EdgeIx],
@@ -50,15 +50,15 @@ pub(super) struct Followed {
     pub(super) bounded: bool,
 }
 
-impl<S: Successors> Search<'_, S> {
+impl<S: Successors> GuidedSearch<'_, S> {
     /// The edges of the guide where the subsystem is; `None` if the guide does not matter there.
-    pub(super) fn place(&self, at: Where) -> Option<Place> {
+    pub(super) fn place(&self, at: Where) -> Option<Outgoing> {
         let state = match at {
             Where::On(position) => self.guide.end(&self.path[..position as usize]),
             Where::Anywhere => return None,
             Where::Within(state) => state,
         };
-        Some(Place::new(self.guide, self.system.packing(), state))
+        Some(Outgoing::new(self.guide, self.system.packing(), state))
     }
 
     /// What a step is to this search. `place` is where the subsystem is.
@@ -66,7 +66,7 @@ impl<S: Successors> Search<'_, S> {
     pub(super) fn follow(
         &self,
         at: Where,
-        place: Option<&Place>,
+        place: Option<&Outgoing>,
         from: &[u64],
         to: &[u64],
         vector: VectorIx,

@@ -4,7 +4,7 @@
 //! each position on the way.
 
 use super::breadth::{Found, Keep, Layers, Spot};
-use super::search::Search;
+use super::search::GuidedSearch;
 use crate::job::Finding;
 use crate::stop::Stop;
 use gridlock_lts::base::error::{Error, Result};
@@ -14,7 +14,7 @@ use gridlock_lts::engine::successors::Successors;
 
 /// The finding with the steps from the initial state; `None` if the search was interrupted.
 pub(super) fn rebuild<S: Successors>(
-    search: &Search<S>,
+    search: &GuidedSearch<S>,
     found: &Found,
     budget: &Budget,
 ) -> Result<Option<Finding>> {
@@ -37,7 +37,7 @@ pub(super) fn rebuild<S: Successors>(
 }
 
 pub(super) fn steps_to<S: Successors>(
-    search: &Search<S>,
+    search: &GuidedSearch<S>,
     end: Spot,
     budget: &Budget,
     all: bool,

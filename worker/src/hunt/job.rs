@@ -48,7 +48,7 @@ pub enum Method {
     Levels {
         /// States kept of a level.
         width: u32,
-        /// Which.
+        /// Which states are kept.
         keep: Keep,
     },
     /// Breadth first with a bounded number of states a level, those nearest to a step that was not seen yet; see
@@ -81,9 +81,9 @@ pub struct HuntJob {
     pub number: u64,
     /// The source of all its choices.
     pub seed: u64,
-    /// How it goes about it.
+    /// The kind of search, with its settings.
     pub method: Method,
-    /// What it may use.
+    /// The most that the search may use.
     pub limits: HuntLimits,
 }
 

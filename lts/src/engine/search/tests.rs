@@ -182,12 +182,12 @@ fn errors_of_a_table_source_end_the_search() {
 }
 
 /// A source that also expands what nobody asked for, at random: any difference in what it is asked shows in the numbers.
-struct Whimsical {
+struct ExpandsMore {
     source: random::Reveal,
     rng: Rng,
 }
 
-impl TableSource for Whimsical {
+impl TableSource for ExpandsMore {
     fn expand(&mut self, net: &mut Network, leaf: LeafIx, local: Local) -> Result<()> {
         self.source.expand(net, leaf, local)?;
         let other = LeafIx(self.rng.below(net.leaves.len()) as u32);
@@ -220,7 +220,7 @@ fn tables_on_demand_give_one_trace_with_any_number_of_workers() {
             if let Some((leaf, local)) = fails {
                 source = source.fail_at(leaf, local);
             }
-            let source = Whimsical { source, rng: Rng::new(seed) };
+            let source = ExpandsMore { source, rng: Rng::new(seed) };
             let lazy = Lazy::new(net, Box::new(source), &properties).expect("has initial states");
             let report = check_on_demand(&lazy, &Options { workers, ..Options::default() });
             let report = report.map(|report| (report.verdict, counts(&report.stats)));

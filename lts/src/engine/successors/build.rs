@@ -2,7 +2,7 @@
 //!
 //! Everything here runs once and is deterministic: leaves, vectors and classes are visited in the order of their
 //! numbers. Invariant: what is stored stays linear in the network, except for the cells of channels, which are bounded
-//! by [`Limits`]; a channel beyond them gets sorted lists instead.
+//! by [`ChannelLimits`]; a channel beyond them gets sorted lists instead.
 
 use super::Via;
 use super::channels::{
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 
 /// Bounds on the cells. Tests lower them so that the lists are used too.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
+pub(super) struct ChannelLimits {
     /// Pairs of classes of one channel.
     pub(super) cells: usize,
     /// Entries of all cells of one channel.
@@ -27,10 +27,10 @@ pub(super) struct Limits {
     pub(super) all: usize,
 }
 
-impl Limits {
+impl ChannelLimits {
     /// At most 8 MiB of cells and 24 MiB of entries for one channel: beyond that they would no longer be found in a
     /// cache, and the lists are as good.
-    pub(super) const DEFAULT: Limits = Limits { cells: 1 << 20, hits: 1 << 21, all: 8 };
+    pub(super) const DEFAULT: ChannelLimits = ChannelLimits { cells: 1 << 20, hits: 1 << 21, all: 8 };
 }
 
 /// A vector as a channel sees it: the labels of its two leaves, and what firing means.
@@ -75,7 +75,7 @@ pub(super) fn channels(
     vectors: &[VectorIx],
     packing: &Packing,
     alarms: &Alarms,
-    limits: Limits,
+    limits: ChannelLimits,
 ) -> Result<Channels> {
     let mut builder = Builder { net, packing, limits, tables: Channels::default() };
     // Something to read for those who fire nothing.
@@ -97,7 +97,7 @@ pub(super) fn channels(
 struct Builder<'a> {
     net: &'a Network,
     packing: &'a Packing,
-    limits: Limits,
+    limits: ChannelLimits,
     tables: Channels,
 }
 
@@ -268,7 +268,7 @@ impl Builder<'_> {
 
     /// The cells of a channel; `None` if there would be too many.
     fn cells(&mut self, wants: &[Vec<Want>], gives: &[Vec<u32>]) -> Option<u32> {
-        let Limits { cells, hits, all } = self.limits;
+        let ChannelLimits { cells, hits, all } = self.limits;
         let cells = cells.min((cells * all).saturating_sub(self.tables.cells.len()));
         let hits = hits.min((hits * all).saturating_sub(self.tables.hits.len()));
         if wants.len().saturating_mul(gives.len()) > cells {

@@ -28,7 +28,14 @@ impl<W: Width> Compiled<W> {
     /// Compiles a network. `packing` must have a field for every local state and as many words as `width`; `alarms`
     /// says which vectors carry a mark. Fails if a table is too large for its indices or was never expanded.
     pub fn new(net: &Network, packing: Packing, width: W, alarms: Alarms) -> Result<Self> {
-        Self::with_limits(net, packing, width, alarms, build::Limits::DEFAULT, blocks::Limits::DEFAULT)
+        Self::with_limits(
+            net,
+            packing,
+            width,
+            alarms,
+            build::ChannelLimits::DEFAULT,
+            blocks::BlockLimits::DEFAULT,
+        )
     }
 
     pub(super) fn with_limits(
@@ -36,8 +43,8 @@ impl<W: Width> Compiled<W> {
         packing: Packing,
         width: W,
         alarms: Alarms,
-        limits: build::Limits,
-        block_limits: blocks::Limits,
+        limits: build::ChannelLimits,
+        block_limits: blocks::BlockLimits,
     ) -> Result<Self> {
         assert_eq!(packing.words(), width.words(), "the width is the packing's");
         build::check(net)?;

@@ -9,6 +9,8 @@
 //! Invariant: a trace is only ever replaced by a shorter one, of steps of the system, whose end has the same key.
 
 mod shortcut;
+#[cfg(test)]
+mod tests;
 mod verdict;
 
 pub use verdict::{Effort, shortened};

@@ -75,7 +75,7 @@ struct Best {
 /// Bytes of an entry of the queue, room to grow included.
 const ENTRY: u64 = 24;
 
-struct Search<'s, 'b> {
+struct ShortcutSearch<'s, 'b> {
     trace: &'s Trace<'b>,
     key: &'s Key,
     question: &'s Question,
@@ -102,7 +102,7 @@ pub(super) fn search<'b, S: Successors>(
     spent: &mut Spent,
 ) -> Result<Option<Shortcut>, Stop> {
     let system = shortener.setting.system;
-    let mut search = Search {
+    let mut search = ShortcutSearch {
         trace,
         key,
         question,
@@ -131,7 +131,7 @@ pub(super) fn search<'b, S: Successors>(
     }))
 }
 
-impl Search<'_, '_> {
+impl ShortcutSearch<'_, '_> {
     fn search<S: Successors>(&mut self, shortener: &Shortener<S>, spent: &mut Spent) -> Result<(), Stop> {
         let words = shortener.setting.system.width().words();
         let start = self.trace.states.get(self.question.from);
