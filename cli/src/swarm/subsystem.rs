@@ -5,7 +5,7 @@
 
 use crate::outcome::Failure;
 use crate::quantities::count;
-use gridlock_lang::system::System;
+use gridlock_lang::system::{LeftOpen, System};
 use gridlock_lts::guide::{Guide, NoGuide, Subsystem};
 use gridlock_lts::model::network::{LeafIx, Network};
 
@@ -18,12 +18,23 @@ const LISTED: usize = 50;
 
 /// Says no to a specification whose tables are not complete.
 pub fn require_closed(system: &System, what: &str) -> Result<(), Failure> {
-    if system.closed {
-        return Ok(());
-    }
+    let Some(why) = system.left_open else { return Ok(()) };
+    let remedy = match why {
+        LeftOpen::Asked => "leave out --tables on-demand",
+        // The run is over then, and the user is told.
+        LeftOpen::Stopped | LeftOpen::Violated => "run it again",
+        LeftOpen::States(_) | LeftOpen::Work(_) => {
+            "bound the data that grows, or allow more with --table-limit"
+        }
+        LeftOpen::Vectors(_) => {
+            "put an allow around the parallel processes that names fewer actions that may happen at once, or bound \
+             the values of their arguments"
+        }
+        LeftOpen::Steps(_) => "give the equations an end for all values of their sorts",
+    };
     Err(Failure::input(format_args!(
-        "{what} needs complete tables, and those of this specification are filled on demand: leave out --tables \
-         on-demand, allow more local states with --table-limit, or bound the data of processes that have no end"
+        "{what} needs complete tables, and those of this specification are filled on demand: {why}\n  help: \
+         {remedy}; `gridlock check` with --search bfs or dfs needs no complete tables"
     )))
 }
 

@@ -8,14 +8,15 @@ pub mod swarm;
 
 use crate::arguments::{Limits, TableArguments, TableMode};
 use crate::company::Company;
-use crate::input::{Specification, is_stdin};
+use crate::input::{Specification, fill, is_stdin};
 use crate::outcome::{Answer, Failure};
 use crate::output::{check_place, print};
 use crate::swarm::checkpoint::RESULT;
 use crate::terminal::tell;
 use crate::watch::{Phase, Watch};
 use clap::{Args, ValueEnum};
-use gridlock_lang::system::{Options, Tables};
+use gridlock_lang::data::disagreement::Disagreements;
+use gridlock_lang::system::Options;
 use gridlock_lts::base::whole_file::write_whole;
 use gridlock_lts::engine::search::{Order, Stats};
 use gridlock_manager::transport::launch::launched;
@@ -24,6 +25,7 @@ use report::Report;
 use search::{Bound, Conclusion, Outcome};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use swarm::SwarmArguments;
 
@@ -87,6 +89,10 @@ pub struct Arguments {
 
     #[command(flatten)]
     tables: TableArguments,
+
+    /// Try all equations that fit, and tell where two of a mapping disagree; slower
+    #[arg(long)]
+    check_equations: bool,
 }
 
 /// An order of visiting states.
@@ -219,29 +225,28 @@ fn examine(
     company: &Company,
 ) -> Result<(Outcome, Duration), Failure> {
     let start = Instant::now();
-    let options = arguments.tables.options(TableMode::Auto);
-    if arguments.wanted.can_be_wrong() {
-        // Tables may take minutes; what is wrong with a property is told before.
-        let options = Options { tables: Tables::OnDemand, ..options.clone() };
-        let system = specification.load(&specification.name, &options, options.table_limit, watch)?;
-        arguments.wanted.translate(&system.builder)?;
-        if !quiet && !company.is_worker() {
-            for (place, name) in arguments.wanted.absent(&system.builder)? {
-                tell(format_args!(
-                    "note: {place}: no step can have the action '{name}', hidden or not; nothing matches it"
-                ));
-            }
-        }
+    let disagreements = arguments.check_equations.then(|| Arc::new(Disagreements::default()));
+    let options =
+        Options { disagreements: disagreements.clone(), ..arguments.tables.options(TableMode::Auto) };
+    let isv = arguments.search == Search::Isv;
+    // An endless process is searched while it unfolds, but a swarm needs complete tables.
+    let most = if isv { usize::MAX } else { arguments.limits.states() };
+    let checked = specification.check(&specification.name, &options, most, watch)?;
+    // Tables may take long; what is wrong with a property is told before.
+    let properties = arguments.wanted.translate(checked.builder())?;
+    if !quiet && !company.is_worker() {
+        arguments.wanted.notes(checked.builder())?.iter().for_each(|note| tell(format_args!("{note}")));
     }
-    // An endless process is searched while it unfolds.
-    let most = arguments.limits.states().min(options.table_limit);
-    let system = specification.load(&specification.name, &options, most, watch)?;
-    let properties = arguments.wanted.translate(&system.builder)?;
+    let looked_for = if isv { &[][..] } else { &properties.checked };
+    let system = fill(checked, looked_for, watch)?;
     asked.clone_from(&properties.asked);
     let outcome = match arguments.search {
         Search::Isv => swarm::search(specification, system, properties, arguments, watch, quiet, company)?,
         Search::Bfs | Search::Dfs => search::search(system, &properties, arguments, watch)?,
     };
+    if let Some(disagreements) = disagreements.filter(|_| !company.is_worker()) {
+        specification.tell(&disagreements);
+    }
     // What was not spent on the search was spent before it.
     let build_time = start.elapsed().saturating_sub(outcome.stats.time);
     Ok((outcome, build_time))

@@ -215,7 +215,7 @@ pub fn search(
         cancel: Some(&cancel),
         progress: Some(&progress),
     };
-    let System { network, closed, builder } = system;
+    let System { network, closed, builder, .. } = system;
     let (report, network, source): (_, Network, Box<dyn TableSource>) = if closed {
         let report = search::check(&network, &properties.checked, &options);
         let report = report.and_then(|report| shorter(&network, properties, report, &options, watch));

@@ -15,7 +15,7 @@ pub use figures::Figures;
 use super::check::properties::{Asked, Properties};
 use crate::arguments::TableMode;
 use crate::company::{Chase, Company};
-use crate::input::Specification;
+use crate::input::{Specification, fill};
 use crate::outcome::{Answer, Failure};
 use crate::output::print;
 use crate::quantities::{count, duration};
@@ -26,7 +26,7 @@ use crate::swarm::subsystem::require_closed;
 use crate::terminal::tell;
 use crate::watch::{Phase, Reason, Watch};
 use findings::{Desk, Finding, described};
-use gridlock_lang::system::{Options, System, Tables};
+use gridlock_lang::system::System;
 use gridlock_lts::base::whole_file::write_whole;
 use gridlock_lts::model::trace::Trace;
 use gridlock_manager::driver::Control;
@@ -173,14 +173,13 @@ fn examine(
     company: &Company,
 ) -> Result<Ending, Failure> {
     let options = arguments.tables.options(TableMode::Auto);
-    if arguments.wanted.can_be_wrong() {
-        // Tables may take minutes; what is wrong with a property is told before.
-        let options = Options { tables: Tables::OnDemand, ..options.clone() };
-        let system = specification.load(&specification.name, &options, options.table_limit, watch)?;
-        arguments.wanted.translate(&system.builder)?;
+    let checked = specification.check(&specification.name, &options, options.table_limit, watch)?;
+    // Tables may take long; what is wrong with a property is told before.
+    let mut properties = arguments.wanted.translate(checked.builder())?;
+    if !quiet && !company.is_worker() {
+        arguments.wanted.notes(checked.builder())?.iter().for_each(|note| tell(format_args!("{note}")));
     }
-    let system = specification.load(&specification.name, &options, options.table_limit, watch)?;
-    let mut properties = arguments.wanted.translate(&system.builder)?;
+    let system = fill(checked, &[], watch)?;
     asked.clone_from(&properties.asked);
     require_closed(&system, "a hunt")?;
     let System { network, builder, .. } = system;

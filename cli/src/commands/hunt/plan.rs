@@ -11,7 +11,7 @@ use crate::swarm::checkpoint::{self, COMMAND, HUNT, RESULT};
 use crate::swarm::subsystem::{self, split_names};
 use crate::watch::Watch;
 use gridlock_lang::network::build::Builder;
-use gridlock_lang::property::never;
+use gridlock_lang::property::{Sight, never};
 use gridlock_lts::base::memory::resident;
 use gridlock_lts::engine::prepared::Prepared;
 use gridlock_lts::guide::Guide;
@@ -68,7 +68,8 @@ impl Plan {
     ) -> Result<Plan, Failure> {
         let repeated = arguments.repeat.as_ref().map(|path| JobFile::read(path)).transpose()?;
         let net = prepared.net();
-        let preferred = preferred(net, builder, &arguments.prefer)?;
+        let sight = arguments.wanted.sight(builder)?;
+        let preferred = preferred(net, builder, &sight, &arguments.prefer)?;
         let guide = match &repeated {
             Some(file) => file.subsystem().map(|(names, unroll)| named(net, &names, unroll)).transpose()?,
             None => choose(prepared, arguments, watch)?,
@@ -182,10 +183,15 @@ fn guided(net: &Network, leaves: &[LeafIx], unroll: Option<u32>) -> Result<Guide
 }
 
 /// The vectors whose labels match one of the patterns.
-fn preferred(net: &Network, builder: &Builder, patterns: &[String]) -> Result<Vec<u32>, Failure> {
+fn preferred(
+    net: &Network,
+    builder: &Builder,
+    sight: &Sight,
+    patterns: &[String],
+) -> Result<Vec<u32>, Failure> {
     let mut vectors = Vec::new();
     for pattern in patterns {
-        let matches = match never(builder, pattern).map_err(|p| faulty("--prefer", pattern, &p))? {
+        let matches = match never(builder, sight, pattern).map_err(|p| faulty("--prefer", pattern, &p))? {
             Property::Never(matches) => matches,
             Property::DeadlockFree { .. } | Property::Monitor(_) => continue,
         };
