@@ -43,7 +43,7 @@ pub enum Jobs<'a> {
 /// A swarm and those who work for it.
 pub struct Undertaking<'a> {
     /// The network.
-    pub prepared: &'static Prepared<'static>,
+    pub prepared: Arc<Prepared>,
     /// What a job is.
     #[cfg_attr(not(feature = "mpi"), allow(dead_code))]
     pub jobs: Jobs<'a>,
@@ -61,7 +61,7 @@ pub struct Undertaking<'a> {
 
 impl Undertaking<'_> {
     fn workers(&self, guide: &Arc<Guide>) -> Threads<Job, Feedback> {
-        isv::lasting_workers(self.prepared, guide, self.threads, self.stuck_after)
+        isv::lasting_workers(&self.prepared, guide, self.threads, self.stuck_after)
     }
 }
 
@@ -200,7 +200,7 @@ impl Company {
             .jobs
         {
             Jobs::Traces(guide) => mpi::serve(world, &mut work.workers(guide)),
-            Jobs::Slices => slices::serve(world, threads, work.stuck_after, work.prepared),
+            Jobs::Slices => slices::serve(world, threads, work.stuck_after, &work.prepared),
         });
         #[cfg(not(feature = "mpi"))]
         {
@@ -271,10 +271,10 @@ impl Company {
         if let Some(world) = &self.world {
             let hellos = world.gather(&run_of(work.identity, work.file), stop)?;
             let warn = |text: String| crate::terminal::tell(format_args!("warning: {text}"));
-            return slices::on_ranks(world, &hellos, work.prepared, subsystem, options, journal, &warn);
+            return slices::on_ranks(world, &hellos, &work.prepared, subsystem, options, journal, &warn);
         }
         let _ = stop;
-        slices::check(work.prepared, subsystem, options, journal)
+        slices::check(&work.prepared, subsystem, options, journal)
     }
 
     /// Runs a swarm with the threads of this process, or with the other ranks.
@@ -290,9 +290,9 @@ impl Company {
         if let Some(world) = &self.world {
             let hellos = world.gather(&run_of(work.identity, work.file), control.stop)?;
             let warn = |text: String| crate::terminal::tell(format_args!("warning: {text}"));
-            return isv::on_ranks(world, &hellos, work.prepared, guide, config, journal, control, &warn);
+            return isv::on_ranks(world, &hellos, &work.prepared, guide, config, journal, control, &warn);
         }
-        isv::conduct(work.prepared, guide, config, &mut work.workers(guide), journal, control)
+        isv::conduct(&work.prepared, guide, config, &mut work.workers(guide), journal, control)
     }
 
     fn leave(self, outcome: Result<Answer, Failure>, watch: &Watch) -> u8 {

@@ -11,6 +11,7 @@ use gridlock_lang::diagnostic::{Diagnostic, Span, locate, render};
 use gridlock_lang::network::build::Builder;
 use gridlock_lang::syntax::{MAX_LENGTH, decode};
 use gridlock_lang::system::{Checked, Options, System};
+use gridlock_lts::base::error::Error;
 use gridlock_lts::engine::explore::{self, Stop};
 use gridlock_lts::model::aut;
 use gridlock_lts::model::explicit::Lts;
@@ -178,9 +179,9 @@ pub struct Stoppable<'a> {
 }
 
 impl TableSource for Stoppable<'_> {
-    fn expand(&mut self, net: &mut Network, leaf: LeafIx, local: Local) -> Result<(), String> {
+    fn expand(&mut self, net: &mut Network, leaf: LeafIx, local: Local) -> Result<(), Error> {
         match self.watch.stopped() {
-            Some(_) => Err(self.watch.why_stopped()),
+            Some(_) => Err(Error::Input(self.watch.why_stopped())),
             None => self.builder.expand(net, leaf, local),
         }
     }

@@ -30,6 +30,9 @@ pub struct ShownTrace {
     pub steps: Vec<ShownStep>,
     /// The states of all leaves after the last step.
     pub end: Vec<ShownState>,
+    /// Whether all processes have terminated there.
+    #[serde(skip)]
+    pub terminated: bool,
     /// If no step is possible there: why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stuck: Vec<ShownStuck>,
@@ -107,6 +110,7 @@ impl ShownTrace {
             let leaves = who.zip(parts).map(part).collect();
             ShownStep { label, unhidden: hidden.then(|| unhidden.clone()), leaves }
         });
+        let terminated = net.is_terminated(&trace.end(net));
         let end = (0..).map(LeafIx).zip(net.leaves.iter().zip(trace.end(net)));
         let end = end.map(|(ix, (leaf, local))| ShownState {
             name: leaf.name.clone(),
@@ -114,7 +118,7 @@ impl ShownTrace {
             state: source.describe(ix, local),
             source: source.excerpt(ix, local),
         });
-        ShownTrace { steps: steps.collect(), end: end.collect(), stuck: Vec::new() }
+        ShownTrace { steps: steps.collect(), end: end.collect(), terminated, stuck: Vec::new() }
     }
 
     /// Whether the text calls processes by other than their full names.

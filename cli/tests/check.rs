@@ -591,3 +591,50 @@ fn an_interrupted_search_tells_what_it_saw() {
         assert!(report["states"].as_u64() > Some(0), "{report}");
     }
 }
+
+#[test]
+fn a_regular_end_is_no_deadlock_in_any_search_if_it_is_allowed() {
+    let files = Files::new();
+    let ends = files.write("ends.mcrl2", "act a, b; init a . b || b;");
+    let stuck = files.write("stuck.mcrl2", "act a, b; init a . b || (a + b . delta);");
+    for search in [
+        &["--search", "bfs"][..],
+        &["--search", "bfs", "--tables", "on-demand"],
+        &["--search", "dfs"],
+        &["--search", "isv"],
+        &["--search", "isv", "--jobs", "trace"],
+        &["--search", "isv", "--jobs", "prefix"],
+    ] {
+        for (file, option, expected) in [
+            (&ends, "--deadlock", 1),
+            (&ends, "--allow-termination", 0),
+            (&stuck, "--deadlock", 1),
+            (&stuck, "--allow-termination", 1),
+        ] {
+            let output = run(&[&["check", file, option, "--quiet"], search].concat());
+            let out = text(&output.stdout);
+            assert_eq!(code(&output), expected, "{search:?} {option}: {out}{}", text(&output.stderr));
+            let regular = out.contains("the processes have all terminated");
+            assert!(!regular || option == "--deadlock", "{search:?} {option}: {out}");
+            assert!(file == &stuck || regular == (option == "--deadlock"), "{search:?} {option}: {out}");
+        }
+    }
+    let output = run(&["check", &ends, "--quiet"]);
+    assert!(text(&output.stdout).contains("  terminated"), "{}", text(&output.stdout));
+}
+
+#[test]
+fn depth_first_search_keeps_the_limit_on_states_and_shortens() {
+    let files = Files::new();
+    let huge = files.write("huge.mcrl2", HUGE);
+    let (report, status) = json(&[&huge, "--search", "dfs", "--max-states", "1000"]);
+    assert_eq!((status, &report["states"]), (3, &Value::from(1000)));
+    let [bug, mutex] = ["peterson-bug.mcrl2", "mutex.mcf"]
+        .map(|name| models().join("peterson").join(name).display().to_string());
+    let [bfs, dfs] = ["bfs", "dfs"].map(|search| {
+        let (report, status) = json(&[&bug, "--search", search, "--property", &mutex]);
+        assert_eq!(status, 1, "{report}");
+        report["trace"].as_array().expect("steps").len()
+    });
+    assert!(dfs <= 2 * bfs, "{dfs} steps, {bfs} would do");
+}

@@ -13,6 +13,7 @@ use crate::network::flatten::flatten;
 use crate::places::Places;
 use crate::process::program::Program;
 use crate::syntax::parse;
+use gridlock_lts::base::error::Error;
 use gridlock_lts::base::halt::Halt;
 use gridlock_lts::engine::explore::{self, WarmUp};
 use gridlock_lts::model::network::{LeafIx, Local, Network, TableSource};
@@ -257,9 +258,9 @@ impl<'b> Bounded<'b> {
 }
 
 impl TableSource for Bounded<'_> {
-    fn expand(&mut self, net: &mut Network, leaf: LeafIx, local: Local) -> Result<(), String> {
+    fn expand(&mut self, net: &mut Network, leaf: LeafIx, local: Local) -> Result<(), Error> {
         if self.is_over() {
-            return Err("the work for it is too much".to_owned());
+            return Err(Error::input("the work for it is too much"));
         }
         self.builder.expand(net, leaf, local)
     }

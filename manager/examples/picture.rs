@@ -6,7 +6,7 @@
 //! PROCESS is the beginning of the name of the process whose traces guide the searches.
 
 use gridlock_lang::system::{Options, load};
-use gridlock_lts::engine::prepared::{Prepared, Search};
+use gridlock_lts::engine::prepared::{Prepared, Visitor};
 use gridlock_lts::engine::successors::Successors;
 use gridlock_lts::guide::{Guide, Subsystem};
 use gridlock_lts::model::network::{LeafIx, Local, Network};
@@ -72,16 +72,17 @@ struct Play<'a> {
     guide: Guide,
 }
 
-impl Search for Play<'_> {
+impl Visitor for Play<'_> {
     type Out = Vec<BTreeSet<State>>;
 
-    fn search<S: Successors>(self, system: &S) -> Self::Out {
+    fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Self::Out {
+        let system = &*system;
         let Play { net, guide } = self;
         let mut config = Config::new(JobLimits { states: u64::MAX, memory: 1 << 28 });
         config.granularity = Granularity::Trace;
         config.strategy = StrategyKind::Different;
         config.pace = Pace::Window(1);
-        let setting = Setting { system, net, deadlock: None, guide: Arc::new(guide.clone()) };
+        let setting = Setting { system, net, guide: Arc::new(guide.clone()) };
         let (mut worker, mut swarm) = (Worker::new(setting), Swarm::new(net, guide, config));
         let mut searches = Vec::new();
         while let Next::Job(job) = swarm.next() {
@@ -157,7 +158,7 @@ fn main() -> Result<(), String> {
     let leaf = LeafIx(leaf.ok_or(format!("no process begins with {process}"))? as u32);
     let guide = Subsystem::new(net, &[leaf], 1 << 20).and_then(|subsystem| subsystem.guide(net));
     let guide = guide.map_err(|_| format!("{process} is cyclic or too large"))?;
-    let searches = Prepared::new(net, &[]).search(Play { net, guide })?;
+    let searches = Prepared::new(net.clone(), []).visit(Play { net, guide }).map_err(|e| e.to_string())?;
     print!("{}", draw(&space(net), &searches));
     Ok(())
 }

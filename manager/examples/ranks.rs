@@ -49,8 +49,12 @@ fn main() -> ExitCode {
         world.cut(if seed % 2 == 0 { 1 << 28 } else { 7 });
         let net = Shape { acyclic: true, ..Shape::default() }.network(seed);
         let rng = &mut Rng::new(seed);
-        let properties = if rng.percent(50) { vec![Property::DeadlockFree] } else { Vec::new() };
-        let prepared = Prepared::new(&net, &properties);
+        let properties = if rng.percent(50) {
+            vec![Property::DeadlockFree { allow_termination: false }]
+        } else {
+            Vec::new()
+        };
+        let prepared = Prepared::new(net.clone(), properties);
         let leaf = LeafIx(rng.below(net.leaves.len()) as u32);
         let guide =
             Subsystem::new(&net, &[leaf], 100_000).and_then(|s| s.guide(&net)).expect("it is acyclic");

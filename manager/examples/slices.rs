@@ -47,15 +47,15 @@ fn main() -> Result<(), String> {
     let net = network(model)?;
     let workers = workers.parse().map_err(|_| "WORKERS is a number".to_owned())?;
     let bytes = |k: usize| limits.get(k).and_then(|mb: &String| mb.parse::<u64>().ok()).map(|mb| mb << 20);
-    let properties = [Property::DeadlockFree];
+    let properties = [Property::DeadlockFree { allow_termination: false }];
     let before = processor_time();
     if subsystem == "bfs" {
         let options = search::Options { workers, ..search::Options::default() };
-        let report = search::check(&net, &properties, &options)?;
+        let report = search::check(&net, &properties, &options).map_err(|e| e.to_string())?;
         println!("{:?} {:?}, {:.1} s of processors", report.verdict, report.stats, processor_time() - before);
         return Ok(());
     }
-    let prepared = Prepared::new(&net, &properties);
+    let prepared = Prepared::new(net, properties);
     let job_memory = bytes(0).unwrap_or(64 << 20);
     let options = Options { workers, job_memory, max_memory: bytes(1), ..Options::default() };
     let mut leaves: Vec<LeafIx> =

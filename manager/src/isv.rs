@@ -8,7 +8,7 @@ use crate::journal::{Journal, Trouble};
 use crate::swarm::{Config, Event, Outcome, Status, Stuck, Swarm};
 use crate::transport::Transport;
 use crate::transport::threads::{Crew, Threads, lasting, with_threads};
-use gridlock_lts::engine::prepared::{Prepared, Search};
+use gridlock_lts::engine::prepared::{Prepared, Visitor};
 use gridlock_lts::engine::search::Verdict;
 use gridlock_lts::engine::successors::Successors;
 use gridlock_lts::guide::Guide;
@@ -78,47 +78,48 @@ pub fn with_workers<R>(
     threads: usize,
     body: impl FnOnce(&mut Threads<Job, Feedback>) -> R,
 ) -> Result<R, String> {
-    prepared.search(WithWorkers { prepared, guide, threads, body })
+    prepared.visit(WithWorkers { prepared, guide, threads, body }).map_err(|e| e.to_string())
 }
 
 struct WithWorkers<'a, B> {
-    prepared: &'a Prepared<'a>,
+    prepared: &'a Prepared,
     guide: &'a Arc<Guide>,
     threads: usize,
     body: B,
 }
 
-impl<R, B: FnOnce(&mut Threads<Job, Feedback>) -> R> Search for WithWorkers<'_, B> {
+impl<R, B: FnOnce(&mut Threads<Job, Feedback>) -> R> Visitor for WithWorkers<'_, B> {
     type Out = R;
 
-    fn search<S: Successors>(self, system: &S) -> R {
-        with_threads(self.threads, worker(self.prepared, self.guide, system), self.body)
+    fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> R {
+        with_threads(self.threads, worker(self.prepared, self.guide, &*system), self.body)
     }
 }
 
-/// Starts threads that do jobs and that are given up if they give no sign of life for `patience`. Nobody knows how long
-/// such a thread goes on looking at the network, so that has to last.
+/// Starts threads that do jobs and that are given up if they give no sign of life for `patience`.
 pub fn lasting_workers(
-    prepared: &'static Prepared<'static>,
+    prepared: &Arc<Prepared>,
     guide: &Arc<Guide>,
     threads: usize,
     patience: Option<Duration>,
 ) -> Threads<Job, Feedback> {
-    let guide = guide.clone();
-    lasting(threads, patience, move |crew| prepared.search(Lasting { prepared, guide, crew }))
+    let (prepared, guide) = (prepared.clone(), guide.clone());
+    lasting(threads, patience, move |crew| {
+        prepared.clone().visit(Lasting { prepared, guide, crew }).map_err(|e| e.to_string())
+    })
 }
 
 struct Lasting {
-    prepared: &'static Prepared<'static>,
+    prepared: Arc<Prepared>,
     guide: Arc<Guide>,
     crew: Crew<Job, Feedback>,
 }
 
-impl Search for Lasting {
+impl Visitor for Lasting {
     type Out = ();
 
-    fn search<S: Successors>(self, system: &S) {
-        self.crew.work(worker(self.prepared, &self.guide, system));
+    fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) {
+        self.crew.work(worker(&self.prepared, &self.guide, &*system));
     }
 }
 
@@ -129,8 +130,8 @@ fn worker<'a, S: Successors>(
     system: &'a S,
 ) -> impl Fn() -> Box<dyn FnMut(Job, &Life) -> Feedback + 'a> + Sync {
     move || {
-        let (net, deadlock) = (prepared.net(), prepared.deadlock());
-        let mut worker = Worker::new(Setting { system, net, deadlock, guide: guide.clone() });
+        let net = prepared.net();
+        let mut worker = Worker::new(Setting { system, net, guide: guide.clone() });
         Box::new(move |job, life| worker.run(&job, life))
     }
 }
@@ -176,7 +177,7 @@ fn conclude(prepared: &Prepared, outcome: &Outcome, sharded: bool) -> Result<Con
         Outcome::Found { finding, number } => {
             let path: Vec<_> =
                 finding.path.iter().map(|(vector, target)| (VectorIx(*vector), target.clone())).collect();
-            Conclusion::Found(prepared.verdict(finding.what.into(), &path)?, *number)
+            Conclusion::Found(prepared.verdict(finding.what, &path).map_err(|e| e.to_string())?, *number)
         }
     })
 }

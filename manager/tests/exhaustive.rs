@@ -139,7 +139,7 @@ impl<'a> Reference<'a> {
 const MOST_JOBS: u64 = 300;
 
 fn failed(job: &Job) -> Feedback {
-    let end = End::Failed("enough".to_owned());
+    let end = End::Failed(gridlock_lts::base::error::Error::input("enough"));
     Feedback { number: job.number, end, possible: Vec::new(), bounded: false, effort: Effort::default() }
 }
 

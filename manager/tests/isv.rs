@@ -35,9 +35,9 @@ fn properties(net: &Network, rng: &mut Rng) -> Vec<Property> {
     let forbidden = rng.below(net.vectors.len()) as u32;
     let monitor = random::monitor("m", rng);
     match rng.below(3) {
-        0 => vec![Property::DeadlockFree],
+        0 => vec![Property::DeadlockFree { allow_termination: false }],
         1 => vec![Property::Never(Box::new(move |_, v| v.0 == forbidden))],
-        _ => vec![Property::Monitor(monitor), Property::DeadlockFree],
+        _ => vec![Property::Monitor(monitor), Property::DeadlockFree { allow_termination: false }],
     }
 }
 
@@ -81,7 +81,7 @@ fn a_swarm_agrees_with_an_exhaustive_search() {
         let net = Shape { acyclic: seed % 3 != 0, faults: 10, ..Shape::default() }.network(seed);
         let rng = &mut Rng::new(seed);
         let properties = properties(&net, rng);
-        let prepared = Prepared::new(&net, &properties);
+        let prepared = Prepared::new(net.clone(), properties);
         if prepared.violated_initially().is_some() {
             continue;
         }
@@ -90,7 +90,8 @@ fn a_swarm_agrees_with_an_exhaustive_search() {
             continue;
         }
         let config = config(rng);
-        let expected = search::check(&net, &properties, &search::Options::default()).unwrap().verdict;
+        let expected =
+            search::check(&net, prepared.properties(), &search::Options::default()).unwrap().verdict;
         let report = swarm(&prepared, &guide, &config, 1 + seed as usize % 3);
         match (&report.conclusion, &expected) {
             (Conclusion::Holds, Verdict::Holds) => held += 1,
@@ -116,7 +117,7 @@ fn nothing_depends_on_the_number_of_workers() {
         let net = Shape { acyclic: true, ..Shape::default() }.network(seed);
         let rng = &mut Rng::new(seed);
         let properties = properties(&net, rng);
-        let prepared = Prepared::new(&net, &properties);
+        let prepared = Prepared::new(net.clone(), properties);
         let guide = guide(&net, rng);
         if guide.traces() > &5_000u32.into() {
             continue;
@@ -141,7 +142,7 @@ fn a_run_that_is_stopped_resumes_and_ends_alike() {
         let net = Shape { acyclic: true, ..Shape::default() }.network(seed);
         let rng = &mut Rng::new(seed);
         let properties = properties(&net, rng);
-        let prepared = Prepared::new(&net, &properties);
+        let prepared = Prepared::new(net.clone(), properties);
         let guide = guide(&net, rng);
         if guide.traces() > &5_000u32.into() {
             continue;

@@ -3,7 +3,7 @@
 
 use gridlock_lang::system::{Options, load};
 use gridlock_lts::base::rng::Rng;
-use gridlock_lts::engine::prepared::{Prepared, Search};
+use gridlock_lts::engine::prepared::{Prepared, Visitor};
 use gridlock_lts::engine::successors::Successors;
 use gridlock_lts::guide::{Guide, Subsystem};
 use gridlock_lts::model::network::{LeafIx, Local, Network, Outcome as Step};
@@ -46,18 +46,19 @@ struct Play<'a> {
     most_jobs: u64,
 }
 
-impl Search for Play<'_> {
+impl Visitor for Play<'_> {
     type Out = (Outcome, States);
 
-    fn search<S: Successors>(self, system: &S) -> Self::Out {
+    fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Self::Out {
+        let system = &*system;
         let Play { net, guide, config, workers, most_jobs } = self;
-        let setting = Setting { system, net, deadlock: None, guide: Arc::new(guide.clone()) };
+        let setting = Setting { system, net, guide: Arc::new(guide.clone()) };
         let mut worker = Worker::new(setting);
         let mut swarm = Swarm::new(net, guide.clone(), config);
         let mut union = States::new();
         let answer = &mut |job: &gridlock_worker::job::Job| {
             if job.number >= most_jobs {
-                let end = End::Failed("enough".to_owned());
+                let end = End::Failed(gridlock_lts::base::error::Error::input("enough"));
                 let (possible, effort) = (Vec::new(), Effort::default());
                 return Feedback { number: job.number, end, possible, bounded: false, effort };
             }
@@ -97,9 +98,9 @@ fn compare(net: &Network, guide: &Guide, all: &States, rng: &mut Rng, what: &str
     config.pace = [Pace::Window(1), Pace::Window(5), Pace::Batch(10), Pace::default()][rng.below(4)];
     config.order = if rng.percent(20) { Order::DepthFirst } else { Order::BreadthFirst };
     let workers = Workers { count: rng.between(1, 8), twice: 10, lost: 10, seed: rng.bits() };
-    let prepared = Prepared::new(net, &[]);
+    let prepared = Prepared::new(net.clone(), []);
     let shown = format!("{what}: {config:?}");
-    let (outcome, union) = prepared.search(Play { net, guide, config, workers, most_jobs: 2_000 }).unwrap();
+    let (outcome, union) = prepared.visit(Play { net, guide, config, workers, most_jobs: 2_000 }).unwrap();
     assert!(union.is_subset(all), "{shown}");
     match outcome {
         Outcome::Exhausted { bounded: false } => {

@@ -7,26 +7,27 @@
 
 use gridlock_lts::base::rng::Rng;
 use gridlock_lts::engine::pack::Width;
-use gridlock_lts::engine::prepared::{Prepared, Search};
+use gridlock_lts::engine::prepared::{Prepared, Visitor};
 use gridlock_lts::engine::successors::{Steps, Successors};
 use gridlock_lts::property::Property;
 use gridlock_lts::samples::synthetic;
 use gridlock_worker::hunt::job::{HuntJob, HuntLimits, Keep, Method};
 use gridlock_worker::hunt::{Hunter, Setting, Shared, sketch};
 use gridlock_worker::life::Life;
+use std::sync::Arc;
 
 struct Rates<'a> {
-    prepared: &'a Prepared<'a>,
+    prepared: &'a Prepared,
     states: u64,
 }
 
-impl Search for Rates<'_> {
+impl Visitor for Rates<'_> {
     type Out = ();
 
-    fn search<S: Successors>(self, system: &S) {
-        let (net, deadlock) = (self.prepared.net(), self.prepared.deadlock());
-        let mut hunter =
-            Hunter::new(Setting { system, net, deadlock, guide: None, shared: Shared::new(system, net) });
+    fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) {
+        let system = &*system;
+        let net = self.prepared.net();
+        let mut hunter = Hunter::new(Setting { system, net, guide: None, shared: Shared::new(system, net) });
         let methods = [
             Method::DepthFirst { depth: 100_000 },
             Method::Bitstate { log2_bits: 26, hashes: 3, depth: 100_000 },
@@ -94,9 +95,9 @@ fn main() {
     let (philosophers, states) =
         (numbers.first().copied().unwrap_or(15), numbers.get(1).copied().unwrap_or(20_000_000));
     let net = synthetic::philosophers(philosophers.clamp(2, 60) as u32);
-    let properties = [Property::DeadlockFree];
-    let prepared = Prepared::new(&net, &properties);
-    if let Err(error) = prepared.search(Rates { prepared: &prepared, states }) {
+    let properties = [Property::DeadlockFree { allow_termination: false }];
+    let prepared = Prepared::new(net, properties);
+    if let Err(error) = prepared.visit(Rates { prepared: &prepared, states }) {
         eprintln!("{error}");
         std::process::exit(2);
     }

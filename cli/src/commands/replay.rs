@@ -112,6 +112,9 @@ fn show(
     trace.write_end(style, out)?;
     match (end, possible) {
         (End::Fault, _) => Ok(()),
+        (_, []) if trace.terminated => {
+            writeln!(out, "\nno action is possible: the processes have all terminated")
+        }
         (_, []) => {
             writeln!(out, "\nno action is possible: this is a deadlock")?;
             trace.write_stuck(style, out)
@@ -133,7 +136,7 @@ fn possible(system: &mut System, trace: &Trace) -> Result<Vec<ShownStep>, String
     let System { network, builder, .. } = system;
     let state = trace.end(network);
     for (leaf, local) in (0..).map(LeafIx).zip(&state) {
-        builder.expand(network, leaf, *local)?;
+        builder.expand(network, leaf, *local).map_err(|e| e.to_string())?;
     }
     let mut steps = Vec::new();
     network.successors(&state, &mut steps);

@@ -105,7 +105,7 @@ fn term_nodes(term: &Term, f: &mut dyn FnMut(NodeId)) {
             f(*id);
             term_nodes(inner, f);
         }
-        Term::Done | Term::Dead | Term::Fault(_) => {}
+        Term::Done | Term::Ended | Term::Dead | Term::Fault(_) => {}
     }
 }
 
@@ -159,7 +159,7 @@ fn term_alphabet(
             NodeKind::Operator(operator, _) => images(operator, &term_alphabet(program, inner, sets, work)?),
             _ => unreachable!("operator terms refer to operator nodes"),
         },
-        Term::Done | Term::Dead | Term::Fault(_) => BTreeSet::new(),
+        Term::Done | Term::Ended | Term::Dead | Term::Fault(_) => BTreeSet::new(),
     })
 }
 

@@ -27,6 +27,7 @@ use crate::process::points::ControlPoints;
 use crate::process::program::Program;
 use crate::process::steps::{Answer, MAX_CANDIDATES, Offer, Pending, unbounded};
 use crate::process::term::Term;
+use gridlock_lts::base::error::{Error, Limit, Result};
 use gridlock_lts::base::hash::{Map, Set};
 use gridlock_lts::model::network::{Label, LeafIx, Local, LocalLabel, Network, Outcome, TableSource};
 use gridlock_lts::model::stuck::Stuck;
@@ -300,7 +301,8 @@ impl Builder {
 
     /// All leaves terminate together, in one step that no operator touches.
     fn terminate(&mut self, net: &mut Network, leaf: usize, local: Local) {
-        let dead = self.intern(net, leaf, Term::Dead);
+        let ended = self.intern(net, leaf, Term::Ended);
+        net.leaves[leaf].terminated = Some(ended);
         let label = match self.leaves[leaf].terminate {
             Some(label) => label,
             None => {
@@ -319,7 +321,7 @@ impl Builder {
                 label
             }
         };
-        net.add_move(LeafIx(leaf as u32), local, label, dead);
+        net.add_move(LeafIx(leaf as u32), local, label, ended);
     }
 
     fn offer(&mut self, net: &mut Network, leaf: usize, from: Local, offer: Offer) -> Eval<()> {
@@ -533,7 +535,7 @@ impl Offers for Builder {
 }
 
 impl TableSource for Builder {
-    fn expand(&mut self, net: &mut Network, leaf: LeafIx, local: Local) -> Result<(), String> {
+    fn expand(&mut self, net: &mut Network, leaf: LeafIx, local: Local) -> Result<()> {
         if !net.leaves[leaf.0 as usize].states[local.0 as usize].expanded {
             self.vectors_before = net.vectors.len();
             self.fill(net, leaf.0 as usize, local);
@@ -541,15 +543,15 @@ impl TableSource for Builder {
         }
         if self.program.ev.meter.halted() {
             // Some steps are missing, and what was cut short looks like a fault.
-            return Err("the tables are not filled any more: the run was stopped".to_owned());
+            return Err(Limit::Interrupted.into());
         }
         if self.overflow {
             let name = &net.leaves[leaf.0 as usize].name;
-            return Err(format!(
+            return Err(Error::Input(format!(
                 "what `{name}` does in one local state combines with what others do in more than {MAX_VECTORS} ways\n  \
                  help: put an allow around the parallel processes that names fewer actions that may happen at \
                  once, or bound the values of their arguments"
-            ));
+            )));
         }
         Ok(())
     }

@@ -78,7 +78,8 @@ impl ControlPoints {
             Term::LeftMerge(a, b) => format!("({} ||_ {})", go(a), go(b)),
             Term::Sync(a, b) => format!("({} | {})", go(a), go(b)),
             Term::Operator(_, inner) => go(inner),
-            Term::Done => "terminated".to_owned(),
+            Term::Done => "finished".to_owned(),
+            Term::Ended => "terminated".to_owned(),
             Term::Dead => "delta".to_owned(),
             Term::Fault(failure) => format!("fault: {}", failure.message),
         }

@@ -29,6 +29,8 @@ pub enum Term {
     Operator(NodeId, Arc<Term>),
     /// Successful termination: the only step is `Terminate`.
     Done,
+    /// Behind the step `Terminate`. Nothing happens any more, as it should be.
+    Ended,
     /// Nothing happens any more.
     Dead,
     /// The state has no meaning: making it failed.
@@ -143,7 +145,7 @@ impl Program {
             Term::Parallel(parts) => parts.iter().all(|p| self.may_finish(p)),
             Term::Operator(_, inner) => self.may_finish(inner),
             Term::Done => true,
-            Term::Dead | Term::Fault(_) => false,
+            Term::Ended | Term::Dead | Term::Fault(_) => false,
         })
     }
 
@@ -191,7 +193,7 @@ impl Program {
     /// An operator around a term.
     pub fn wrap(&self, operator: NodeId, inner: Term) -> Term {
         match &inner {
-            Term::Done | Term::Dead => inner,
+            Term::Done | Term::Ended | Term::Dead => inner,
             Term::Operator(same, _) if *same == operator && self.is_idempotent(operator) => inner,
             _ => Term::Operator(operator, Arc::new(inner)),
         }

@@ -224,7 +224,7 @@ fn property(
     };
     if let Kind::Deadlock(place) = obligation.kind {
         if is_universal(&words, &classes.truths).map_err(too_large)? {
-            return Ok(Property::DeadlockFree);
+            return Ok(Property::DeadlockFree { allow_termination: false });
         }
         return Err(Diagnostic::new(
             place,
@@ -241,7 +241,7 @@ fn property(
     });
     Monitor::new(name, classify, watch.next, watch.bad)
         .map(Property::Monitor)
-        .map_err(|message| Diagnostic::new(span, message))
+        .map_err(|error| Diagnostic::new(span, error.to_string()))
 }
 
 /// The expression with the predicates it uses numbered from 0, in the order of their first use.

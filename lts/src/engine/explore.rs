@@ -90,7 +90,7 @@ trait Listener {
     /// A transition, once for every label and target.
     fn transition(&mut self, net: &Network, from: u32, label: Label, to: u32);
     /// A state without steps.
-    fn deadlock(&mut self);
+    fn dead_end(&mut self, net: &Network, state: &[Local]);
 }
 
 /// Keeps every transition.
@@ -108,12 +108,13 @@ impl Listener for Transitions {
         builder.add(State(from), label, State(to));
     }
 
-    fn deadlock(&mut self) {}
+    fn dead_end(&mut self, _: &Network, _: &[Local]) {}
 }
 
 /// Looks for violations.
 struct Alarms<'p> {
-    deadlock: bool,
+    /// Whether the property that asks for freedom from deadlock allows termination; none if there is no such property.
+    termination_allowed: Option<bool>,
     never: Vec<&'p VectorPredicate>,
     monitors: Vec<&'p Monitor>,
     /// For each vector that was asked about, whether it is forbidden.
@@ -125,16 +126,18 @@ struct Alarms<'p> {
 
 impl<'p> Alarms<'p> {
     fn new(properties: &'p [Property]) -> Self {
-        let (mut deadlock, mut never, mut monitors) = (false, Vec::new(), Vec::new());
+        let (mut termination_allowed, mut never, mut monitors) = (None, Vec::new(), Vec::new());
         for property in properties {
             match property {
-                Property::DeadlockFree => deadlock = true,
+                Property::DeadlockFree { allow_termination } => {
+                    termination_allowed.get_or_insert(*allow_termination);
+                }
                 Property::Never(forbidden) => never.push(forbidden),
                 Property::Monitor(monitor) => monitors.push(monitor),
             }
         }
         let followed = vec![Local(0); monitors.len()];
-        Alarms { deadlock, never, monitors, forbidden: Map::default(), followed, violated: false }
+        Alarms { termination_allowed, never, monitors, forbidden: Map::default(), followed, violated: false }
     }
 }
 
@@ -157,8 +160,9 @@ impl Listener for Alarms<'_> {
 
     fn transition(&mut self, _: &Network, _: u32, _: Label, _: u32) {}
 
-    fn deadlock(&mut self) {
-        self.violated |= self.deadlock;
+    fn dead_end(&mut self, net: &Network, state: &[Local]) {
+        let is_deadlock = |allowed: bool| !(allowed && net.is_terminated(state));
+        self.violated |= self.termination_allowed.is_some_and(is_deadlock);
     }
 }
 
@@ -236,13 +240,15 @@ fn run(
         if let Some(source) = &mut source {
             for (i, local) in state.iter().enumerate() {
                 if !net.leaves[i].states[local.0 as usize].expanded {
-                    source.expand(net, LeafIx(i as u32), *local).map_err(Stop::Source)?;
+                    source
+                        .expand(net, LeafIx(i as u32), *local)
+                        .map_err(|error| Stop::Source(error.to_string()))?;
                 }
             }
         }
         net.successors(&state, &mut steps);
         if steps.is_empty() {
-            listener.deadlock();
+            listener.dead_end(net, &state);
         }
         seen.clear();
         for step in steps.drain(..) {
@@ -296,6 +302,7 @@ fn labels_to(net: &Network, states: &States, mut at: u32) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::error::Error;
     use crate::model::network::Label;
 
     fn two_coins() -> Network {
@@ -342,8 +349,8 @@ mod tests {
     struct Nothing;
 
     impl TableSource for Nothing {
-        fn expand(&mut self, _: &mut Network, _: LeafIx, _: Local) -> Result<(), String> {
-            Err("nothing to expand".to_owned())
+        fn expand(&mut self, _: &mut Network, _: LeafIx, _: Local) -> Result<(), Error> {
+            Err(Error::internal("nothing to expand"))
         }
 
         fn describe(&self, _: LeafIx, _: Local) -> String {
@@ -361,7 +368,8 @@ mod tests {
         };
         let never = |vector: u32| Property::Never(Box::new(move |_, v| v == VectorIx(vector)));
         let cases = [
-            (Property::DeadlockFree, 10, true, true),
+            (Property::DeadlockFree { allow_termination: false }, 10, true, true),
+            (Property::DeadlockFree { allow_termination: true }, 10, true, true),
             (never(1), 10, true, true),
             (never(7), 10, true, false),
             (never(0), 2, false, true),

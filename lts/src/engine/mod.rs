@@ -6,6 +6,7 @@
 
 pub mod explore;
 pub mod lazy;
+pub mod look;
 pub mod pack;
 pub mod predecessors;
 pub mod prepared;

@@ -93,18 +93,19 @@ impl<'n> Predecessors<'n> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::prepared::{Prepared, Search};
+    use crate::engine::prepared::{Prepared, Visitor};
     use crate::engine::successors::{Steps, Successors};
     use crate::samples::random::Shape;
     use std::collections::BTreeSet;
+    use std::sync::Arc;
 
     /// Explores and compares: a step leads from a state to a target if and only if the state is a predecessor.
     struct Compare<'a>(&'a Predecessors<'a>, u64);
 
-    impl Search for Compare<'_> {
+    impl Visitor for Compare<'_> {
         type Out = usize;
 
-        fn search<S: Successors>(self, system: &S) -> usize {
+        fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> usize {
             let words = system.packing().words();
             let (mut seen, mut edges) = (BTreeSet::from([system.initial()]), BTreeSet::new());
             let mut queue: Vec<Vec<u64>> = seen.iter().cloned().collect();
@@ -140,9 +141,9 @@ mod tests {
         let mut edges = 0;
         for seed in 0..300 {
             let net = shape.network(seed);
-            let prepared = Prepared::new(&net, &[]);
+            let prepared = Prepared::new(net.clone(), []);
             let predecessors = Predecessors::new(&net, prepared.packing());
-            edges += prepared.search(Compare(&predecessors, seed)).expect("compiles");
+            edges += prepared.visit(Compare(&predecessors, seed)).expect("compiles");
         }
         assert!(edges > 5000);
     }

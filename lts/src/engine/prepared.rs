@@ -1,76 +1,67 @@
 //! A network with its properties built in, ready for any search over packed states.
 //!
-//! Searches are generic over the width of a state; [`Prepared::search`] chooses the width once, so that a search need not
+//! Searches are generic over the width of a state; [`Prepared::visit`] chooses the width once, so that a search need not
 //! know how many there are. Invariant of [`Prepared::verdict`]: what it returns was replayed by code that shares nothing
 //! with the searches.
 
+use crate::base::error::{Error, Result};
+use crate::engine::look::What;
 use crate::engine::pack::{Many, One, Packing, Two};
 use crate::engine::replay::{self, Mismatch};
-use crate::engine::search::{Verdict, What};
+use crate::engine::search::Verdict;
 use crate::engine::successors::{Compiled, Successors};
 use crate::model::network::{Network, Step, VectorIx};
 use crate::model::trace::Trace;
-use crate::property::{self, Instrumented, Property};
+use crate::property::{self, Alarms, Instrumented, Property};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A network whose tables are complete, with its properties built in.
 #[derive(Debug)]
-pub struct Prepared<'a> {
-    net: &'a Network,
-    properties: &'a [Property],
-    instrumented: Instrumented<'a>,
+pub struct Prepared {
+    net: Arc<Network>,
+    properties: Arc<[Property]>,
+    /// With one more leaf for each monitor; without monitors it is the network itself.
+    network: Arc<Network>,
+    alarms: Alarms,
     packing: Packing,
 }
 
-/// Something to do with a compiled system of any width.
-pub trait Search {
+/// Something to do with a compiled system of any width. It may keep the system: threads that nobody waits for do.
+pub trait Visitor {
     /// What comes out.
     type Out;
 
     /// Does it.
-    fn search<S: Successors>(self, system: &S) -> Self::Out;
+    fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Self::Out;
 }
 
-/// The same for those who may look at the system after they have come to an end: threads that nobody waits for.
-pub trait SharedSearch {
-    /// What comes out.
-    type Out;
-
-    /// Does it.
-    fn search<S: Successors + Send + 'static>(self, system: Arc<S>) -> Self::Out;
-}
-
-struct Alone<T>(T);
-
-impl<T: Search> SharedSearch for Alone<T> {
-    type Out = T::Out;
-
-    fn search<S: Successors + Send + 'static>(self, system: Arc<S>) -> T::Out {
-        self.0.search(&*system)
-    }
-}
-
-impl<'a> Prepared<'a> {
+impl Prepared {
     /// Builds the properties in. All local states of the network must be expanded.
-    pub fn new(net: &'a Network, properties: &'a [Property]) -> Self {
-        let instrumented = property::instrument(net, properties);
-        let packing = Packing::for_network(&instrumented.network);
-        Prepared { net, properties, instrumented, packing }
+    pub fn new(net: impl Into<Arc<Network>>, properties: impl Into<Arc<[Property]>>) -> Self {
+        let (net, properties) = (net.into(), properties.into());
+        let Instrumented { network, alarms } = property::instrument(&net, &properties);
+        let network = match network {
+            Cow::Borrowed(_) => net.clone(),
+            Cow::Owned(network) => Arc::new(network),
+        };
+        let packing = Packing::for_network(&network);
+        Prepared { net, properties, network, alarms, packing }
     }
 
     /// The network as it was specified, without monitors.
-    pub fn net(&self) -> &'a Network {
-        self.net
+    pub fn net(&self) -> &Arc<Network> {
+        &self.net
     }
 
     /// The network that is searched: with one more leaf for each monitor.
     pub fn network(&self) -> &Network {
-        &self.instrumented.network
+        &self.network
     }
 
     /// The properties.
-    pub fn properties(&self) -> &'a [Property] {
-        self.properties
+    pub fn properties(&self) -> &[Property] {
+        &self.properties
     }
 
     /// How the states of the searches are packed: the leaves of [`Prepared::net`] come first, then the monitors.
@@ -80,53 +71,52 @@ impl<'a> Prepared<'a> {
 
     /// The least property that is violated before the first step; no search looks for that.
     pub fn violated_initially(&self) -> Option<Verdict> {
-        property::violated_initially(self.properties)
+        property::violated_initially(&self.properties)
             .map(|property| Verdict::Violated { property, trace: Trace::default() })
     }
 
     /// The property that asks for freedom from deadlock.
     pub fn deadlock(&self) -> Option<usize> {
-        property::asks_for_deadlocks(self.properties)
+        property::asks_for_deadlocks(&self.properties)
     }
 
-    /// Compiles the network and hands it to a search.
-    pub fn search<T: Search>(&self, search: T) -> Result<T::Out, String> {
-        self.share(Alone(search))
-    }
-
-    /// Compiles the network and hands it to a search that may keep it.
-    pub fn share<T: SharedSearch>(&self, search: T) -> Result<T::Out, String> {
-        let (network, packing) = (self.network(), self.packing.clone());
-        let alarms = self.instrumented.alarms.clone();
-        Ok(match packing.words() {
-            1 => search.search(Arc::new(Compiled::new(network, packing, One, alarms)?)),
-            2 => search.search(Arc::new(Compiled::new(network, packing, Two, alarms)?)),
-            n => search.search(Arc::new(Compiled::new(network, packing, Many(n), alarms)?)),
-        })
+    /// Compiles the network and hands it to a visitor.
+    pub fn visit<V: Visitor>(&self, visitor: V) -> Result<V::Out> {
+        visit(&self.network, self.packing.clone(), self.alarms.clone(), visitor)
     }
 
     /// The verdict of a finding, given the steps to it (the forbidden one included). An error means that the steps do
     /// not replay: a defect of the search that found them.
-    pub fn verdict(&self, what: What, path: &[(VectorIx, Vec<u64>)]) -> Result<Verdict, String> {
-        verdict(self.net, self.properties, &self.packing, what, path)
+    pub fn verdict(&self, what: What, path: &[(VectorIx, Vec<u64>)]) -> Result<Verdict> {
+        verdict(&self.net, &self.properties, &self.packing, what, path)
     }
 }
 
+/// Compiles a network with monitors at the width that its states need.
+pub fn visit<V: Visitor>(network: &Network, packing: Packing, alarms: Alarms, visitor: V) -> Result<V::Out> {
+    Ok(match packing.words() {
+        1 => visitor.visit(Arc::new(Compiled::new(network, packing, One, alarms)?)),
+        2 => visitor.visit(Arc::new(Compiled::new(network, packing, Two, alarms)?)),
+        n => visitor.visit(Arc::new(Compiled::new(network, packing, Many(n), alarms)?)),
+    })
+}
+
 /// Unpacks the steps to a finding and replays them on the network as it was specified.
-pub(crate) fn verdict(
+pub fn verdict(
     net: &Network,
     properties: &[Property],
     packing: &Packing,
     what: What,
     path: &[(VectorIx, Vec<u64>)],
-) -> Result<Verdict, String> {
+) -> Result<Verdict> {
     let step = |(vector, target): &(VectorIx, Vec<u64>)| {
         let mut target = packing.unpack(target);
         target.truncate(net.leaves.len());
         Step { vector: *vector, target }
     };
     let trace = Trace { steps: path.iter().map(step).collect() };
-    let internal = |mismatch: Mismatch| format!("internal: a counterexample does not replay, {mismatch}");
+    let internal =
+        |mismatch: Mismatch| Error::Internal(format!("a counterexample does not replay, {mismatch}"));
     match what {
         What::Fault(fault) => {
             replay::fault(net, &trace).map_err(internal)?;

@@ -26,7 +26,7 @@ impl Hunt<'_> {
             self.reported += 1;
             self.reported_states += states;
             let why = match end {
-                HuntEnd::Failed(reason) => Some(Outcome::Failed { number, reason }),
+                HuntEnd::Failed(reason) => Some(Outcome::Failed { number, reason: reason.to_string() }),
                 _ if self.found >= self.config.findings => Some(Outcome::Findings),
                 HuntEnd::Everything => Some(Outcome::Everything),
                 _ => None,

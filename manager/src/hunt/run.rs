@@ -9,7 +9,7 @@ use crate::journal::{Journal, Trouble};
 use crate::machine::{Accepted, Machine, Next};
 use crate::transport::Transport;
 use crate::transport::threads::{Crew, Threads, lasting};
-use gridlock_lts::engine::prepared::{Prepared, Search};
+use gridlock_lts::engine::prepared::{Prepared, Visitor};
 use gridlock_lts::engine::search::Verdict;
 use gridlock_lts::engine::successors::Successors;
 use gridlock_lts::guide::Guide;
@@ -49,8 +49,8 @@ pub struct Report {
 /// What a hunt needs to know of the system.
 #[derive(Clone)]
 pub struct Ground {
-    /// The network. Nobody knows how long a thread that is stuck goes on looking at it, so that has to last.
-    pub prepared: &'static Prepared<'static>,
+    /// The network.
+    pub prepared: Arc<Prepared>,
     /// What guides the guided members.
     pub guide: Option<Arc<Guide>>,
 }
@@ -67,7 +67,9 @@ pub struct Hunters {
 impl Hunters {
     fn start(self, ground: &Ground) -> Threads<HuntJob, HuntFeedback> {
         let ground = ground.clone();
-        lasting(self.threads, self.stuck_after, move |crew| ground.prepared.search(Lasting { ground, crew }))
+        lasting(self.threads, self.stuck_after, move |crew| {
+            ground.prepared.clone().visit(Lasting { ground, crew }).map_err(|e| e.to_string())
+        })
     }
 }
 
@@ -76,11 +78,11 @@ struct Lasting {
     crew: Crew<HuntJob, HuntFeedback>,
 }
 
-impl Search for Lasting {
+impl Visitor for Lasting {
     type Out = ();
 
-    fn search<S: Successors>(self, system: &S) {
-        self.crew.work(hunter(&self.ground, system));
+    fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) {
+        self.crew.work(hunter(&self.ground, &*system));
     }
 }
 
@@ -102,11 +104,11 @@ fn hunter<'a, S: Successors>(
     system: &'a S,
 ) -> impl Fn() -> Box<dyn FnMut(HuntJob, &Life) -> HuntFeedback + 'a> + Sync {
     let Ground { prepared, guide } = ground;
-    let (net, deadlock) = (prepared.net(), prepared.deadlock());
+    let net = prepared.net();
     let shared = Shared::new(system, net);
     move || {
         let (guide, shared) = (guide.clone(), shared.clone());
-        let mut hunter = Hunter::new(Setting { system, net, deadlock, guide, shared });
+        let mut hunter = Hunter::new(Setting { system, net, guide, shared });
         Box::new(move |job, life| hunter.run(&job, life))
     }
 }
@@ -114,13 +116,15 @@ fn hunter<'a, S: Successors>(
 /// What a finding says once it has been replayed.
 fn verdict(prepared: &Prepared, finding: &gridlock_worker::job::Finding) -> Result<Verdict, String> {
     let step = |(vector, target): &(u32, Vec<u64>)| (VectorIx(*vector), target.clone());
-    prepared.verdict(finding.what.into(), &finding.path.iter().map(step).collect::<Vec<_>>())
+    prepared
+        .verdict(finding.what, &finding.path.iter().map(step).collect::<Vec<_>>())
+        .map_err(|e| e.to_string())
 }
 
 /// A hunt whose findings are told.
 struct Telling<'a> {
     hunt: Hunt<'a>,
-    prepared: &'a Prepared<'a>,
+    prepared: &'a Prepared,
     teller: Teller<'a>,
     trouble: Option<String>,
 }
@@ -252,10 +256,11 @@ mod tests {
         silent: u32,
     }
 
-    impl Search for Balky {
+    impl Visitor for Balky {
         type Out = ();
 
-        fn search<S: Successors>(self, system: &S) {
+        fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) {
+            let system = &*system;
             let Balky { ground, crew, silent } = self;
             let (hunter, left) = (hunter(&ground, system), AtomicU32::new(silent));
             crew.work(|| {
@@ -276,15 +281,14 @@ mod tests {
 
     #[test]
     fn a_job_whose_thread_is_stuck_goes_to_another() {
-        let net = Box::leak(Box::new(synthetic::counters(3, 12)));
-        let prepared: &Prepared = Box::leak(Box::new(Prepared::new(net, &[])));
+        let prepared = Arc::new(Prepared::new(synthetic::counters(3, 12), []));
         let ground = Ground { prepared, guide: None };
         let run = |silent: u32| {
             let config = Config { max_jobs: Some(40), ..Config::new(1, false, Vec::new()) };
             let control = Control { stop: &|| false, progress: &|_| {}, page: &|_| Vec::new() };
             let own = ground.clone();
             let mut threads = lasting(2, Some(Duration::from_millis(200)), move |crew| {
-                own.prepared.search(Balky { ground: own, crew, silent })
+                own.prepared.clone().visit(Balky { ground: own, crew, silent }).map_err(|e| e.to_string())
             });
             conduct(&ground, config, &mut threads, None, &control, &mut |_, _| {})
         };

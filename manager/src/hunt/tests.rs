@@ -36,7 +36,7 @@ fn answer(system: &System, job: &HuntJob, rare: usize) -> HuntFeedback {
     if rng.below(rare) == 0 {
         let vector = rng.below(system.net.vectors.len()) as u32;
         let path = vec![(vector, vec![0])];
-        let finding = Finding { what: What::Property(rng.below(50) as u32), path };
+        let finding = Finding { what: What::Property(rng.below(50)), path };
         findings.push(HuntFinding { finding, found_steps: 9, after_states: states / 2 });
     }
     let guided = match &job.method {
@@ -182,7 +182,9 @@ fn work_goes_to_who_finds_new_things() {
 #[test]
 fn everything_ends_it_and_so_does_a_failure() {
     let system = system();
-    for (end, workers) in [(HuntEnd::Everything, 3), (HuntEnd::Failed("no".to_owned()), 1)] {
+    for (end, workers) in
+        [(HuntEnd::Everything, 3), (HuntEnd::Failed(gridlock_lts::base::error::Error::input("no")), 1)]
+    {
         let mut hunt = hunt(&system, config(2));
         let mut jobs = Vec::new();
         for _ in 0..workers {

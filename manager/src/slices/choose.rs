@@ -142,7 +142,7 @@ fn candidate(
 ) -> Result<Candidate, String> {
     let options = Options { max_states: None, progress: None, page: None, ..options.clone() };
     let slicing = Slicing { sample: Some(sample), started, ..Slicing::new(prepared, &leaves, &options) };
-    let report: Report = prepared.share(slicing)??;
+    let report: Report = prepared.visit(slicing).map_err(|e| e.to_string())??;
     let states = report.states.max(1) as f64;
     let (largest, sent, loaded) =
         (report.largest as f64 / states, report.sent as f64 / states, report.loaded as f64 / states);

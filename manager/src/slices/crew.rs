@@ -7,10 +7,10 @@
 use super::coordinator::Coordinator;
 use crate::transport::threads::{Threads, lasting};
 use crate::transport::{Answer, Transport};
+use gridlock_lts::base::error::Error;
 use gridlock_lts::engine::pack::Width;
 use gridlock_lts::engine::successors::Successors;
 use gridlock_worker::life::Life;
-use gridlock_worker::slice::Trouble;
 use gridlock_worker::slice::activation::{Round, Worker};
 use gridlock_worker::slice::message::{Done, Slice};
 use gridlock_worker::slice::partition::{Partition, SliceIx};
@@ -20,7 +20,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 /// What comes of an activation.
-pub(super) type Outcome = Result<Done, Trouble>;
+pub(super) type Outcome = Result<Done, Error>;
 
 /// Workers, wherever they are.
 pub(super) trait Crew {
@@ -48,7 +48,6 @@ pub(super) trait Crew {
 pub(super) struct Work<S> {
     pub(super) system: Arc<S>,
     pub(super) store: Arc<Store>,
-    pub(super) deadlock: Option<usize>,
     pub(super) quota: u64,
     pub(super) expanded: Arc<AtomicU64>,
 }
@@ -71,7 +70,6 @@ impl<S: Successors> Work<S> {
             system: &*self.system,
             partition,
             store: &self.store,
-            deadlock: self.deadlock,
             job_memory,
             quota: self.quota,
             life,
@@ -166,6 +164,7 @@ pub(super) use remote::{Remote, serve};
 mod remote {
     use super::*;
     use crate::transport::mpi::{self, Ranks, World};
+    use gridlock_lts::base::error::Limit;
     use gridlock_lts::base::memory::Budget;
     use gridlock_worker::slice::layout::Layout;
     use gridlock_worker::slice::message::Run;
@@ -315,7 +314,7 @@ mod remote {
     }
 
     impl Replica {
-        fn follow(&self, job: &mut Incoming, life: &Life) -> Result<Arc<Partition>, Trouble> {
+        fn follow(&self, job: &mut Incoming, life: &Life) -> Result<Arc<Partition>, Error> {
             let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
             if now.0 < job.search {
                 *now = (job.search, None, 0);
@@ -323,7 +322,7 @@ mod remote {
             // A thread that was given up may come back when another search has long begun.
             while now.0 > job.search || now.2 < job.known {
                 if now.0 > job.search || life.was_cancelled() {
-                    return Err(Trouble::Stopped);
+                    return Err(Error::Limit(Limit::Interrupted));
                 }
                 let waited = self.changed.wait_timeout(now, Duration::from_millis(50));
                 now = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -348,12 +347,11 @@ mod remote {
         threads: u32,
         stuck_after: Option<Duration>,
         system: Arc<S>,
-        deadlock: Option<usize>,
     ) -> Result<u8, String> {
         // Results stay in memory until they are sent.
         let store = Arc::new(Store::new(Arc::new(Budget::new(u64::MAX)), std::env::temp_dir()));
         let (replica, expanded) = (Replica::default(), Arc::default());
-        let work = Work { system, store, deadlock, quota: u64::MAX, expanded };
+        let work = Work { system, store, quota: u64::MAX, expanded };
         let mut threads = lasting(threads as usize, stuck_after, move |crew| {
             crew.work(|| {
                 let mut worker = work.worker();

@@ -12,15 +12,15 @@ use super::reach::Reach;
 use super::trace;
 use super::{Answer, Options, Progress, Report, SliceSize, Slicing, Where, Why};
 use crate::transport;
+use gridlock_lts::base::error::{Error, Limit};
 use gridlock_lts::base::hash::Map;
 use gridlock_lts::base::memory::{self, Budget};
 use gridlock_lts::base::rng::Rng;
 use gridlock_lts::engine::pack::Width;
 use gridlock_lts::engine::prepared::Prepared;
-use gridlock_lts::engine::search::{Reason, Verdict};
+use gridlock_lts::engine::search::Verdict;
 use gridlock_lts::engine::successors::{Steps, Successors};
 use gridlock_lts::model::network::LeafIx;
-use gridlock_worker::slice::Trouble;
 use gridlock_worker::slice::layout::Layout;
 use gridlock_worker::slice::message::{Done, SEGMENT_BYTES};
 use gridlock_worker::slice::partition::{SliceIx, Target};
@@ -43,7 +43,7 @@ const TRIES: u32 = 3;
 /// Everything of one search.
 pub(super) struct Driver<'a, S> {
     pub(super) system: &'a S,
-    prepared: &'a Prepared<'a>,
+    prepared: &'a Prepared,
     options: &'a Options<'a>,
     pub(super) store: &'a Store,
     pub(super) limits: Limits<'a>,
@@ -83,7 +83,7 @@ pub(super) fn run<S: Successors + Send + 'static>(
     };
     let workers = slots.min(most).max(1);
     let Some(left) = limit.checked_sub(workers * job + system.table_bytes()) else {
-        let answer = Answer::Unknown(Why::Limit(Reason::Memory(limit)));
+        let answer = Answer::Unknown(Why::Limit(Limit::Memory(limit)));
         let nothing = Coordinator::new(layout, None, false);
         return Ok(report(&nothing, subsystem, prepared, answer, started));
     };
@@ -106,13 +106,8 @@ pub(super) fn run<S: Successors + Send + 'static>(
     let searched = match place {
         Where::Threads(_) => {
             let quota = sample.map_or(u64::MAX, |states| states / 16 + 1);
-            let work = Work {
-                system: system.clone(),
-                store: store.clone(),
-                deadlock: prepared.deadlock(),
-                quota,
-                expanded: expanded.clone(),
-            };
+            let work =
+                Work { system: system.clone(), store: store.clone(), quota, expanded: expanded.clone() };
             let mut crew = Local::new(work, driver.workers, options.job_memory, options.stuck_after);
             driver.conduct(&mut coordinator, &mut crew, &mut past)
         }
@@ -128,16 +123,14 @@ pub(super) fn run<S: Successors + Send + 'static>(
     let answer = match (searched, past.failed) {
         (Ok(verdict), _) => Answer::Verdict(verdict),
         // The memory for what is put away is a part of the limit that the user knows.
-        (Err(Trouble::Memory(bytes)), _) if bytes != left => {
-            Answer::Unknown(Why::Limit(Reason::Memory(bytes)))
+        (Err(Error::Limit(Limit::Memory(_))), _) => Answer::Unknown(Why::Limit(Limit::Memory(limit))),
+        (Err(Error::Disk(message)), _) => Answer::Unknown(Why::Disk(message)),
+        (Err(Error::Limit(Limit::Interrupted)), Some(why)) => Answer::Unknown(Why::Journal(why)),
+        (Err(Error::Limit(Limit::Interrupted)), None) => {
+            Answer::Unknown(Why::Limit(driver.limits.stopped().unwrap_or(Limit::Interrupted)))
         }
-        (Err(Trouble::Memory(_)), _) => Answer::Unknown(Why::Limit(Reason::Memory(limit))),
-        (Err(Trouble::Disk(message)), _) => Answer::Unknown(Why::Disk(message)),
-        (Err(Trouble::Stopped), Some(why)) => Answer::Unknown(Why::Journal(why)),
-        (Err(Trouble::Stopped), None) => {
-            Answer::Unknown(Why::Limit(driver.limits.stopped().unwrap_or(Reason::Cancelled)))
-        }
-        (Err(Trouble::Broken(message)), _) => return Err(message),
+        (Err(Error::Limit(limit)), _) => Answer::Unknown(Why::Limit(limit)),
+        (Err(error), _) => return Err(error.to_string()),
     };
     let mut report = report(&coordinator, subsystem, prepared, answer, started);
     report.spilled = store.spilled();
@@ -168,7 +161,7 @@ impl<S: Successors> Driver<'_, S> {
         coordinator: &mut Coordinator,
         crew: &mut dyn Crew,
         past: &mut Past,
-    ) -> Result<Verdict, Trouble> {
+    ) -> Result<Verdict, Error> {
         self.search(coordinator, crew, past)?;
         self.conclude(coordinator, crew)
     }
@@ -179,7 +172,7 @@ impl<S: Successors> Driver<'_, S> {
         coordinator: &mut Coordinator,
         crew: &mut dyn Crew,
         past: &mut Past,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), Error> {
         crew.begin();
         self.begin(coordinator)?;
         while coordinator.found.is_none() {
@@ -204,11 +197,11 @@ impl<S: Successors> Driver<'_, S> {
                 coordinator.forget(self.store);
             }
             if let Some(sample) = self.sample.filter(|&sample| coordinator.totals.states >= sample) {
-                self.limits.stop(Reason::States(sample));
+                self.limits.stop(Limit::States(sample));
             }
             self.limits.watch();
             if self.limits.stopped().is_some() && coordinator.found.is_none() {
-                return Err(Trouble::Stopped);
+                return Err(Error::Limit(Limit::Interrupted));
             }
         }
         Ok(())
@@ -216,7 +209,7 @@ impl<S: Successors> Driver<'_, S> {
 
     /// The initial state waits for its expansion. A sample begins at many places, so that it is not only of what is
     /// near the initial state.
-    fn begin(&self, coordinator: &mut Coordinator) -> Result<(), Trouble> {
+    fn begin(&self, coordinator: &mut Coordinator) -> Result<(), Error> {
         let (width, words) = (self.system.width(), self.system.width().words());
         let layout = coordinator.partition.layout().clone();
         let mut states = self.system.initial();
@@ -240,14 +233,14 @@ impl<S: Successors> Driver<'_, S> {
     }
 
     /// Appends states of random walks, the same for the same network.
-    fn walk(&self, states: &mut Vec<u64>) -> Result<(), Trouble> {
+    fn walk(&self, states: &mut Vec<u64>) -> Result<(), Error> {
         let mut rng = Rng::new(1);
         let mut steps = Steps::new(self.system.width().words());
         for _ in 0..WALKS {
             let mut state = self.system.initial();
             for _ in 0..rng.below(WALK) {
                 steps.clear();
-                self.system.expand(&state, &mut steps).map_err(Trouble::Broken)?;
+                self.system.expand(&state, &mut steps)?;
                 // Marked steps may be faults, which lead nowhere.
                 let innocent: Vec<usize> =
                     (0..steps.len()).filter(|&k| !steps.vias()[k].is_marked()).collect();
@@ -266,7 +259,7 @@ impl<S: Successors> Driver<'_, S> {
         mut slices: VecDeque<SliceIx>,
         crew: &mut dyn Crew,
         past: &mut Past,
-    ) -> Result<Vec<(SliceIx, Done)>, Trouble> {
+    ) -> Result<Vec<(SliceIx, Done)>, Error> {
         let mut free: VecDeque<u32> = crew.slots().into_iter().take(self.workers).collect();
         let (mut under_way, mut results) = (Map::<SliceIx, Vec<SliceIx>>::default(), Vec::new());
         let (mut tries, mut trouble, mut cancelled) = (Map::default(), None, false);
@@ -277,16 +270,15 @@ impl<S: Successors> Driver<'_, S> {
             {
                 free.pop_front();
                 let batch = next_batch(coordinator, &mut slices, crew.batch());
-                crew.send(worker, &batch, coordinator).map_err(Trouble::Broken)?;
+                crew.send(worker, &batch, coordinator).map_err(Error::Internal)?;
                 under_way.insert(first, batch);
             }
             if under_way.is_empty() {
                 return trouble.map_or(Ok(results), Err);
             }
-            if let Some((worker, first, answer)) = crew.receive(LOOK).map_err(Trouble::Broken)? {
-                let batch = under_way
-                    .remove(&first)
-                    .ok_or_else(|| Trouble::Broken("internal: an answer to nothing".to_owned()))?;
+            if let Some((worker, first, answer)) = crew.receive(LOOK).map_err(Error::Internal)? {
+                let batch =
+                    under_way.remove(&first).ok_or_else(|| Error::internal("an answer to nothing"))?;
                 free.push_back(worker);
                 let taken = match answer {
                     transport::Answer::Lost(why) => {
@@ -296,7 +288,7 @@ impl<S: Successors> Driver<'_, S> {
                     transport::Answer::Done(outcomes)
                         if outcomes.len() < batch.len() && outcomes.iter().all(Result::is_ok) =>
                     {
-                        Err(Trouble::Broken("internal: a slice has no result".to_owned()))
+                        Err(Error::internal("a slice has no result"))
                     }
                     transport::Answer::Done(outcomes) => {
                         batch.into_iter().zip(outcomes).try_for_each(|(slice, done)| {
@@ -309,7 +301,7 @@ impl<S: Successors> Driver<'_, S> {
             }
             self.limits.watch();
             past.tell(|resumed| self.page(resumed));
-            trouble = trouble.or(self.limits.stopped().map(|_| Trouble::Stopped));
+            trouble = trouble.or(self.limits.stopped().map(|_| Error::Limit(Limit::Interrupted)));
             if trouble.is_some() && !std::mem::replace(&mut cancelled, true) {
                 crew.cancel();
             }
@@ -317,26 +309,26 @@ impl<S: Successors> Driver<'_, S> {
     }
 
     /// Divides the slices that turned out too large.
-    fn divide(&self, coordinator: &mut Coordinator) -> Result<(), Trouble> {
+    fn divide(&self, coordinator: &mut Coordinator) -> Result<(), Error> {
         while let Some(slice) = coordinator.too_large() {
             let of = &coordinator.slices[slice.0 as usize];
             let layout = coordinator.partition.layout();
             let halves = split(self.system, layout, self.store, self.options.job_memory, of)?;
-            let halves = halves.ok_or(Trouble::Memory(self.options.job_memory))?;
+            let halves = halves.ok_or(Error::Limit(Limit::JobMemory(self.options.job_memory)))?;
             coordinator.divide(slice, halves, self.store)?;
         }
         Ok(())
     }
 
     /// The verdict after a search that went on to its end.
-    fn conclude(&self, coordinator: &mut Coordinator, crew: &mut dyn Crew) -> Result<Verdict, Trouble> {
+    fn conclude(&self, coordinator: &mut Coordinator, crew: &mut dyn Crew) -> Result<Verdict, Error> {
         if self.sample.is_some() {
             // A sample is asked for figures only, and it does not remember how it came to where it began.
-            return Err(Trouble::Stopped);
+            return Err(Error::Limit(Limit::Interrupted));
         }
         let Some(found) = coordinator.found.clone() else {
             if coordinator.slices.iter().any(|slice| slice.waiting > 0) {
-                return Err(Trouble::Broken("internal: states are left".to_owned()));
+                return Err(Error::internal("states are left"));
             }
             return Ok(Verdict::Holds);
         };
@@ -347,13 +339,13 @@ impl<S: Successors> Driver<'_, S> {
             self.limits.correct(0);
             self.search(&mut again, crew, &mut Past::new(None))?;
             if again.found.as_ref() != Some(&found) {
-                return Err(Trouble::Broken("internal: a search is not repeatable".to_owned()));
+                return Err(Error::internal("a search is not repeatable"));
             }
             trace::path_to(self, &again, self.prepared, &found)?
         } else {
             trace::path_to(self, coordinator, self.prepared, &found)?
         };
-        self.prepared.verdict(found.what.into(), &path).map_err(Trouble::Broken)
+        self.prepared.verdict(found.what, &path)
     }
 }
 
@@ -373,14 +365,14 @@ fn next_batch(coordinator: &Coordinator, slices: &mut VecDeque<SliceIx>, states:
 }
 
 /// Counts how often an activation was lost, and gives up after some times.
-fn lost(slice: SliceIx, why: &str, tries: &mut Map<SliceIx, u32>) -> Result<(), Trouble> {
+fn lost(slice: SliceIx, why: &str, tries: &mut Map<SliceIx, u32>) -> Result<(), Error> {
     tracing::warn!(slice = slice.0, %why, "lost");
     let tries = tries.entry(slice).or_default();
     *tries += 1;
     if *tries < TRIES {
         return Ok(());
     }
-    Err(Trouble::Broken(format!("slice {} was lost {TRIES} times, at last because: {why}", slice.0)))
+    Err(Error::Internal(format!("slice {} was lost {TRIES} times, at last because: {why}", slice.0)))
 }
 
 fn report(

@@ -5,7 +5,7 @@
 
 use super::coordinator::Coordinator;
 use super::{Options, Progress};
-use gridlock_lts::engine::search::Reason;
+use gridlock_lts::base::error::Limit;
 use gridlock_worker::slice::store::Store;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -18,7 +18,7 @@ const TELL: Duration = Duration::from_millis(100);
 pub(super) struct Limits<'a> {
     options: &'a Options<'a>,
     started: Instant,
-    why: Cell<Option<Reason>>,
+    why: Cell<Option<Limit>>,
     told: Cell<Duration>,
     /// What only the coordinator knows, as of the beginning of the round.
     known: Cell<Progress>,
@@ -47,12 +47,12 @@ impl<'a> Limits<'a> {
     }
 
     /// Ends the search.
-    pub(super) fn stop(&self, why: Reason) {
+    pub(super) fn stop(&self, why: Limit) {
         self.why.set(self.why.get().or(Some(why)));
     }
 
     /// Why the search is to end, if it is.
-    pub(super) fn stopped(&self) -> Option<Reason> {
+    pub(super) fn stopped(&self) -> Option<Limit> {
         self.why.get()
     }
 
@@ -62,15 +62,15 @@ impl<'a> Limits<'a> {
         if let Some(limit) = options.time_limit
             && self.started.elapsed() >= limit
         {
-            self.stop(Reason::Time(limit));
+            self.stop(Limit::Time(limit));
         }
         if options.cancel.is_some_and(|cancel| cancel.load(Relaxed)) {
-            self.stop(Reason::Cancelled);
+            self.stop(Limit::Interrupted);
         }
         if let Some(max) = options.max_states
             && self.expanded.load(Relaxed) > max
         {
-            self.stop(Reason::States(max));
+            self.stop(Limit::States(max));
         }
         let now = self.started.elapsed();
         if let Some(progress) = options.progress

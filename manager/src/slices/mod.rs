@@ -20,8 +20,9 @@ mod tests;
 mod trace;
 
 pub use choose::{Candidate, Choice, choose_subsystem};
-use gridlock_lts::engine::prepared::{Prepared, SharedSearch};
-use gridlock_lts::engine::search::{Reason, Verdict};
+use gridlock_lts::base::error::Limit;
+use gridlock_lts::engine::prepared::{Prepared, Visitor};
+use gridlock_lts::engine::search::Verdict;
 use gridlock_lts::engine::successors::Successors;
 use gridlock_lts::model::network::{LeafIx, Local};
 pub use past::{Beginning, Opened, Record};
@@ -106,8 +107,8 @@ pub struct Progress {
 /// Why a search ended without an answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Why {
-    /// A limit that other searches have, too. [`Reason::Memory`] tells which: that of a job or that of all.
-    Limit(Reason),
+    /// A limit that other searches have, too. [`Limit::Memory`] tells which: that of a job or that of all.
+    Limit(Limit),
     /// The spill directory cannot be written.
     Disk(String),
     /// The journal cannot be written.
@@ -202,7 +203,7 @@ enum Where<'a> {
 }
 
 struct Slicing<'a> {
-    prepared: &'a Prepared<'a>,
+    prepared: &'a Prepared,
     subsystem: &'a [LeafIx],
     options: &'a Options<'a>,
     /// End after the round in which so many states are reached.
@@ -230,14 +231,14 @@ impl<'a> Slicing<'a> {
         if let Some(leaf) = self.subsystem.iter().find(|leaf| leaf.0 as usize >= leaves) {
             return Err(format!("internal: there is no leaf {}", leaf.0));
         }
-        self.prepared.share(self)?
+        self.prepared.visit(self).map_err(|e| e.to_string())?
     }
 }
 
-impl SharedSearch for Slicing<'_> {
+impl Visitor for Slicing<'_> {
     type Out = Result<Report, String>;
 
-    fn search<S: Successors + Send + 'static>(self, system: Arc<S>) -> Self::Out {
+    fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Self::Out {
         driver::run(&system, self)
     }
 }
@@ -274,21 +275,20 @@ mod ranks {
         stuck_after: Option<Duration>,
         prepared: &Prepared,
     ) -> Result<u8, String> {
-        prepared.share(Serve { world, threads, stuck_after, deadlock: prepared.deadlock() })?
+        prepared.visit(Serve { world, threads, stuck_after }).map_err(|e| e.to_string())?
     }
 
     struct Serve<'a> {
         world: &'a World,
         threads: u32,
         stuck_after: Option<Duration>,
-        deadlock: Option<usize>,
     }
 
-    impl SharedSearch for Serve<'_> {
+    impl Visitor for Serve<'_> {
         type Out = Result<u8, String>;
 
-        fn search<S: Successors + Send + 'static>(self, system: Arc<S>) -> Self::Out {
-            crew::serve(self.world, self.threads, self.stuck_after, system, self.deadlock)
+        fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Self::Out {
+            crew::serve(self.world, self.threads, self.stuck_after, system)
         }
     }
 }

@@ -8,8 +8,8 @@
 
 use super::limits::Limits;
 use crate::journal::{Journal, Records};
+use gridlock_lts::base::error::{Error, Limit};
 use gridlock_lts::base::hash::Set;
-use gridlock_worker::slice::Trouble;
 use gridlock_worker::slice::message::Done;
 use gridlock_worker::slice::partition::SliceIx;
 use gridlock_worker::slice::store::Store;
@@ -71,7 +71,7 @@ impl Past {
         slices: &mut Vec<SliceIx>,
         store: &Store,
         limits: &Limits,
-    ) -> Result<Vec<(SliceIx, Done)>, Trouble> {
+    ) -> Result<Vec<(SliceIx, Done)>, Error> {
         let (mut results, mut left) = (Vec::new(), None::<Set<SliceIx>>);
         while let Some(record) = self.read()? {
             if record.round != round {
@@ -87,7 +87,7 @@ impl Past {
             self.resumed += 1;
             limits.watch();
             if limits.stopped().is_some() {
-                return Err(Trouble::Stopped);
+                return Err(Error::Limit(Limit::Interrupted));
             }
         }
         if let Some(left) = left {
@@ -100,12 +100,12 @@ impl Past {
         Ok(results)
     }
 
-    fn read(&mut self) -> Result<Option<Record>, Trouble> {
+    fn read(&mut self) -> Result<Option<Record>, Error> {
         if let Some(record) = self.next.take() {
             return Ok(Some(record));
         }
         let Some(records) = &mut self.records else { return Ok(None) };
-        let record = records.next().map_err(|trouble| Trouble::Broken(trouble.to_string()))?;
+        let record = records.next().map_err(|trouble| Error::Input(trouble.to_string()))?;
         if record.is_none() {
             self.records = None;
         }
@@ -113,7 +113,7 @@ impl Past {
     }
 
     /// Keeps a result, and returns it.
-    pub(super) fn keep(&mut self, round: u32, slice: SliceIx, done: Done) -> Result<Done, Trouble> {
+    pub(super) fn keep(&mut self, round: u32, slice: SliceIx, done: Done) -> Result<Done, Error> {
         let Some(journal) = self.journal.as_mut().filter(|_| self.failed.is_none()) else { return Ok(done) };
         let record = Record { round, slice, done };
         match journal.write(&record) {
@@ -123,7 +123,7 @@ impl Past {
     }
 
     /// To be called after each round.
-    pub(super) fn end_round(&mut self) -> Result<(), Trouble> {
+    pub(super) fn end_round(&mut self) -> Result<(), Error> {
         match &mut self.journal {
             Some(journal) if self.synced.elapsed() >= SYNC && self.failed.is_none() => {
                 self.synced = Instant::now();
@@ -133,9 +133,9 @@ impl Past {
         }
     }
 
-    fn fail<R>(&mut self, trouble: crate::journal::Trouble) -> Result<R, Trouble> {
+    fn fail<R>(&mut self, trouble: crate::journal::Trouble) -> Result<R, Error> {
         self.failed = Some(trouble.to_string());
-        Err(Trouble::Stopped)
+        Err(Error::Limit(Limit::Interrupted))
     }
 
     /// Replaces the page of the journal if it is time.
@@ -161,8 +161,8 @@ impl Past {
     }
 }
 
-fn unfit() -> Trouble {
-    Trouble::Broken(
+fn unfit() -> Error {
+    Error::Input(
         "the checkpoint has results that this run does not ask for; begin again in another directory"
             .to_owned(),
     )

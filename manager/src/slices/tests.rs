@@ -43,10 +43,15 @@ struct Seen {
     unknown: usize,
 }
 
-fn compare(net: &gridlock_lts::model::network::Network, properties: &[Property], seed: u64, seen: &mut Seen) {
+fn compare(
+    net: &gridlock_lts::model::network::Network,
+    properties: Vec<Property>,
+    seed: u64,
+    seen: &mut Seen,
+) {
     let rng = &mut Rng::new(seed);
-    let expected = search::check(net, properties, &search::Options::default()).expect("a report");
-    let prepared = Prepared::new(net, properties);
+    let prepared = Prepared::new(net.clone(), properties);
+    let expected = search::check(net, prepared.properties(), &search::Options::default()).expect("a report");
     let subsystem = random_subsystem(net.leaves.len(), rng);
     let words = prepared.packing().words() as u64;
     let job_memory = words * [1200, 1500, 2500, 5000, 100_000][rng.below(5)];
@@ -65,7 +70,7 @@ fn compare(net: &gridlock_lts::model::network::Network, properties: &[Property],
         seen.spilled += usize::from(report.spilled > 0);
         seen.split += usize::from(report.splits > 0);
         match (&report.answer, &expected.verdict) {
-            (Answer::Unknown(Why::Limit(Reason::Memory(_))), _) => {
+            (Answer::Unknown(Why::Limit(Limit::Memory(_) | Limit::JobMemory(_))), _) => {
                 seen.unknown += 1;
                 continue;
             }
@@ -99,7 +104,7 @@ fn same_as_breadth_first_with_any_number_of_workers() {
         let shape = Shape { faults: 20, acyclic: seed % 4 == 0, ..Shape::default() };
         let net = shape.network(seed);
         let properties = if seed % 3 == 0 { Vec::new() } else { random::properties(&net, seed) };
-        compare(&net, &properties, seed, &mut seen);
+        compare(&net, properties, seed, &mut seen);
     }
     let Seen { holds, found, spilled, split, unknown } = seen;
     assert!(holds > 3000 && found > 1000 && spilled > 100 && split > 200, "{seen:?}");
@@ -112,7 +117,7 @@ fn larger_networks() {
     for seed in 0..40 {
         let shape = Shape { leaves: 8, states: 9, faults: 5, ..Shape::default() };
         let net = shape.network(seed);
-        compare(&net, &[], seed, &mut seen);
+        compare(&net, Vec::new(), seed, &mut seen);
     }
     assert!(seen.split > 20, "{seen:?}");
 }
@@ -124,15 +129,19 @@ fn known_numbers() {
         (synthetic::counters(4, 9), 10_000),
         (synthetic::counters(2, 300), 90_601),
     ] {
-        let prepared = Prepared::new(&net, &[]);
+        let prepared = Prepared::new(net.clone(), []);
         for workers in [1, 3] {
             let options = Options { workers, job_memory: 40_000, ..Options::default() };
             let report = check(&prepared, &[LeafIx(0)], &options, None).expect("a report");
             assert_eq!((report.answer, report.states), (Answer::Verdict(Verdict::Holds), states));
         }
-        let deadlock = [Property::DeadlockFree];
-        let report = check(&Prepared::new(&net, &deadlock), &[LeafIx(1)], &Options::default(), None)
-            .expect("a report");
+        let report = check(
+            &Prepared::new(net.clone(), [Property::DeadlockFree { allow_termination: false }]),
+            &[LeafIx(1)],
+            &Options::default(),
+            None,
+        )
+        .expect("a report");
         let violated = matches!(report.answer, Answer::Verdict(Verdict::Violated { property: 0, .. }));
         assert_eq!(violated, net.leaves[0].name.starts_with("Phil"));
     }
@@ -144,8 +153,9 @@ fn slices_of_an_acyclic_subsystem_are_forgotten() {
     for seed in 0..300 {
         let net = Shape { acyclic: true, ..Shape::default() }.network(seed);
         let properties = random::properties(&net, seed);
-        let prepared = Prepared::new(&net, &properties);
-        let expected = search::check(&net, &properties, &search::Options::default()).expect("a report");
+        let prepared = Prepared::new(net.clone(), properties);
+        let expected =
+            search::check(&net, prepared.properties(), &search::Options::default()).expect("a report");
         let report = check(&prepared, &[LeafIx(0)], &Options::default(), None).expect("a report");
         let Answer::Verdict(verdict) = report.answer else { panic!("seed {seed}: unknown") };
         assert_eq!(verdict == Verdict::Holds, expected.verdict == Verdict::Holds, "seed {seed}");
@@ -158,7 +168,7 @@ fn slices_of_an_acyclic_subsystem_are_forgotten() {
 #[test]
 fn bounds_end_a_search_as_unknown() {
     let net = synthetic::counters(4, 9);
-    let prepared = Prepared::new(&net, &[]);
+    let prepared = Prepared::new(net.clone(), []);
     let unknown =
         |options: &Options| match check(&prepared, &[LeafIx(1)], options, None).expect("a report").answer {
             Answer::Unknown(why) => why,
@@ -166,14 +176,14 @@ fn bounds_end_a_search_as_unknown() {
         };
     let options = Options { workers: 2, ..Options::default() };
     let limit = |reason| Why::Limit(reason);
-    assert_eq!(unknown(&Options { max_states: Some(2000), ..options.clone() }), limit(Reason::States(2000)));
+    assert_eq!(unknown(&Options { max_states: Some(2000), ..options.clone() }), limit(Limit::States(2000)));
     let time = Duration::ZERO;
-    assert_eq!(unknown(&Options { time_limit: Some(time), ..options.clone() }), limit(Reason::Time(time)));
+    assert_eq!(unknown(&Options { time_limit: Some(time), ..options.clone() }), limit(Limit::Time(time)));
     let cancel = AtomicBool::new(true);
-    assert_eq!(unknown(&Options { cancel: Some(&cancel), ..options.clone() }), limit(Reason::Cancelled));
-    assert_eq!(unknown(&Options { job_memory: 10, ..options.clone() }), limit(Reason::Memory(10)));
+    assert_eq!(unknown(&Options { cancel: Some(&cancel), ..options.clone() }), limit(Limit::Interrupted));
+    assert_eq!(unknown(&Options { job_memory: 10, ..options.clone() }), limit(Limit::JobMemory(10)));
     let tight = Options { job_memory: 5000, max_memory: Some(12_000), ..options.clone() };
-    assert!(matches!(unknown(&tight), Why::Limit(Reason::Memory(_))));
+    assert!(matches!(unknown(&tight), Why::Limit(Limit::Memory(_))));
     let spill = Some("/does/not/exist".into());
     let nowhere = Options { job_memory: 5000, max_memory: Some(60_000), spill, ..options.clone() };
     assert!(matches!(unknown(&nowhere), Why::Disk(message) if message.contains("/does/not/exist")));
@@ -186,7 +196,7 @@ fn bounds_end_a_search_as_unknown() {
 #[test]
 fn a_subsystem_that_divides_well_is_chosen() {
     for net in [synthetic::philosophers(6), synthetic::counters(3, 40), synthetic::queues(3, 3, 2)] {
-        let prepared = Prepared::new(&net, &[]);
+        let prepared = Prepared::new(net.clone(), []);
         let choices = [1, 2, 5].map(|workers| {
             let options = Options { workers, job_memory: 1 << 20, ..Options::default() };
             choose_subsystem(&prepared, &options).expect("a choice")
@@ -201,16 +211,20 @@ fn a_subsystem_that_divides_well_is_chosen() {
         assert_eq!(report.states, expected.stats.states);
     }
     // Findings end a sample early, and that is all.
-    let (net, deadlock) = (synthetic::philosophers(6), [Property::DeadlockFree]);
-    let choice = choose_subsystem(&Prepared::new(&net, &deadlock), &Options::default()).expect("a choice");
+    let net = synthetic::philosophers(6);
+    let choice = choose_subsystem(
+        &Prepared::new(net.clone(), [Property::DeadlockFree { allow_termination: false }]),
+        &Options::default(),
+    )
+    .expect("a choice");
     assert!(!choice.leaves().is_empty());
     for seed in 0..30 {
         let net = Shape { faults: 50, ..Shape::default() }.network(seed);
         let properties = random::properties(&net, seed);
-        choose_subsystem(&Prepared::new(&net, &properties), &Options::default()).expect("a choice");
+        choose_subsystem(&Prepared::new(net.clone(), properties), &Options::default()).expect("a choice");
     }
     let nothing = Shape { leaves: 1, states: 1, labels: 1, ..Shape::default() }.network(1);
-    let prepared = Prepared::new(&nothing, &[]);
+    let prepared = Prepared::new(nothing, []);
     let choice = choose_subsystem(&prepared, &Options::default()).expect("a choice");
     assert_eq!(choice.leaves(), [LeafIx(0)]);
 }
@@ -231,7 +245,7 @@ fn a_search_is_resumed_wherever_it_was_cut_off() {
             _ => Shape { acyclic: seed % 4 == 1, leaves: 5, states: 6, ..Shape::default() }.network(seed),
         };
         let properties = if seed % 3 == 0 { Vec::new() } else { random::properties(&net, seed) };
-        let prepared = Prepared::new(&net, &properties);
+        let prepared = Prepared::new(net.clone(), properties);
         let subsystem = random_subsystem(net.leaves.len(), rng);
         let words = prepared.packing().words() as u64;
         let options = |workers: usize| {
@@ -274,11 +288,11 @@ fn a_journal_of_another_search_is_no_crash() {
     let dir = tempfile::tempdir().expect("a directory");
     let open = || Journal::<Record>::open_streaming(dir.path(), &Vec::new(), true).expect("a journal");
     let net = synthetic::counters(3, 9);
-    let prepared = Prepared::new(&net, &[]);
+    let prepared = Prepared::new(net.clone(), []);
     let options = Options::default();
     check(&prepared, &[LeafIx(0)], &options, Some(open())).expect("a report");
     let other = synthetic::counters(3, 7);
-    let other = Prepared::new(&other, &[]);
+    let other = Prepared::new(other, []);
     let refused = check(&other, &[LeafIx(0)], &options, Some(open()));
     assert!(refused.is_err_and(|why| why.contains("checkpoint")));
 }
@@ -288,7 +302,7 @@ fn a_stopped_search_keeps_what_it_has() {
     let dir = tempfile::tempdir().expect("a directory");
     let open = || Journal::<Record>::open_streaming(dir.path(), &Vec::new(), true).expect("a journal");
     let net = synthetic::counters(3, 30);
-    let prepared = Prepared::new(&net, &[]);
+    let prepared = Prepared::new(net.clone(), []);
     let options = Options { job_memory: 40_000, ..Options::default() };
     let expected = check(&prepared, &[LeafIx(1)], &options, None).expect("a report");
     let (mut stops, mut most) = (0, 5_000);
@@ -302,7 +316,7 @@ fn a_stopped_search_keeps_what_it_has() {
             assert!(report.resumed > 0);
             break;
         }
-        assert_eq!(report.answer, Answer::Unknown(Why::Limit(Reason::States(most))));
+        assert_eq!(report.answer, Answer::Unknown(Why::Limit(Limit::States(most))));
         (stops, most) = (stops + 1, most + 5_000);
     }
     assert!(stops > 3);
@@ -335,13 +349,17 @@ impl<S: Successors + Send> Successors for Balky<S> {
         self.inner.initial()
     }
 
-    fn expand(&self, state: &[u64], out: &mut Steps) -> Result<(), String> {
+    fn expand(&self, state: &[u64], out: &mut Steps) -> Result<(), gridlock_lts::base::error::Error> {
         let silence = (self.silence)(self.asked.fetch_add(1, Relaxed));
         let begun = Instant::now();
         while begun.elapsed() < silence {
             std::thread::park_timeout(silence.min(Duration::from_millis(10)));
         }
         self.inner.expand(state, out)
+    }
+
+    fn dead_end(&self, state: &[u64]) -> gridlock_lts::property::DeadEnd {
+        self.inner.dead_end(state)
     }
 
     fn finding(&self, target: &[u64], via: Via) -> Option<Finding> {
@@ -359,10 +377,10 @@ impl<S: Successors + Send> Successors for Balky<S> {
 
 struct WithBalky<'a>(Slicing<'a>, Silence);
 
-impl SharedSearch for WithBalky<'_> {
+impl Visitor for WithBalky<'_> {
     type Out = Result<Report, String>;
 
-    fn search<S: Successors + Send + 'static>(self, inner: Arc<S>) -> Self::Out {
+    fn visit<S: Successors + Send + Sync + 'static>(self, inner: Arc<S>) -> Self::Out {
         let WithBalky(slicing, silence) = self;
         driver::run(&Arc::new(Balky { inner, asked: AtomicU32::new(0), silence }), slicing)
     }
@@ -371,13 +389,13 @@ impl SharedSearch for WithBalky<'_> {
 #[test]
 fn a_slice_whose_thread_is_stuck_goes_to_another() {
     let net = synthetic::counters(3, 12);
-    let prepared = Prepared::new(&net, &[]);
+    let prepared = Prepared::new(net.clone(), []);
     let options = Options { workers: 2, stuck_after: Some(Duration::from_millis(200)), ..Options::default() };
     let expected = check(&prepared, &[LeafIx(0)], &options, None).expect("a report");
     assert!(expected.states > 1_000);
     let run = |options: &Options, silence: Silence| {
         let slicing = Slicing::new(&prepared, &[LeafIx(0)], options);
-        prepared.share(WithBalky(slicing, silence)).expect("a system")
+        prepared.visit(WithBalky(slicing, silence)).expect("a system")
     };
     let at = |asked| if [300, 700, 701].contains(&asked) { FOR_EVER } else { Duration::ZERO };
     let report = run(&options, at).expect("a report");
@@ -390,7 +408,7 @@ fn a_slice_whose_thread_is_stuck_goes_to_another() {
 #[test]
 fn a_thread_that_was_given_up_and_goes_on_changes_nothing() {
     let net = synthetic::counters(3, 40);
-    let prepared = Prepared::new(&net, &[]);
+    let prepared = Prepared::new(net.clone(), []);
     let told = AtomicU64::new(0);
     let progress = |progress: &Progress| told.store(progress.states, Relaxed);
     let options = Options { workers: 2, job_memory: 1 << 18, ..Options::default() };
@@ -410,7 +428,7 @@ fn a_thread_that_was_given_up_and_goes_on_changes_nothing() {
         _ => Duration::ZERO,
     };
     let slicing = Slicing::new(&prepared, &[LeafIx(0)], &options);
-    let report = prepared.share(WithBalky(slicing, silence)).expect("a system").expect("a report");
+    let report = prepared.visit(WithBalky(slicing, silence)).expect("a system").expect("a report");
     assert_eq!(facts(&report), facts(&expected));
     assert!(told.load(Relaxed) <= expected.states, "{told:?} of {}", expected.states);
 }

@@ -9,13 +9,13 @@
 
 use super::coordinator::Coordinator;
 use super::driver::Driver;
-use gridlock_lts::base::memory::Budget;
+use gridlock_lts::base::error::{Error, Limit};
+use gridlock_lts::base::memory::{Budget, Exhausted};
 use gridlock_lts::engine::pack::Width;
 use gridlock_lts::engine::predecessors::Predecessors;
 use gridlock_lts::engine::prepared::Prepared;
 use gridlock_lts::engine::successors::{Steps, Successors};
 use gridlock_lts::model::network::VectorIx;
-use gridlock_worker::slice::Trouble;
 use gridlock_worker::slice::buffer::Buffer;
 use gridlock_worker::slice::layout::Layout;
 use gridlock_worker::slice::message::{Found, Slice};
@@ -29,8 +29,8 @@ const CANDIDATES: usize = if cfg!(test) { 3 } else { 1 << 14 };
 /// A step of a path: the vector and the target.
 type PathStep = (VectorIx, Vec<u64>);
 
-fn internal(broken: &str) -> Trouble {
-    Trouble::Broken(format!("internal: {broken}"))
+fn internal(broken: &str) -> Error {
+    Error::internal(broken)
 }
 
 /// The steps from the initial state to a finding, that of the finding included.
@@ -39,7 +39,7 @@ pub(super) fn path_to<S: Successors>(
     coordinator: &Coordinator,
     prepared: &Prepared,
     found: &Found,
-) -> Result<Vec<PathStep>, Trouble> {
+) -> Result<Vec<PathStep>, Error> {
     let predecessors = Predecessors::new(prepared.network(), prepared.packing());
     let mut back = Back {
         driver,
@@ -57,7 +57,7 @@ pub(super) fn path_to<S: Successors>(
         state = back.leave(activation, &state)?;
     }
     back.path.reverse();
-    back.path.extend(found.step.clone().map(|(vector, target)| (VectorIx(vector), target)));
+    back.path.extend(found.step.clone());
     Ok(back.path)
 }
 
@@ -122,14 +122,14 @@ impl<S: Successors> Back<'_, S> {
         &mut self,
         slice: SliceIx,
         run: usize,
-        mut visit: impl FnMut(&mut Self, &[u64]) -> Result<bool, Trouble>,
-    ) -> Result<bool, Trouble> {
+        mut visit: impl FnMut(&mut Self, &[u64]) -> Result<bool, Error>,
+    ) -> Result<bool, Error> {
         let (width, coordinator) = (self.driver.system.width(), self.coordinator);
         let (of, layout) = (&coordinator.slices[slice.0 as usize], coordinator.partition.layout());
         let mut states = Vec::new();
         for segment in &of.runs[run].segments {
             if self.driver.limits.stopped().is_some() {
-                return Err(Trouble::Stopped);
+                return Err(Error::Limit(Limit::Interrupted));
             }
             let mut bytes = std::mem::take(&mut self.bytes);
             let mut decoder = segment.decoder(width, layout, &of.key, &mut bytes)?;
@@ -148,7 +148,7 @@ impl<S: Successors> Back<'_, S> {
     }
 
     /// The activation in which a state was expanded, one before another.
-    fn find(&mut self, state: &[u64], before: u64) -> Result<u64, Trouble> {
+    fn find(&mut self, state: &[u64], before: u64) -> Result<u64, Error> {
         let slice =
             self.coordinator.partition.slice_of(state).ok_or_else(|| internal("a state has no slice"))?;
         for run in 0..self.slice(slice).runs.len() {
@@ -162,7 +162,7 @@ impl<S: Successors> Back<'_, S> {
 
     /// Goes back inside an activation until a predecessor is in an earlier one, or until the initial state. Returns that state,
     /// after the steps from there to `state` have been added to the path.
-    fn leave(&mut self, activation: u64, state: &[u64]) -> Result<Vec<u64>, Trouble> {
+    fn leave(&mut self, activation: u64, state: &[u64]) -> Result<Vec<u64>, Error> {
         let words = self.driver.system.width().words();
         // The workers are idle, so their memory is free.
         let budget = Budget::new(self.driver.idle_memory());
@@ -170,7 +170,7 @@ impl<S: Successors> Back<'_, S> {
         let start = loaded.index(state).ok_or_else(|| internal("a state is not in its run"))?;
         loaded.next.words()[start] = start as u64;
         let mut queue = Buffer::new(&budget);
-        queue.reserve(1)?;
+        queue.reserve(1).map_err(Exhausted::of_job)?;
         queue.words().push(start as u64);
         let (mut head, mut candidates, mut before): (usize, Vec<Candidate>, Vec<u64>) =
             (0, Vec::new(), Vec::new());
@@ -191,7 +191,7 @@ impl<S: Successors> Back<'_, S> {
                     Some(k) if loaded.next[k] == UNSEEN => {
                         if self.step(state, &target)?.is_some() {
                             loaded.next.words()[k] = here as u64;
-                            queue.reserve(1)?;
+                            queue.reserve(1).map_err(Exhausted::of_job)?;
                             queue.words().push(k as u64);
                         }
                     }
@@ -217,31 +217,31 @@ impl<S: Successors> Back<'_, S> {
     }
 
     /// The states that an activation expanded, wherever they are now.
-    fn load<'b>(&mut self, activation: u64, budget: &'b Budget) -> Result<Loaded<'b>, Trouble> {
+    fn load<'b>(&mut self, activation: u64, budget: &'b Budget) -> Result<Loaded<'b>, Error> {
         let width = self.driver.system.width();
         let words = width.words();
         let mut states = Buffer::new(budget);
         for (slice, run) in self.runs(|number| number == activation) {
             self.scan(slice, run, |_, state| {
-                states.reserve(words)?;
+                states.reserve(words).map_err(Exhausted::of_job)?;
                 states.words().extend_from_slice(state);
                 Ok(false)
             })?;
         }
         let count = states.len() / words;
         let sorting = Layout::sorting_bytes(words, count);
-        budget.take(sorting)?;
+        budget.take(sorting).map_err(Exhausted::of_job)?;
         Layout::new(&vec![0; words]).sort(width, states.words());
         budget.give(sorting);
-        let mut next = Buffer::with_room(count, budget)?;
+        let mut next = Buffer::with_room(count, budget).map_err(Exhausted::of_job)?;
         next.words().resize(count, UNSEEN);
         Ok(Loaded { words, states, next })
     }
 
     /// The vector of a step that is no finding; the least of several.
-    fn step(&mut self, from: &[u64], to: &[u64]) -> Result<Option<VectorIx>, Trouble> {
+    fn step(&mut self, from: &[u64], to: &[u64]) -> Result<Option<VectorIx>, Error> {
         self.steps.clear();
-        self.driver.system.expand(from, &mut self.steps).map_err(Trouble::Broken)?;
+        self.driver.system.expand(from, &mut self.steps)?;
         let innocent = self.steps.iter().filter(|&(target, via)| {
             target == to && !(via.is_marked() && self.driver.system.finding(target, via).is_some())
         });
@@ -249,7 +249,7 @@ impl<S: Successors> Back<'_, S> {
     }
 
     /// Adds the steps from a state of a run to the one where the search began.
-    fn add_path(&mut self, loaded: &Loaded, mut here: usize) -> Result<(), Trouble> {
+    fn add_path(&mut self, loaded: &Loaded, mut here: usize) -> Result<(), Error> {
         let begin = self.path.len();
         loop {
             let next = loaded.next[here] as usize;
@@ -271,7 +271,7 @@ impl<S: Successors> Back<'_, S> {
         candidates: &mut Vec<Candidate>,
         activation: u64,
         loaded: &Loaded,
-    ) -> Result<Option<Candidate>, Trouble> {
+    ) -> Result<Option<Candidate>, Error> {
         candidates.sort();
         candidates.dedup();
         let mut rest = &candidates[..];
@@ -304,7 +304,7 @@ impl<S: Successors> Back<'_, S> {
 
     /// All predecessors of a state that were expanded up to an activation, by expanding everything again: slow, but the
     /// number of combinations of local predecessors does not matter.
-    fn all_predecessors(&mut self, target: &[u64], activation: u64) -> Result<Vec<u64>, Trouble> {
+    fn all_predecessors(&mut self, target: &[u64], activation: u64) -> Result<Vec<u64>, Error> {
         let mut before = Vec::new();
         for (slice, run) in self.runs(|number| number <= activation) {
             self.scan(slice, run, |back, state| {

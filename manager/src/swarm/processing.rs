@@ -45,7 +45,7 @@ impl Swarm<'_> {
     fn judge(&mut self, answered: &Answered, pruned: &mut Vec<Pruned>) -> Class {
         let number = answered.job.number;
         match &answered.feedback.end {
-            End::Failed(reason) => return self.fail(number, reason.clone()),
+            End::Failed(reason) => return self.fail(number, reason.to_string()),
             End::Found(finding) => {
                 self.outcome = Some(Outcome::Found { finding: finding.clone(), number });
                 return Class::Found;

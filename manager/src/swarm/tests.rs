@@ -102,7 +102,7 @@ fn jobs_do_not_depend_on_workers() {
 fn finding(system: &System, job: &Job, found: &[u64]) -> Feedback {
     let mut feedback = system.answer(job);
     if found.contains(&job.number) {
-        let finding = Finding { what: What::Deadlock(job.number as u32), path: Vec::new() };
+        let finding = Finding { what: What::Deadlock(job.number as usize), path: Vec::new() };
         feedback.end = End::Found(finding);
     }
     feedback

@@ -11,7 +11,7 @@
 
 mod breadth;
 mod depth;
-mod place;
+mod outgoing;
 mod search;
 #[cfg(test)]
 mod tests;
@@ -19,11 +19,12 @@ mod way;
 
 use crate::job::{Effort, End, Feedback, Job, Order, Refinement};
 use crate::life::Life;
+use gridlock_lts::base::error::{Error, Result};
 use gridlock_lts::base::memory::Budget;
 use gridlock_lts::engine::successors::Successors;
 use gridlock_lts::guide::{EdgeIx, Guide, NoGuide};
 use gridlock_lts::model::network::{LeafIx, Network};
-use search::{Search, moves_anywhere};
+use search::{GuidedSearch, moves_anywhere};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -42,15 +43,13 @@ pub struct Setting<'a, S> {
     pub system: &'a S,
     /// The network as specified.
     pub net: &'a Network,
-    /// The property that asks for freedom from deadlock.
-    pub deadlock: Option<usize>,
     /// The first guide of the swarm.
     pub guide: Arc<Guide>,
 }
 
 impl<S> Clone for Setting<'_, S> {
     fn clone(&self) -> Self {
-        Setting { system: self.system, net: self.net, deadlock: self.deadlock, guide: self.guide.clone() }
+        Setting { system: self.system, net: self.net, guide: self.guide.clone() }
     }
 }
 
@@ -80,9 +79,9 @@ impl<'a, S: Successors> Worker<'a, S> {
         let begun = Instant::now();
         let mut feedback = match self.search(job, life, observer) {
             Ok(feedback) => feedback,
-            Err(message) => Feedback {
+            Err(error) => Feedback {
                 number: job.number,
-                end: End::Failed(message),
+                end: End::Failed(error),
                 possible: Vec::new(),
                 bounded: false,
                 effort: Effort::default(),
@@ -92,14 +91,13 @@ impl<'a, S: Successors> Worker<'a, S> {
         feedback
     }
 
-    fn search(&mut self, job: &Job, life: &Life, observer: Observer) -> Result<Feedback, String> {
+    fn search(&mut self, job: &Job, life: &Life, observer: Observer) -> Result<Feedback> {
         let guide = self.guide(&job.refinements)?;
         let path = checked_path(&guide, &job.path)?;
         let budget = Budget::new(job.limits.memory);
-        let Setting { system, deadlock, .. } = self.setting;
-        let search = Search {
+        let Setting { system, .. } = self.setting;
+        let search = GuidedSearch {
             system,
-            deadlock,
             guide: &guide,
             path: &path,
             anywhere: moves_anywhere(&guide, !job.refinements.is_empty(), job),
@@ -123,7 +121,7 @@ impl<'a, S: Successors> Worker<'a, S> {
     }
 
     /// The guide of some refinements, made if it is not known.
-    fn guide(&mut self, refinements: &[Refinement]) -> Result<Arc<Guide>, String> {
+    fn guide(&mut self, refinements: &[Refinement]) -> Result<Arc<Guide>> {
         let Some((last, before)) = refinements.split_last() else { return Ok(self.setting.guide.clone()) };
         if let Some(at) = self.guides.iter().position(|(known, _)| known == refinements) {
             let known = self.guides.remove(at);
@@ -133,12 +131,14 @@ impl<'a, S: Successors> Worker<'a, S> {
             let path = checked_path(&coarse, &last.path)?;
             let leaf = LeafIx(last.leaf);
             if last.leaf as usize >= self.setting.net.leaves.len() || coarse.leaves().contains(&leaf) {
-                return Err(format!("leaf {} cannot join the subsystem", last.leaf));
+                return Err(Error::Internal(format!("leaf {} cannot join the subsystem", last.leaf)));
             }
             let guide =
                 coarse.refine(self.setting.net, &path, leaf, REFINED_LIMIT).map_err(|why| match why {
-                    NoGuide::TooLarge { limit } => format!("a guide has more than {limit} states"),
-                    NoGuide::Cyclic(_) => "a guide is cyclic".to_owned(),
+                    NoGuide::TooLarge { limit } => {
+                        Error::Input(format!("a guide has more than {limit} states"))
+                    }
+                    NoGuide::Cyclic(_) => Error::internal("a guide is cyclic"),
                 })?;
             if self.guides.len() == GUIDES_KEPT {
                 self.guides.remove(0);
@@ -150,11 +150,11 @@ impl<'a, S: Successors> Worker<'a, S> {
 }
 
 /// A path that comes from elsewhere, as edges that follow each other.
-fn checked_path(guide: &Guide, path: &[u32]) -> Result<Vec<EdgeIx>, String> {
+fn checked_path(guide: &Guide, path: &[u32]) -> Result<Vec<EdgeIx>> {
     let mut state = guide.end(&[]);
     for (k, &edge) in path.iter().enumerate() {
         if !guide.leads_on(state, EdgeIx(edge)) {
-            return Err(format!("edge {k} of a job's path does not follow"));
+            return Err(Error::Internal(format!("edge {k} of a job's path does not follow")));
         }
         state = guide.edge(EdgeIx(edge)).target;
     }

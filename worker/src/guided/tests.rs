@@ -3,7 +3,7 @@
 use super::*;
 use crate::job::{JobLimits, Then};
 use gridlock_lts::base::rng::Rng;
-use gridlock_lts::engine::prepared::{self, Prepared};
+use gridlock_lts::engine::prepared::{Prepared, Visitor};
 use gridlock_lts::engine::search::{self as plain, Verdict};
 use gridlock_lts::guide::Subsystem;
 use gridlock_lts::model::network::{Local, Outcome};
@@ -21,19 +21,20 @@ fn job(path: &[EdgeIx], then: Then, order: Order) -> Job {
 
 /// Does jobs one after the other; the states expanded come unpacked, without monitors.
 struct Do<'a, F> {
-    prepared: &'a Prepared<'a>,
+    prepared: &'a Prepared,
     guide: Arc<Guide>,
     with: F,
 }
 
 type Doer<'w> = &'w mut dyn FnMut(&Job) -> (Feedback, BTreeSet<Vec<Local>>);
 
-impl<F: FnMut(Doer)> prepared::Search for Do<'_, F> {
+impl<F: FnMut(Doer)> Visitor for Do<'_, F> {
     type Out = ();
 
-    fn search<S: Successors>(mut self, system: &S) {
+    fn visit<S: Successors + Send + Sync + 'static>(mut self, system: Arc<S>) {
+        let system = &*system;
         let net = self.prepared.net();
-        let setting = Setting { system, net, deadlock: self.prepared.deadlock(), guide: self.guide.clone() };
+        let setting = Setting { system, net, guide: self.guide.clone() };
         let mut worker = Worker::new(setting);
         (self.with)(&mut |job| {
             let mut seen = BTreeSet::new();
@@ -47,9 +48,8 @@ impl<F: FnMut(Doer)> prepared::Search for Do<'_, F> {
     }
 }
 
-fn with_jobs(net: &Network, properties: &[Property], guide: &Guide, with: impl FnMut(Doer)) {
-    let prepared = Prepared::new(net, properties);
-    prepared.search(Do { prepared: &prepared, guide: Arc::new(guide.clone()), with }).unwrap();
+fn with_jobs(prepared: &Prepared, guide: &Guide, with: impl FnMut(Doer)) {
+    prepared.visit(Do { prepared, guide: Arc::new(guide.clone()), with }).unwrap();
 }
 
 fn reachable(net: &Network) -> BTreeSet<Vec<Local>> {
@@ -119,7 +119,7 @@ fn a_guided_search_sees_what_a_naive_one_sees() {
         let chosen = some_leaves(&net, &mut Rng::new(seed));
         let guide = Subsystem::new(&net, &chosen, LIMIT).unwrap().unrolled(1, LIMIT).unwrap();
         let Some(traces) = traces(&guide) else { continue };
-        with_jobs(&net, &[], &guide, |run| {
+        with_jobs(&Prepared::new(net.clone(), []), &guide, |run| {
             for path in &traces {
                 let (seen, possible) = naive(&net, &guide, path);
                 for order in [Order::BreadthFirst, Order::DepthFirst] {
@@ -154,7 +154,7 @@ fn together_searches_are_exhaustive() {
         let guide = Subsystem::new(&net, &chosen, LIMIT).unwrap().unrolled(1, LIMIT).unwrap();
         let Some(traces) = traces(&guide) else { continue };
         let all = reachable(&net);
-        with_jobs(&net, &[], &guide, |run| {
+        with_jobs(&Prepared::new(net.clone(), []), &guide, |run| {
             let (mut union, mut bounded) = (BTreeSet::new(), false);
             for path in &traces {
                 let (feedback, seen) = run(&job(path, Then::Stop, Order::BreadthFirst));
@@ -192,7 +192,7 @@ fn a_finer_guide_covers_its_trace() {
         let net = Shape { acyclic: seed % 4 != 0, ..Shape::default() }.network(seed);
         let guide = Subsystem::new(&net, &[LeafIx(0)], LIMIT).unwrap().unrolled(1, LIMIT).unwrap();
         let Some(some) = traces(&guide) else { continue };
-        with_jobs(&net, &[], &guide, |run| {
+        with_jobs(&Prepared::new(net.clone(), []), &guide, |run| {
             for path in some.iter().take(4) {
                 let (coarse, seen) = run(&job(path, Then::Stop, Order::BreadthFirst));
                 for leaf in 1..net.leaves.len() as u32 {
@@ -230,10 +230,10 @@ fn properties(net: &Network, rng: &mut Rng) -> Vec<Property> {
     let forbidden = rng.below(net.vectors.len()) as u32;
     let monitor = random::monitor("m", rng);
     match rng.below(4) {
-        0 => vec![Property::DeadlockFree],
+        0 => vec![Property::DeadlockFree { allow_termination: false }],
         1 => vec![Property::Never(Box::new(move |_, v| v.0 == forbidden))],
         2 => vec![Property::Monitor(monitor)],
-        _ => vec![Property::Monitor(monitor), Property::DeadlockFree],
+        _ => vec![Property::Monitor(monitor), Property::DeadlockFree { allow_termination: false }],
     }
 }
 
@@ -249,13 +249,13 @@ fn violations_are_found_and_replay() {
         let chosen = some_leaves(&net, rng);
         let guide = Subsystem::new(&net, &chosen, LIMIT).unwrap().unrolled(1, LIMIT).unwrap();
         let Some(traces) = traces(&guide) else { continue };
-        let prepared = Prepared::new(&net, &properties);
+        let prepared = Prepared::new(net.clone(), properties);
         if prepared.violated_initially().is_some() {
             continue;
         }
-        let expected = plain::check(&net, &properties, &plain::Options::default()).unwrap().verdict;
+        let expected = plain::check(&net, prepared.properties(), &plain::Options::default()).unwrap().verdict;
         let order = if rng.percent(50) { Order::BreadthFirst } else { Order::DepthFirst };
-        with_jobs(&net, &properties, &guide, |run| {
+        with_jobs(&prepared, &guide, |run| {
             let mut found = None;
             for path in &traces {
                 let depth = rng.below(path.len() + 1);
@@ -287,26 +287,18 @@ fn violations_are_found_and_replay() {
 #[test]
 fn both_ways_to_rebuild_agree() {
     struct Rebuild<'a> {
-        prepared: &'a Prepared<'a>,
         guide: &'a Guide,
         path: &'a [EdgeIx],
     }
-    impl prepared::Search for Rebuild<'_> {
+    impl Visitor for Rebuild<'_> {
         type Out = bool;
 
-        fn search<S: Successors>(self, system: &S) -> bool {
-            let Rebuild { prepared, guide, path } = self;
+        fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> bool {
+            let system = &*system;
+            let Rebuild { guide, path } = self;
             let job = job(path, Then::Free, Order::BreadthFirst);
             let life = Life::default();
-            let search = Search {
-                system,
-                deadlock: prepared.deadlock(),
-                guide,
-                path,
-                anywhere: true,
-                job: &job,
-                life: &life,
-            };
+            let search = GuidedSearch { system, guide, path, anywhere: true, job: &job, life: &life };
             let budget = Budget::new(1 << 30);
             let (_, found) = breadth::run(&search, &budget, &mut |_| {}).unwrap();
             let Some(found) = found else { return false };
@@ -320,9 +312,9 @@ fn both_ways_to_rebuild_agree() {
         let net = Shape { acyclic: true, ..Shape::default() }.network(seed);
         let guide = Subsystem::new(&net, &[LeafIx(0)], LIMIT).unwrap().guide(&net).unwrap();
         let path = guide.trace(&(guide.traces() - 1u32)).unwrap();
-        let prepared = Prepared::new(&net, &[Property::DeadlockFree]);
+        let prepared = Prepared::new(net.clone(), [Property::DeadlockFree { allow_termination: false }]);
         let path = &path[..path.len() / 2];
-        rebuilt += u32::from(prepared.search(Rebuild { prepared: &prepared, guide: &guide, path }).unwrap());
+        rebuilt += u32::from(prepared.visit(Rebuild { guide: &guide, path }).unwrap());
     }
     assert!(rebuilt > 100, "{rebuilt}");
 }
@@ -335,7 +327,7 @@ fn a_search_over_its_budget_reports_complete_positions_only() {
         let net = Shape { acyclic: true, ..Shape::default() }.network(seed);
         let guide = Subsystem::new(&net, &[LeafIx(0)], LIMIT).unwrap().guide(&net).unwrap();
         let path = guide.trace(&(guide.traces() / 3u32)).unwrap();
-        with_jobs(&net, &[], &guide, |run| {
+        with_jobs(&Prepared::new(net.clone(), []), &guide, |run| {
             let (complete, _) = run(&job(&path, Then::Free, Order::BreadthFirst));
             let step = (complete.effort.states / 20).max(1) as usize;
             for states in (0..complete.effort.states).step_by(step) {
@@ -358,7 +350,7 @@ fn a_search_over_its_budget_reports_complete_positions_only() {
 fn senseless_jobs_fail() {
     let net = Shape { acyclic: true, ..Shape::default() }.network(3);
     let guide = Subsystem::new(&net, &[LeafIx(0)], LIMIT).unwrap().guide(&net).unwrap();
-    with_jobs(&net, &[], &guide, |run| {
+    with_jobs(&Prepared::new(net.clone(), []), &guide, |run| {
         let failed = |feedback: &Feedback| matches!(feedback.end, End::Failed(_));
         assert!(failed(&run(&job(&[EdgeIx(u32::MAX)], Then::Stop, Order::BreadthFirst)).0));
         for leaf in [0, 1_000] {

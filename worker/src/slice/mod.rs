@@ -20,25 +20,3 @@ pub mod set;
 pub mod sizes;
 pub mod split;
 pub mod store;
-
-use gridlock_lts::base::memory::Exhausted;
-use serde::{Deserialize, Serialize};
-
-/// Why work on slices ends early.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum Trouble {
-    /// So many bytes are not enough.
-    Memory(u64),
-    /// The spill directory cannot be written, e.g. because the disk is full: why.
-    Disk(String),
-    /// Something that was put away does not come back as it was, or an internal check failed.
-    Broken(String),
-    /// Somebody asked to stop.
-    Stopped,
-}
-
-impl From<Exhausted> for Trouble {
-    fn from(exhausted: Exhausted) -> Self {
-        Trouble::Memory(exhausted.limit)
-    }
-}

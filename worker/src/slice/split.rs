@@ -5,12 +5,12 @@
 //! one bit of a leaf tells early from late; that is usually better than a hash, which separates neighbours. Invariant:
 //! both parts have states, and together they have those of the slice. So dividing ends, at slices of one state.
 
-use super::Trouble;
 use super::layout::Layout;
 use super::message::{Run, SEGMENT_BYTES, Slice};
 use super::partition::Bit;
 use super::sizes::{Sizes, put_states};
 use super::store::{Draft, Kind, Segment, Store};
+use gridlock_lts::base::error::Result;
 use gridlock_lts::engine::pack::Width;
 use gridlock_lts::engine::successors::{Steps, Successors};
 
@@ -37,7 +37,7 @@ pub fn split<S: Successors>(
     store: &Store,
     job_memory: u64,
     slice: &Slice,
-) -> Result<Option<Halves>, Trouble> {
+) -> Result<Option<Halves>> {
     let sizes = Sizes::new(job_memory, system.width().words());
     let mut splitter =
         Splitter { system, layout, store, slice, sizes, bytes: Vec::new(), draft: Draft::default() };
@@ -61,7 +61,7 @@ impl<S: Successors> Splitter<'_, S> {
     }
 
     /// The bit to divide by.
-    fn choose(&mut self) -> Result<Option<Bit>, Trouble> {
+    fn choose(&mut self) -> Result<Option<Bit>> {
         let (width, words) = (self.system.width(), self.system.width().words());
         let total = (self.slice.visited + self.slice.waiting) as usize;
         let stride = total.div_ceil(SAMPLE).max(1);
@@ -101,14 +101,14 @@ impl<S: Successors> Splitter<'_, S> {
     }
 
     /// How often each bit changes in steps that stay in the slice.
-    fn changes(&self, bits: &[Bit], sample: &[u64]) -> Result<Vec<usize>, Trouble> {
+    fn changes(&self, bits: &[Bit], sample: &[u64]) -> Result<Vec<usize>> {
         let words = self.system.width().words();
         let mut changes = vec![0; bits.len()];
         let mut steps = Steps::new(words);
         let stride = (sample.len() / words).div_ceil(EXPANDED).max(1);
         for state in sample.chunks_exact(words).step_by(stride) {
             steps.clear();
-            self.system.expand(state, &mut steps).map_err(Trouble::Broken)?;
+            self.system.expand(state, &mut steps)?;
             for (target, _) in steps.iter() {
                 if (0..words).all(|k| target[k] & self.slice.mask[k] == self.slice.key[k]) {
                     for (bit, changes) in bits.iter().zip(&mut changes) {
@@ -120,7 +120,7 @@ impl<S: Successors> Splitter<'_, S> {
         Ok(changes)
     }
 
-    fn divide(&mut self, by: Bit) -> Result<Halves, Trouble> {
+    fn divide(&mut self, by: Bit) -> Result<Halves> {
         let part = |set: bool| {
             let (mut mask, mut key) = (self.slice.mask.clone(), self.slice.key.clone());
             mask[by.word as usize] |= 1 << by.bit;
@@ -154,7 +154,7 @@ impl<S: Successors> Splitter<'_, S> {
         kind: Kind,
         segments: &[Segment],
         by: Bit,
-    ) -> Result<[(Vec<Segment>, u64); 2], Trouble> {
+    ) -> Result<[(Vec<Segment>, u64); 2]> {
         let (width, words) = (self.system.width(), self.system.width().words());
         let mut divided = [(Vec::new(), 0), (Vec::new(), 0)];
         let mut buffers = [Vec::new(), Vec::new()];
@@ -189,7 +189,7 @@ fn put<W: Width>(
     (width, layout): (W, &Layout),
     states: &mut Vec<u64>,
     draft: &mut Draft,
-) -> Result<Vec<Segment>, Trouble> {
+) -> Result<Vec<Segment>> {
     if states.is_empty() {
         return Ok(Vec::new());
     }
@@ -210,7 +210,7 @@ mod tests {
     use super::*;
     use gridlock_lts::base::memory::Budget;
     use gridlock_lts::base::rng::Rng;
-    use gridlock_lts::engine::prepared::{Prepared, Search};
+    use gridlock_lts::engine::prepared::{Prepared, Visitor};
     use gridlock_lts::model::network::{LeafIx, Local};
     use gridlock_lts::samples::synthetic;
     use std::sync::Arc;
@@ -218,10 +218,11 @@ mod tests {
     /// Puts random states into runs and an inbox, divides, and reads everything again.
     struct Divide(u64);
 
-    impl Search for Divide {
+    impl Visitor for Divide {
         type Out = ();
 
-        fn search<S: Successors>(self, system: &S) {
+        fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) {
+            let system = &*system;
             let mut rng = Rng::new(self.0);
             let (width, store) =
                 (system.width(), Store::new(Arc::new(Budget::new(5000)), std::env::temp_dir()));
@@ -273,9 +274,9 @@ mod tests {
     #[test]
     fn the_parts_are_the_slice() {
         let net = synthetic::counters(3, 9);
-        let prepared = Prepared::new(&net, &[]);
+        let prepared = Prepared::new(net.clone(), []);
         for seed in 0..20 {
-            prepared.search(Divide(seed)).expect("compiles");
+            prepared.visit(Divide(seed)).expect("compiles");
         }
     }
 }

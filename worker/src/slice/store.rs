@@ -8,9 +8,9 @@
 //! Invariant: memory is taken from the budget before a block is kept there; what is read from a file has the checksum of
 //! what was written, or the search ends with an error.
 
-use super::Trouble;
 use super::code::{Decoder, SLACK};
 use super::layout::Layout;
+use gridlock_lts::base::error::{Error, Result};
 use gridlock_lts::base::memory::Budget;
 use gridlock_lts::engine::pack::Width;
 use std::fs::File;
@@ -147,12 +147,12 @@ impl Segment {
         layout: &'a Layout,
         key: &'a [u64],
         buffer: &'a mut Vec<u8>,
-    ) -> Result<Decoder<'a, W>, Trouble> {
+    ) -> Result<Decoder<'a, W>> {
         Ok(Decoder::new(width, layout, key, self.content(buffer)?, self.states()))
     }
 
     /// The compressed states, and behind them at least [`SLACK`] bytes. `buffer` is for bytes from files.
-    pub(super) fn content<'a>(&'a self, buffer: &'a mut Vec<u8>) -> Result<&'a [u8], Trouble> {
+    pub(super) fn content<'a>(&'a self, buffer: &'a mut Vec<u8>) -> Result<&'a [u8]> {
         match &self.block.0 {
             Content::Memory(bytes, _) | Content::Message(bytes) => Ok(&bytes[self.start as usize..]),
             Content::File(file, at) => {
@@ -160,9 +160,9 @@ impl Segment {
                 buffer.resize(self.len as usize + SLACK, 0);
                 let content = &mut buffer[..self.len as usize];
                 file.read(content, at + u64::from(self.start))
-                    .map_err(|error| Trouble::Broken(format!("a spill file cannot be read: {error}")))?;
+                    .map_err(|error| Error::Disk(format!("a spill file cannot be read: {error}")))?;
                 if crc32fast::hash(content) != self.checksum {
-                    return Err(Trouble::Broken(
+                    return Err(Error::Disk(
                         "a spill file is not as it was written (its checksum is wrong); \
                          check the disk, or name another directory for spilled states"
                             .to_owned(),
@@ -234,7 +234,7 @@ impl Store {
     }
 
     /// Puts a block away and leaves the draft empty; the segments are in the order in which they were added.
-    pub fn put(&self, kind: Kind, draft: &mut Draft) -> Result<Vec<Segment>, Trouble> {
+    pub fn put(&self, kind: Kind, draft: &mut Draft) -> Result<Vec<Segment>> {
         if draft.is_empty() {
             return Ok(Vec::new());
         }
@@ -266,7 +266,7 @@ impl Store {
     }
 
     /// Puts segments of messages away, in the order in which they are given.
-    pub fn adopt(&self, kind: Kind, segments: Vec<Segment>) -> Result<Vec<Segment>, Trouble> {
+    pub fn adopt(&self, kind: Kind, segments: Vec<Segment>) -> Result<Vec<Segment>> {
         let (mut draft, mut buffer, mut adopted) = (Draft::default(), Vec::new(), Vec::new());
         for segment in segments {
             let content = segment.content(&mut buffer)?;
@@ -281,10 +281,10 @@ impl Store {
         Ok(adopted)
     }
 
-    fn append(&self, kind: Kind, bytes: &[u8]) -> Result<(Arc<SpillFile>, u64), Trouble> {
+    fn append(&self, kind: Kind, bytes: &[u8]) -> Result<(Arc<SpillFile>, u64)> {
         let trouble = |error: io::Error| {
             let directory = self.directory.display();
-            Trouble::Disk(format!("states cannot be written to the spill directory {directory}: {error}"))
+            Error::Disk(format!("states cannot be written to the spill directory {directory}: {error}"))
         };
         let (file, at) = {
             let mut current = self.files[kind as usize].lock().unwrap_or_else(PoisonError::into_inner);
@@ -294,8 +294,7 @@ impl Store {
                 let file = tempfile::tempfile_in(&self.directory).map_err(trouble)?;
                 *current = Some(Arc::new(SpillFile::new(file)));
             }
-            let file =
-                current.clone().ok_or_else(|| Trouble::Broken("internal: no spill file".to_owned()))?;
+            let file = current.clone().ok_or_else(|| Error::internal("no spill file"))?;
             let at = file.end.fetch_add(bytes.len() as u64, Relaxed);
             (file, at)
         };
@@ -310,7 +309,7 @@ mod tests {
     use super::*;
     use gridlock_lts::engine::pack::One;
 
-    fn states_of(segment: &Segment, layout: &Layout, key: &[u64]) -> Result<Vec<u64>, Trouble> {
+    fn states_of(segment: &Segment, layout: &Layout, key: &[u64]) -> Result<Vec<u64>> {
         let (mut buffer, mut states) = (Vec::new(), Vec::new());
         segment.decoder(One, layout, key, &mut buffer)?.read(usize::MAX, &mut states)?;
         Ok(states)
@@ -352,11 +351,11 @@ mod tests {
         assert!(states_of(&segments[1], &layout, &[1]).is_ok());
         file.write(&[0xaa], at + u64::from(segments[1].start) + 7).expect("writable");
         assert!(
-            matches!(states_of(&segments[1], &layout, &[1]), Err(Trouble::Broken(m)) if m.contains("checksum"))
+            matches!(states_of(&segments[1], &layout, &[1]), Err(Error::Disk(m)) if m.contains("checksum"))
         );
         assert!(states_of(&segments[0], &layout, &[0]).is_ok(), "the others are whole");
         file.file.set_len(3).expect("writable");
-        assert!(matches!(states_of(&segments[2], &layout, &[2]), Err(Trouble::Broken(_))));
+        assert!(matches!(states_of(&segments[2], &layout, &[2]), Err(Error::Disk(_))));
     }
 
     #[test]
@@ -366,7 +365,7 @@ mod tests {
         let mut draft = Draft::default();
         draft.add(One, &layout, &[16, 32]);
         let told = missing.put(Kind::Inbox, &mut draft);
-        assert!(matches!(told, Err(Trouble::Disk(m)) if m.contains("/does/not/exist")));
+        assert!(matches!(told, Err(Error::Disk(m)) if m.contains("/does/not/exist")));
         #[cfg(target_os = "linux")]
         {
             let full = Store::new(Arc::new(Budget::new(0)), std::env::temp_dir());
@@ -375,7 +374,7 @@ mod tests {
             let mut draft = Draft::default();
             draft.add(One, &layout, &[16, 32]);
             let told = full.put(Kind::Run, &mut draft);
-            assert!(matches!(told, Err(Trouble::Disk(m)) if m.contains("space")));
+            assert!(matches!(told, Err(Error::Disk(m)) if m.contains("space")));
         }
     }
 }

@@ -12,7 +12,7 @@ use gridlock_lts::engine::prepared::Prepared;
 use gridlock_lts::model::network::Network;
 use gridlock_lts::property::Property;
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// What the user wants to know. Nothing at all means freedom from deadlock.
 #[derive(clap::Args, Clone, Debug)]
@@ -21,6 +21,10 @@ pub struct Wanted {
     /// No reachable state is without steps
     #[arg(long)]
     deadlock: bool,
+
+    /// As --deadlock, but a state in which all processes have terminated is none
+    #[arg(long)]
+    allow_termination: bool,
 
     /// No reachable transition matches the pattern, e.g. 'error' or 'send(_, true)|ack'; may be repeated
     #[arg(long, value_name = "PATTERN")]
@@ -61,9 +65,13 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// How it is violated by a trace of so many steps.
-    pub fn how(&self, steps: usize) -> String {
+    /// How it is violated by a trace of so many steps; `terminated` says whether it ends regularly.
+    pub fn how(&self, steps: usize, terminated: bool) -> String {
         match self.kind {
+            Kind::Deadlock if terminated => format!(
+                "no action is possible {}: the processes have all terminated (--allow-termination accepts that)",
+                after(steps)
+            ),
             Kind::Deadlock => format!("no action is possible {}", after(steps)),
             Kind::Never => format!("step {} is one of these", count(steps as u64)),
             Kind::Formula => format!("it fails {}", after(steps)),
@@ -96,18 +104,14 @@ pub struct Properties {
 }
 
 impl Properties {
-    /// Makes these and the network last as long as the process: a thread that is stuck may look at them until then.
-    pub fn lasting(self, network: Network) -> (&'static Network, &'static Self, &'static Prepared<'static>) {
-        let network: &'static Network = Box::leak(Box::new(network));
-        let properties: &'static Self = Box::leak(Box::new(self));
-        (network, properties, Box::leak(Box::new(Prepared::new(network, &properties.checked))))
+    /// Builds the properties into a network; what they are called stays here.
+    pub fn prepare(&mut self, network: Network) -> Arc<Prepared> {
+        Arc::new(Prepared::new(network, std::mem::take(&mut self.checked)))
     }
-}
 
-impl Properties {
     fn add(&mut self, name: String, property: Property) {
         let kind = match &property {
-            Property::DeadlockFree => Kind::Deadlock,
+            Property::DeadlockFree { .. } => Kind::Deadlock,
             Property::Never(_) => Kind::Never,
             Property::Monitor(_) => Kind::Formula,
         };
@@ -118,7 +122,7 @@ impl Properties {
 
 impl Wanted {
     fn deadlock(&self) -> bool {
-        self.deadlock || (self.never.is_empty() && self.property.is_empty())
+        self.deadlock || self.allow_termination || (self.never.is_empty() && self.property.is_empty())
     }
 
     /// How many formulas are on standard input.
@@ -140,8 +144,10 @@ impl Wanted {
         let mut properties = Properties::default();
         let sight = &self.sight(builder)?;
         if self.deadlock() {
-            properties.add(DEADLOCK.to_owned(), Property::DeadlockFree);
-            properties.identity.push(DEADLOCK.to_owned());
+            let allow_termination = self.allow_termination;
+            properties.add(DEADLOCK.to_owned(), Property::DeadlockFree { allow_termination });
+            let allowed = if allow_termination { ", termination allowed" } else { "" };
+            properties.identity.push(format!("{DEADLOCK}{allowed}"));
         }
         for pattern in &self.never {
             let property =

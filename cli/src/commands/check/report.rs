@@ -174,10 +174,11 @@ impl Report<'_> {
 
     /// What there is to say beyond the verdict.
     fn message(&self) -> Option<String> {
-        let steps = self.outcome.trace.as_ref().map_or(0, |t| t.steps.len());
+        let (steps, terminated) =
+            self.outcome.trace.as_ref().map_or((0, false), |t| (t.steps.len(), t.terminated));
         match &self.outcome.conclusion {
             Conclusion::Holds => None,
-            Conclusion::Violated(property) => Some(self.asked[*property].how(steps)),
+            Conclusion::Violated(property) => Some(self.asked[*property].how(steps, terminated)),
             Conclusion::Faulty(message) => Some(message.clone()),
             Conclusion::Unknown(bound) => Some(bound.message()),
         }

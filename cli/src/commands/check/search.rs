@@ -10,11 +10,15 @@ use crate::quantities::{big, bytes, count, counted, duration};
 use crate::shown_trace::ShownTrace;
 use crate::watch::{self, Watch};
 use gridlock_lang::system::System;
+use gridlock_lts::base::error::{Error, Limit};
 use gridlock_lts::base::memory::{default_limit, resident};
 use gridlock_lts::engine::lazy::Lazy;
-use gridlock_lts::engine::search::{self, Options, Reason, Stats, Verdict};
+use gridlock_lts::engine::search::{self, Options, Stats, Verdict};
 use gridlock_lts::model::network::{Network, TableSource};
+use gridlock_worker::hunt::shorten;
+use gridlock_worker::life::Life;
 use num_bigint::BigUint;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 /// The answer to what was asked.
@@ -210,14 +214,16 @@ pub fn search(
     };
     let System { network, closed, builder, .. } = system;
     let (report, network, source): (_, Network, Box<dyn TableSource>) = if closed {
-        (search::check(&network, &properties.checked, &options), network, Box::new(builder))
+        let report = search::check(&network, &properties.checked, &options);
+        let report = report.and_then(|report| shorter(&network, properties, report, &options, watch));
+        (report, network, Box::new(builder))
     } else {
-        let lazy = Lazy::new(network, Box::new(builder), &properties.checked).map_err(Failure::Input)?;
+        let lazy = Lazy::new(network, Box::new(builder), &properties.checked)?;
         let report = search::check_on_demand(&lazy, &options);
         let (network, source) = lazy.into_parts();
         (report, network, source)
     };
-    let report = report.map_err(Failure::Input)?;
+    let report = report?;
     let show = |trace| Some(ShownTrace::new(&network, &*source, &trace));
     let (conclusion, trace) = match report.verdict {
         Verdict::Holds => (Conclusion::Holds, None),
@@ -225,11 +231,12 @@ pub fn search(
         Verdict::Faulty { message, trace } => (Conclusion::Faulty(message), show(trace)),
         Verdict::Unknown(reason) => {
             let bound = match reason {
-                Reason::States(n) => Bound::States(n),
-                Reason::Depth(n) => Bound::Depth(n),
-                Reason::Memory(_) => Bound::Memory(limit),
-                Reason::Time(limit) => Bound::Time(limit),
-                Reason::Cancelled => Bound::of(watch).unwrap_or(Bound::Interrupted),
+                Limit::States(n) => Bound::States(n),
+                Limit::Depth(n) => Bound::Depth(n),
+                Limit::Memory(_) => Bound::Memory(limit),
+                Limit::Time(limit) => Bound::Time(limit),
+                Limit::JobMemory(n) => Bound::JobMemory(n),
+                Limit::Interrupted => Bound::of(watch).unwrap_or(Bound::Interrupted),
             };
             (Conclusion::Unknown(bound), None)
         }
@@ -248,4 +255,37 @@ pub fn after(steps: usize) -> String {
         0 => "in the initial state".to_owned(),
         n => format!("after {}", counted(n, "step")),
     }
+}
+
+/// States that are expanded to shorten a counterexample of a depth-first search.
+const SHORTENING: u64 = 2_000_000;
+
+/// A counterexample of a depth-first search is as long as it happened to be; this shortens it as a hunt does.
+fn shorter(
+    network: &Network,
+    properties: &Properties,
+    report: search::Report,
+    options: &Options,
+    watch: &Watch,
+) -> Result<search::Report, Error> {
+    if options.order != search::Order::DepthFirst {
+        return Ok(report);
+    }
+    let effort = shorten::Effort { states: SHORTENING, memory: options.max_memory.unwrap_or(u64::MAX) };
+    let (life, done) = (Life::default(), AtomicBool::new(false));
+    let verdict = std::thread::scope(|scope| {
+        let watching = scope.spawn(|| {
+            while !done.load(Relaxed) {
+                if watch.stopped().is_some() {
+                    life.cancel();
+                }
+                std::thread::park_timeout(Duration::from_millis(20));
+            }
+        });
+        let verdict = shorten::shortened(network, &properties.checked, report.verdict, effort, &life);
+        done.store(true, Relaxed);
+        watching.thread().unpark();
+        verdict
+    });
+    Ok(search::Report { verdict: verdict?, ..report })
 }

@@ -65,7 +65,11 @@ impl Walk {
     pub fn expand(&mut self, state: &[Local], watch: &Watch) -> Result<(), String> {
         let System { network, builder, .. } = &mut self.system;
         let mut source = Stoppable { builder, watch };
-        (0..).map(LeafIx).zip(state).try_for_each(|(leaf, local)| source.expand(network, leaf, *local))
+        (0..)
+            .map(LeafIx)
+            .zip(state)
+            .try_for_each(|(leaf, local)| source.expand(network, leaf, *local))
+            .map_err(|e| e.to_string())
     }
 
     /// Some steps of the walk.

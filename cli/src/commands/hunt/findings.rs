@@ -114,7 +114,12 @@ pub fn described(
         Verdict::Violated { property, trace } => {
             let asked = &asked[property];
             let shown = show(&trace);
-            Some(("violated", Some(asked.name.clone()), asked.how(shown.steps.len()), shown))
+            Some((
+                "violated",
+                Some(asked.name.clone()),
+                asked.how(shown.steps.len(), shown.terminated),
+                shown,
+            ))
         }
         Verdict::Faulty { message, trace } => Some(("faulty", None, message, show(&trace))),
         // A finding is none of these.

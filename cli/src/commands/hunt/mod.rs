@@ -175,7 +175,7 @@ fn examine(
     let options = arguments.tables.options(TableMode::Auto);
     let checked = specification.check(&specification.name, &options, options.table_limit, watch)?;
     // Tables may take long; what is wrong with a property is told before.
-    let properties = arguments.wanted.translate(checked.builder())?;
+    let mut properties = arguments.wanted.translate(checked.builder())?;
     if !quiet && !company.is_worker() {
         arguments.wanted.notes(checked.builder())?.iter().for_each(|note| tell(format_args!("{note}")));
     }
@@ -183,18 +183,19 @@ fn examine(
     asked.clone_from(&properties.asked);
     require_closed(&system, "a hunt")?;
     let System { network, builder, .. } = system;
-    let (network, properties, prepared) = properties.lasting(network);
+    let prepared = properties.prepare(network);
+    let network = prepared.net();
     let show = |trace: &Trace| ShownTrace::new(network, &builder, trace);
     if let Some(verdict) = prepared.violated_initially() {
-        bag.findings.extend(initially(properties, verdict, &show));
+        bag.findings.extend(initially(&properties, verdict, &show));
         return Ok(Ending::Initially);
     }
-    let plan = Plan::new(specification, prepared, &builder, properties, arguments, watch)?;
+    let plan = Plan::new(specification, &prepared, &builder, &properties, arguments, watch)?;
     let guide = plan.guide.as_ref();
     bag.subsystem = guide.map(|guided| guided.subsystem.clone());
     bag.unroll = guide.and_then(|guided| guided.unroll);
     bag.identity = plan.identity.iter().cloned().collect();
-    let ground = Ground { prepared, guide: guide.map(|guided| guided.guide.clone()) };
+    let ground = Ground { prepared: prepared.clone(), guide: guide.map(|guided| guided.guide.clone()) };
     let agreed = plan.agreed();
     let hunters = Hunters { threads: arguments.threads(), stuck_after: arguments.patience.stuck_after() };
     let chase = Chase { ground, identity: &agreed, file: &specification.name, hunters };

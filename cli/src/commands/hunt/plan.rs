@@ -193,7 +193,7 @@ fn preferred(
     for pattern in patterns {
         let matches = match never(builder, sight, pattern).map_err(|p| faulty("--prefer", pattern, &p))? {
             Property::Never(matches) => matches,
-            Property::DeadlockFree | Property::Monitor(_) => continue,
+            Property::DeadlockFree { .. } | Property::Monitor(_) => continue,
         };
         let is_step = |v: u32| matches!(net.vectors[v as usize].outcome, Outcome::Step(_));
         vectors.extend((0..net.vectors.len() as u32).filter(|&v| is_step(v) && matches(net, VectorIx(v))));

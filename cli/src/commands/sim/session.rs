@@ -32,7 +32,7 @@ impl Session {
         let state = self.state();
         let System { network, builder, .. } = &mut self.system;
         for (leaf, local) in (0..).map(LeafIx).zip(&state) {
-            builder.expand(network, leaf, *local)?;
+            builder.expand(network, leaf, *local).map_err(|e| e.to_string())?;
         }
         network.successors(&state, &mut self.possible);
         Ok(())

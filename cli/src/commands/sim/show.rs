@@ -33,6 +33,9 @@ impl Show {
         }
         let possible = session.possible();
         match possible.len() {
+            0 if session.network().is_terminated(&session.state()) => {
+                return writeln!(out, "no action is possible: the processes have all terminated");
+            }
             0 => {
                 writeln!(out, "no action is possible: this is a deadlock")?;
                 return stuck::write_text(&session.stuck(&names), self.style, out);

@@ -10,7 +10,7 @@ use crate::quantities::{big, count};
 use crate::swarm::subsystem::{self, GUIDE_LIMIT};
 use crate::terminal::tell;
 use crate::watch::Watch;
-use gridlock_lts::engine::prepared::{Prepared, Search};
+use gridlock_lts::engine::prepared::{Prepared, Visitor};
 use gridlock_lts::engine::successors::Successors;
 use gridlock_lts::guide::{Guide, Subsystem};
 use gridlock_lts::model::network::{LeafIx, Network};
@@ -113,7 +113,7 @@ pub fn choose(
     let limits =
         JobLimits { states: SAMPLE.states.min(limits.states), memory: SAMPLE.memory.min(limits.memory) };
     let sampling = Sampling { prepared, guides, limits, watch };
-    let mut candidates = prepared.search(sampling).map_err(Failure::Input)??;
+    let mut candidates = prepared.visit(sampling)??;
     candidates.sort_by(|a, b| rank(a).cmp(&rank(b)));
     let Some(best) = candidates.first() else {
         return Err(Failure::input(match unroll {
@@ -173,23 +173,24 @@ fn reason(best: &Candidate) -> String {
 }
 
 struct Sampling<'a> {
-    prepared: &'a Prepared<'a>,
+    prepared: &'a Prepared,
     guides: Vec<Guide>,
     limits: JobLimits,
     watch: &'a Watch,
 }
 
-impl Search for Sampling<'_> {
+impl Visitor for Sampling<'_> {
     type Out = Result<Vec<Candidate>, Failure>;
 
-    fn search<S: Successors>(self, system: &S) -> Self::Out {
+    fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Self::Out {
+        let system = &*system;
         let Sampling { prepared, guides, limits, watch } = self;
-        let (net, deadlock) = (prepared.net(), prepared.deadlock());
+        let net = prepared.net();
         let mut seen = 0;
         let mut sample = |guide: Guide| {
             let guide = Arc::new(guide);
             let mut candidate = Candidate::new(net, &guide);
-            let mut worker = Worker::new(Setting { system, net, deadlock, guide: guide.clone() });
+            let mut worker = Worker::new(Setting { system, net, guide: guide.clone() });
             let samples = u64::try_from(guide.traces()).map_or(SAMPLES, |traces| traces.min(SAMPLES));
             for k in 0..samples {
                 if watch.stopped().is_some() {

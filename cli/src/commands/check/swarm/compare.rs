@@ -1,13 +1,12 @@
 //! `--compare-bfs`: the exhaustive search beside the swarm, to measure the one and to doubt the other.
 
 use super::super::Arguments;
-use super::super::properties::Properties;
 use super::super::search::Conclusion;
 use crate::outcome::Failure;
 use crate::watch::Watch;
 use gridlock_lts::base::memory::{default_limit, resident};
+use gridlock_lts::engine::prepared::Prepared;
 use gridlock_lts::engine::search::{self, Options, Order, Stats, Verdict};
-use gridlock_lts::model::network::Network;
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -23,12 +22,7 @@ pub struct Compared {
 }
 
 /// Searches exhaustively.
-pub fn search(
-    network: &Network,
-    properties: &Properties,
-    arguments: &Arguments,
-    watch: &Watch,
-) -> Result<Compared, Failure> {
+pub fn search(prepared: &Prepared, arguments: &Arguments, watch: &Watch) -> Result<Compared, Failure> {
     watch.begin("comparing with an exhaustive search", "states");
     let cancel = AtomicBool::new(false);
     let progress = |stats: &Stats| {
@@ -48,7 +42,7 @@ pub fn search(
         cancel: Some(&cancel),
         progress: Some(&progress),
     };
-    let report = search::check(network, &properties.checked, &options).map_err(Failure::Input)?;
+    let report = search::check(prepared.net(), prepared.properties(), &options)?;
     let verdict = match report.verdict {
         Verdict::Holds => "holds",
         Verdict::Violated { .. } => "violated",

@@ -54,7 +54,7 @@ pub struct SwarmRun {
 pub fn search(
     specification: &Specification,
     system: System,
-    properties: Properties,
+    mut properties: Properties,
     arguments: &Arguments,
     watch: &Watch,
     quiet: bool,
@@ -65,14 +65,15 @@ pub fn search(
     }
     require_closed(&system, "an informed swarm")?;
     let System { network, builder, .. } = system;
-    let (network, properties, prepared) = properties.lasting(network);
+    let prepared = properties.prepare(network);
+    let network = prepared.net();
     if let Some(verdict) = prepared.violated_initially() {
         let (conclusion, trace) = conclude(verdict, |trace| ShownTrace::new(network, &builder, trace));
         return Ok(Outcome { conclusion, stats: Stats::default(), trace, swarm: None, slices: None });
     }
-    let plan = Plan::new(specification, prepared, properties, arguments, watch)?;
+    let plan = Plan::new(specification, &prepared, &properties, arguments, watch)?;
     let work = Undertaking {
-        prepared,
+        prepared: prepared.clone(),
         jobs: Jobs::Traces(&plan.guide),
         identity: &plan.agreed(),
         file: &specification.name,
@@ -101,7 +102,7 @@ pub fn search(
         }
     };
     if arguments.swarm.compare_bfs && watch.stopped().is_none() {
-        figures.compare(compare::search(network, properties, arguments, watch)?, &conclusion)?;
+        figures.compare(compare::search(&prepared, arguments, watch)?, &conclusion)?;
     }
     let swarm = Some(Box::new(SwarmRun { figures, events, times, ids: plan.ids }));
     Ok(Outcome { conclusion, stats, trace, swarm, slices: None })

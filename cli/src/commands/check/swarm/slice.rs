@@ -19,8 +19,9 @@ use crate::swarm::subsystem::require_closed;
 use crate::terminal::tell;
 use crate::watch::Watch;
 use gridlock_lang::system::System;
+use gridlock_lts::base::error::Limit;
 use gridlock_lts::base::memory::{default_limit, resident};
-use gridlock_lts::engine::search::{Reason, Stats};
+use gridlock_lts::engine::search::Stats;
 use gridlock_lts::model::network::{LeafIx, TableSource};
 use gridlock_manager::slices::{Answer, Options, Progress, Report, SliceSize, Why};
 use serde::Serialize;
@@ -104,7 +105,7 @@ impl SliceFigures {
 pub fn search(
     specification: &Specification,
     system: System,
-    properties: Properties,
+    mut properties: Properties,
     arguments: &Arguments,
     watch: &Watch,
     quiet: bool,
@@ -112,10 +113,11 @@ pub fn search(
 ) -> Result<Outcome, Failure> {
     require_closed(&system, "a search by slices")?;
     let System { network, builder, .. } = system;
-    let (network, properties, prepared) = properties.lasting(network);
-    let agreed = agreed(specification, properties, arguments);
+    let prepared = properties.prepare(network);
+    let network = prepared.net();
+    let agreed = agreed(specification, &properties, arguments);
     let work = Undertaking {
-        prepared,
+        prepared: prepared.clone(),
         jobs: Jobs::Slices,
         identity: &agreed,
         file: &specification.name,
@@ -150,7 +152,7 @@ pub fn search(
         progress: Some(&progress),
         page: None,
     };
-    let plan = SlicePlan::new(prepared, agreed.clone(), &options, arguments, watch)?;
+    let plan = SlicePlan::new(&prepared, agreed.clone(), &options, arguments, watch)?;
     if let Some(why) = plan.chosen.as_ref().filter(|_| !quiet) {
         watch.rest();
         tell(why);
@@ -180,7 +182,7 @@ pub fn search(
     let figures = figures(&report, plan, options.job_memory, arguments, company);
     let (conclusion, trace) = match report.answer {
         Answer::Verdict(verdict) => conclude(verdict, |trace| ShownTrace::new(network, &builder, trace)),
-        Answer::Unknown(why) => (Conclusion::Unknown(bound(why, (limit, room), arguments, watch)), None),
+        Answer::Unknown(why) => (Conclusion::Unknown(bound(why, limit, arguments, watch)), None),
     };
     Ok(Outcome { conclusion, stats, trace, swarm: None, slices: Some(Box::new(SliceRun { figures, sizes })) })
 }
@@ -223,25 +225,21 @@ fn figures(
     }
 }
 
-/// What kept a search from an answer that was given `room` of all the memory it may use, `limit`.
-fn bound(why: Why, (limit, room): (u64, u64), arguments: &Arguments, watch: &Watch) -> Bound {
+/// What kept a search from an answer; `limit` is all the memory that it may use.
+fn bound(why: Why, limit: u64, arguments: &Arguments, watch: &Watch) -> Bound {
     let reason = match why {
         Why::Journal(why) => return Bound::Checkpoint(why),
         Why::Disk(reason) => return resumable(Bound::Spill(reason), arguments),
         Why::Limit(reason) => reason,
     };
-    if let Reason::Memory(n) = reason
-        && n != room
-    {
-        // More for each job is another run.
-        return Bound::JobMemory(job_memory(arguments));
-    }
     let bound = Bound::of(watch).unwrap_or(match reason {
-        Reason::States(n) => Bound::States(n),
-        Reason::Depth(n) => Bound::Depth(n),
-        Reason::Memory(_) => Bound::Memory(limit),
-        Reason::Time(t) => Bound::Time(t),
-        Reason::Cancelled => Bound::Interrupted,
+        Limit::States(n) => Bound::States(n),
+        Limit::Depth(n) => Bound::Depth(n),
+        Limit::Memory(_) => Bound::Memory(limit),
+        Limit::Time(t) => Bound::Time(t),
+        Limit::Interrupted => Bound::Interrupted,
+        // More for each job is another run.
+        Limit::JobMemory(_) => return Bound::JobMemory(job_memory(arguments)),
     });
     resumable(bound, arguments)
 }

@@ -16,7 +16,7 @@ pub(super) enum Move {
 }
 
 /// The edges of a state of a guide.
-pub(super) struct Place {
+pub(super) struct Outgoing {
     state: StateIx,
     /// The bits of a packed state that are the subsystem's.
     mask: Vec<u64>,
@@ -24,7 +24,7 @@ pub(super) struct Place {
     edges: Vec<(u32, Vec<u64>, EdgeIx)>,
 }
 
-impl Place {
+impl Outgoing {
     pub(super) fn new(guide: &Guide, packing: &Packing, state: StateIx) -> Self {
         let mut mask = vec![0; packing.words()];
         for &leaf in guide.leaves() {
@@ -41,7 +41,7 @@ impl Place {
         let edge = |e: EdgeIx| (guide.edge(e).projection, packed(guide.edge(e).target), e);
         let mut edges: Vec<_> = guide.edges_of(state).map(EdgeIx).map(edge).collect();
         edges.sort();
-        Place { state, mask, edges }
+        Outgoing { state, mask, edges }
     }
 
     /// The state of the guide.
