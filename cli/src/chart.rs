@@ -4,8 +4,8 @@
 //! have no direction. More leaves are joined by a bar, a single one has a box. Steps whose label is hidden are grey.
 //! Invariant: whatever labels and names contain, the picture is well-formed XML, and rows are written one by one.
 
-pub use gridlock_manager::method::page::escaped;
 use crate::shown_trace::{ShownStep, ShownTrace};
+pub use gridlock_manager::method::page::escaped;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};

@@ -106,7 +106,11 @@ struct FindingFile<'a> {
 }
 
 /// A finding in words; nothing if it is none.
-pub fn describe(asked: &[Asked], tables: &Tables, finding: method::Finding) -> Option<(Finding, Option<Origin>)> {
+pub fn describe(
+    asked: &[Asked],
+    tables: &Tables,
+    finding: method::Finding,
+) -> Option<(Finding, Option<Origin>)> {
     let method::Finding { number, verdict, origin } = finding;
     let show = |trace| ShownTrace::new(&tables.network, &*tables.source, trace);
     let (verdict, property, message, shown) = match verdict {
@@ -140,12 +144,17 @@ pub fn describe(asked: &[Asked], tables: &Tables, finding: method::Finding) -> O
 }
 
 /// Writes the trace and, beside it, what finds it again, if the method says where.
-pub fn save(task: &Task, specification: &Specification, finding: &mut Finding, origin: Origin) -> io::Result<()> {
+pub fn save(
+    task: &Task,
+    specification: &Specification,
+    finding: &mut Finding,
+    origin: Origin,
+) -> io::Result<()> {
     let Some(dir) = &task.method.findings() else { return Ok(()) };
-    fs::create_dir_all(dir).map_err(|e| {
-        io::Error::new(e.kind(), format!("cannot make the directory {}: {e}", dir.display()))
-    })?;
-    let stem = Path::new(&specification.name).file_stem().map_or(task.command.into(), |s| s.to_string_lossy());
+    fs::create_dir_all(dir)
+        .map_err(|e| io::Error::new(e.kind(), format!("cannot make the directory {}: {e}", dir.display())))?;
+    let stem =
+        Path::new(&specification.name).file_stem().map_or(task.command.into(), |s| s.to_string_lossy());
     let stem = format!("{stem}-{}", origin.stem).replace(char::is_whitespace, "_");
     let mut trace = Vec::new();
     finding.shown.record(&specification.name).write(&mut trace)?;

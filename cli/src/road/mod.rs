@@ -21,7 +21,7 @@ use crate::terminal::tell;
 use crate::watch::{Phase, Watch};
 use gridlock_lts::base::error::Error;
 use gridlock_lts::base::whole_file::write_whole;
-use gridlock_manager::grid::Grid;
+use gridlock_manager::method::Peers;
 use gridlock_manager::method::checkpoint::RESULT;
 use gridlock_manager::method::{Bound, Common, Conclusion, Entry, Method, Outcome, Refusal, Run};
 use host::RoadHost;
@@ -89,12 +89,12 @@ struct Examined {
 }
 
 /// Goes the road.
-pub fn run(task: &Task, watch: &Watch, quiet: bool, grid: &Grid) -> Result<Answer, Failure> {
+pub fn run(task: &Task, watch: &Watch, quiet: bool, peers: &Peers) -> Result<Answer, Failure> {
     task.check()?;
     let specification = Specification::read(task.specification)?;
-    let host = RoadHost::new(task, &specification, watch, quiet || grid.is_worker());
+    let host = RoadHost::new(task, &specification, watch, quiet || peers.is_worker());
     let mut asked = task.wanted.names();
-    let examined = match examine(task, &specification, &mut asked, &host, grid) {
+    let examined = match examine(task, &specification, &mut asked, &host, peers) {
         Err(Failure::Stopped) => Examined {
             outcome: Outcome::unknown(task.method.bound(host.limit()), Duration::ZERO, task.method.unbegun()),
             trace: None,
@@ -102,7 +102,7 @@ pub fn run(task: &Task, watch: &Watch, quiet: bool, grid: &Grid) -> Result<Answe
         },
         examined => examined?,
     };
-    if grid.is_worker() {
+    if peers.is_worker() {
         // The one that speaks has come to the same.
         return Ok(Answer::Unknown);
     }
@@ -134,7 +134,7 @@ fn examine(
     specification: &Specification,
     asked: &mut Vec<Asked>,
     host: &RoadHost,
-    grid: &Grid,
+    peers: &Peers,
 ) -> Result<Examined, Failure> {
     let start = Instant::now();
     let Loaded { tables, properties, patterns, identity } = load::load(task, specification, host)?;
@@ -150,14 +150,14 @@ fn examine(
         patterns,
         file: specification.name.clone(),
         asked: identity,
-        grid,
+        peers,
         common: task.common.clone(),
         threads: task.threads(),
         memory: task.memory,
         host,
         warn: &|text| tell(format_args!("warning: {text}")),
     };
-    if grid.is_worker() {
+    if peers.is_worker() {
         return Err(Failure::Served(task.method.serve(&mut run)?));
     }
     let outcome = task.method.conduct(&mut run)?;

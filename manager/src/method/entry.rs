@@ -68,6 +68,13 @@ impl Entry {
         command.get_arguments().filter_map(|arg| arg.get_long()).map(|long| format!("--{long}")).collect()
     }
 
+    /// What tells it from others that `--search` calls the same.
+    fn variant(&self) -> &'static str {
+        self.chosen_by
+            .rsplit_once(" --")
+            .map_or(self.chosen_by, |(rest, _)| &self.chosen_by[rest.len() + 1..])
+    }
+
     /// Adds the flags of all methods that `--search` names. Some methods share flags.
     pub fn add_flags(methods: &[Entry], mut command: Command) -> Command {
         for method in methods.iter().filter(|method| method.search.is_some()) {
@@ -117,8 +124,11 @@ impl Chosen {
         matches: &ArgMatches,
     ) -> std::result::Result<Self, clap::Error> {
         let on_line = |id: &clap::Id| matches.value_source(id.as_str()) == Some(ValueSource::CommandLine);
-        let given: Vec<String> =
-            matches.ids().filter(|id| on_line(id)).map(|id| format!("--{}", id.as_str().replace('_', "-"))).collect();
+        let given: Vec<String> = matches
+            .ids()
+            .filter(|id| on_line(id))
+            .map(|id| format!("--{}", id.as_str().replace('_', "-")))
+            .collect();
         let same = methods.iter().filter(|method| method.search == Some(search));
         let meant = same.clone().find(|method| (method.is_meant)(matches, &given));
         let Some(entry) = meant.or(same.clone().last()) else {
@@ -139,7 +149,8 @@ impl Chosen {
                 (None, []) => continue,
                 (Some(other), _) => Error::input(format_args!(
                     "{flag} belongs to {}, not to {}",
-                    other.chosen_by, self.entry.chosen_by
+                    other.variant(),
+                    self.entry.variant()
                 )),
                 (None, others) => {
                     let mut names: Vec<&str> = others.iter().filter_map(|other| other.search).collect();

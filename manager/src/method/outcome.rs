@@ -63,7 +63,8 @@ impl Bound {
         if !checkpoint {
             return self;
         }
-        Bound { message: format!("{}; --resume continues", self.message), ..self }.of_kind("interrupted, resumable")
+        Bound { message: format!("{}; --resume continues", self.message), ..self }
+            .of_kind("interrupted, resumable")
     }
 
     /// The checkpoint cannot be written: why.
@@ -119,7 +120,12 @@ pub struct Outcome {
 
 impl Outcome {
     /// A verdict with its trace; what `Unknown` means, the caller says.
-    pub fn of(verdict: Verdict, time: Duration, figures: Box<dyn Figures>, bound: impl FnOnce() -> Bound) -> Self {
+    pub fn of(
+        verdict: Verdict,
+        time: Duration,
+        figures: Box<dyn Figures>,
+        bound: impl FnOnce() -> Bound,
+    ) -> Self {
         let (conclusion, trace) = match verdict {
             Verdict::Holds => (Conclusion::Holds, None),
             Verdict::Violated { property, trace } => (Conclusion::Violated(property), Some(trace)),

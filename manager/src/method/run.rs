@@ -1,8 +1,8 @@
 //! What every method gets: the system, what is asked of it, where jobs are done, limits, and whom to tell.
 
+use super::Peers;
 use super::checkpoint;
 use super::outcome::Bound;
-use crate::grid::Grid;
 use crate::journal::{Identity, Journal};
 use gridlock_lts::base::error::{Error, Limit, Result};
 use gridlock_lts::base::memory::resident;
@@ -98,7 +98,7 @@ pub struct Run<'a> {
     /// What decides what the system and the properties are.
     pub asked: Identity,
     /// Where jobs are done.
-    pub grid: &'a Grid,
+    pub peers: &'a Peers,
     /// What the user wrote that every search understands.
     pub common: Common,
     /// Threads of this process.

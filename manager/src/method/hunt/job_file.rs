@@ -60,7 +60,9 @@ impl Record {
             return Err(Error::input(format_args!("{name} is longer than {} MiB", LONGEST >> 20)));
         }
         let file: JobFile = serde_json::from_slice(&bytes).map_err(|e| {
-            Error::input(format_args!("{name}: a hunt writes no such file: {e}; name the .json beside a trace"))
+            Error::input(format_args!(
+                "{name}: a hunt writes no such file: {e}; name the .json beside a trace"
+            ))
         })?;
         if file.version != JSON_VERSION {
             return Err(Error::input(format_args!("{name} was written by another version of gridlock")));

@@ -9,11 +9,14 @@ mod plan;
 
 pub use options::{Hunting, members};
 
+use super::Team;
 use super::checkpoint::Answers;
 use super::quantities::{count, duration};
-use super::{Bound, Checkpoint, Common, Conclusion, Figures, Finding, Listed, Method, Origin, Outcome, Row, Run, StatusPage};
+use super::{
+    Bound, Checkpoint, Common, Conclusion, Figures, Finding, Listed, Method, Origin, Outcome, Row, Run,
+    StatusPage,
+};
 use crate::driver::Control;
-use crate::grid::Team;
 use crate::hunt::run::{End, Ground};
 use crate::hunt::{self, Found, Status, WINDOW};
 use crate::journal::Identity;
@@ -85,9 +88,10 @@ impl First {
         let conclusion = match (self.violated, self.faulty) {
             (Some(property), _) => Conclusion::Violated(property),
             (None, Some(message)) => Conclusion::Faulty(message),
-            (None, None) => {
-                Conclusion::Unknown(Bound { message: format!("nothing was found; {}", ending.message), ..ending })
-            }
+            (None, None) => Conclusion::Unknown(Bound {
+                message: format!("nothing was found; {}", ending.message),
+                ..ending
+            }),
         };
         Outcome { conclusion, trace: self.trace, time, figures: Box::new(figures) }
     }
@@ -159,8 +163,8 @@ impl Method for Hunting {
         };
         let identity = plan.agreed();
         let team = self.team(run, &identity);
-        let report = run.grid.hunt(&team, &ground, plan.config.clone(), opened, &control, &mut found)?;
-        figures.fill(&plan, Numbers::new(&net, &report.status), resumed, run.grid.traffic());
+        let report = run.peers.hunt(&team, &ground, plan.config.clone(), opened, &control, &mut found)?;
+        figures.fill(&plan, Numbers::new(&net, &report.status), resumed, run.peers.traffic());
         let ending = match report.end {
             End::Over(outcome) => self.over(&outcome),
             End::Stopped => self.ending(run.limit()),
@@ -175,12 +179,12 @@ impl Method for Hunting {
     fn serve(&self, run: &mut Run) -> Result<u8> {
         let prepared = run.prepared();
         if prepared.violated_initially().is_some() {
-            return run.grid.wait_for_end(None);
+            return run.peers.wait_for_end(None);
         }
         let plan = Plan::new(self, run, &prepared)?;
         let ground = Ground { prepared, guide: plan.guide.as_ref().map(|guided| guided.guide.clone()) };
         let identity = plan.agreed();
-        run.grid.serve_hunt(&self.team(run, &identity), &ground)
+        run.peers.serve_hunt(&self.team(run, &identity), &ground)
     }
 }
 
@@ -191,7 +195,8 @@ fn announce(plan: &Plan, run: &Run) {
     let company = launched().filter(|launch| launch.has_company());
     let workers = run.threads as u64 * company.map_or(1, |launch| launch.size - 1);
     if workers > WINDOW {
-        run.host.note(&format!("note: at most {WINDOW} of the {workers} workers have something to do at a time"));
+        run.host
+            .note(&format!("note: at most {WINDOW} of the {workers} workers have something to do at a time"));
     }
 }
 
@@ -230,7 +235,9 @@ impl Hunting {
     /// What a limit means: those of a hunt are budgets.
     fn ending(&self, limit: Limit) -> Bound {
         let (name, message) = match limit {
-            Limit::Time(_) => ("budget", format!("the budget of {} is spent (--budget)", duration(self.budget))),
+            Limit::Time(_) => {
+                ("budget", format!("the budget of {} is spent (--budget)", duration(self.budget)))
+            }
             Limit::Memory(_) => ("memory", "the memory is used up (--memory)".to_owned()),
             _ => ("interrupted", "interrupted".to_owned()),
         };
@@ -242,7 +249,9 @@ impl Hunting {
         let (name, message) = match outcome {
             hunt::Outcome::Findings => ("findings", "as many as wanted were found (--findings)".to_owned()),
             hunt::Outcome::Everything => ("everything", "every reachable state was seen".to_owned()),
-            hunt::Outcome::Jobs if self.repeat.is_some() => ("max-jobs", "the search was repeated".to_owned()),
+            hunt::Outcome::Jobs if self.repeat.is_some() => {
+                ("max-jobs", "the search was repeated".to_owned())
+            }
             hunt::Outcome::Jobs => {
                 let jobs = count(self.max_jobs.unwrap_or(0));
                 ("max-jobs", format!("{jobs} searches were done (--max-jobs)"))

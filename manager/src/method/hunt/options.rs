@@ -144,7 +144,10 @@ impl Hunting {
             return Err(Error::input("--job-memory must be at least 64K"));
         }
         if let Some(out) = self.out().filter(|out| out.exists() && !out.is_dir()) {
-            return Err(Error::input(format_args!("--out needs a directory, and {} is a file", out.display())));
+            return Err(Error::input(format_args!(
+                "--out needs a directory, and {} is a file",
+                out.display()
+            )));
         }
         self.checkpoint.check()
     }

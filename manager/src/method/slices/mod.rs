@@ -7,11 +7,11 @@ mod figures;
 mod page;
 mod plan;
 
+use super::Team;
 use super::checkpoint::{self, Answers, JOB_MEMORY, cannot_use};
 use super::quantities::{bytes, count};
 use super::traces::options::{Informed, Jobs, about_traces};
 use super::{Bound, Checkpoint, Common, Listed, Method, Outcome, Row, Run, StatusPage};
-use crate::grid::Team;
 use crate::journal::Identity;
 use crate::slices::{Answer, Beginning, Options, Progress, Record, SliceSize, Why};
 use figures::{Numbers, ShownSlice, Sliced};
@@ -42,7 +42,7 @@ pub struct Slices {
 impl Listed for Slices {
     const NAME: &'static str = "slices";
     const SEARCH: Option<&'static str> = Some("isv");
-    const CHOSEN_BY: &'static str = "--jobs slice";
+    const CHOSEN_BY: &'static str = "--search isv --jobs slice";
     const ABOUT: &'static str =
         "Informed swarm: many small searches, by the slices or along the traces of a subsystem";
 
@@ -104,8 +104,12 @@ impl Method for Slices {
         let (prepared, host) = (run.prepared(), run.host);
         let cancel = AtomicBool::new(false);
         let progress = |p: &Progress| {
-            let detail =
-                format!("{} slices, {} waiting, {} spilled", count(p.slices), count(p.waiting), bytes(p.spilled));
+            let detail = format!(
+                "{} slices, {} waiting, {} spilled",
+                count(p.slices),
+                count(p.waiting),
+                bytes(p.spilled)
+            );
             host.progress(p.states, p.transitions, detail);
             if host.stopped().is_some() {
                 cancel.store(true, Relaxed);
@@ -131,20 +135,24 @@ impl Method for Slices {
         let journal = plan.open(self)?;
         let page = StatusPage::new(&run.file, run.threads, &plan.identity);
         let page = |p: &Progress| {
-            StatusPage { resumed: p.resumed as usize, ..page.clone() }.bytes(p.time, NUMBERS, &Numbers::new(p))
+            StatusPage { resumed: p.resumed as usize, ..page.clone() }.bytes(
+                p.time,
+                NUMBERS,
+                &Numbers::new(p),
+            )
         };
         options.page = Some(&page);
         host.begin("searching", "states");
         let (identity, stop) = (agreed(run), || host.stopped().is_some());
         let team = self.team(run, &identity);
-        let report = run.grid.slices(&team, &prepared, &plan.leaves, &options, journal, &stop)?;
+        let report = run.peers.slices(&team, &prepared, &plan.leaves, &options, journal, &stop)?;
         let show = |slice: &SliceSize| shown(slice, &plan.leaves, run);
         // Names of local states may be long, and there may be very many slices.
         let sizes = match self.informed.report {
             Some(_) => report.slices.iter().map(show).collect(),
             None => Vec::new(),
         };
-        let figures = Sliced::new(self, plan, &report, run.grid.traffic()).with_sizes(sizes);
+        let figures = Sliced::new(self, plan, &report, run.peers.traffic()).with_sizes(sizes);
         let (time, figures) = (report.time, Box::new(figures));
         Ok(match report.answer {
             Answer::Verdict(verdict) => Outcome::of(verdict, time, figures, || run.stopped(false)),
@@ -154,7 +162,7 @@ impl Method for Slices {
 
     fn serve(&self, run: &mut Run) -> Result<u8> {
         let (prepared, identity) = (run.prepared(), agreed(run));
-        run.grid.serve_slices(&self.team(run, &identity), &prepared)
+        run.peers.serve_slices(&self.team(run, &identity), &prepared)
     }
 }
 

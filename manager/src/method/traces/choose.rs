@@ -46,8 +46,9 @@ pub struct Candidate {
     pub traces: String,
     #[serde(skip)]
     number: BigUint,
-    /// Traces that were searched, and how many of these searches stayed within their budget.
+    /// Traces that were searched.
     pub sampled: u64,
+    /// How many of these searches stayed within their budget.
     pub within_budget: u64,
     /// The most states in one of them, and all of them added up.
     pub largest_states: u64,

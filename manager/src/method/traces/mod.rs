@@ -16,11 +16,11 @@ mod plan;
 pub use options::Traces;
 pub use plan::{ALL_IDS, IDS, OF_THE_SPACE};
 
+use super::Team;
 use super::checkpoint::Answers;
 use super::quantities::{big, bytes, count, counted};
 use super::{Bound, Checkpoint, Common, Conclusion, Listed, Method, Nothing, Outcome, Row, Run, StatusPage};
 use crate::driver::Control;
-use crate::grid::Team;
 use crate::isv;
 use crate::journal::Identity;
 use crate::swarm::{Status, Stuck};
@@ -45,7 +45,7 @@ pub fn shown(digits: &str) -> String {
 impl Listed for Traces {
     const NAME: &'static str = "traces";
     const SEARCH: Option<&'static str> = Some("isv");
-    const CHOSEN_BY: &'static str = "--jobs trace or prefix";
+    const CHOSEN_BY: &'static str = "--search isv --jobs prefix";
     const ABOUT: &'static str = "Informed swarm along the traces of a subsystem";
 
     fn decides(property: &Property) -> bool {
@@ -75,7 +75,9 @@ impl Method for Traces {
     fn check(&self, common: &Common) -> Result<()> {
         self.check_flags(&common.given)?;
         if common.max_states.is_some() {
-            return Err(Error::input("--max-states does not belong to --search isv: --job-states bounds a job"));
+            return Err(Error::input(
+                "--max-states does not belong to --search isv: --job-states bounds a job",
+            ));
         }
         Ok(())
     }
@@ -109,9 +111,10 @@ impl Method for Traces {
         let control = Control { stop: &stop, progress: &tell, page: &page };
         let identity = plan.agreed();
         let team = self.team(run, &identity);
-        let report = run.grid.traces(&team, &prepared, &plan.guide, plan.config.clone(), opened, &control)?;
+        let report =
+            run.peers.traces(&team, &prepared, &plan.guide, plan.config.clone(), opened, &control)?;
         let mut figures = Swarmed::new(&plan, self, &report.status, resumed);
-        figures.traffic = run.grid.traffic();
+        figures.traffic = run.peers.traffic();
         (figures.record.events, figures.record.times) = (report.events, report.times);
         let time = start.elapsed();
         let (conclusion, trace) = match report.conclusion {
@@ -121,7 +124,9 @@ impl Method for Traces {
                 (found.conclusion, found.trace)
             }
             isv::Conclusion::Holds => (Conclusion::Holds, None),
-            other => (Conclusion::Unknown(self.bound_of(other, &report.status.given_up, &mut figures, run)), None),
+            other => {
+                (Conclusion::Unknown(self.bound_of(other, &report.status.given_up, &mut figures, run)), None)
+            }
         };
         if self.compare_bfs && run.host.stopped().is_none() {
             figures.compare(compare::search(run)?, &conclusion)?;
@@ -132,11 +137,11 @@ impl Method for Traces {
     fn serve(&self, run: &mut Run) -> Result<u8> {
         let prepared = run.prepared();
         if prepared.violated_initially().is_some() {
-            return run.grid.wait_for_end(None);
+            return run.peers.wait_for_end(None);
         }
         let plan = Plan::new(self, run, &prepared)?;
         let identity = plan.agreed();
-        run.grid.serve_traces(&self.team(run, &identity), &prepared, &plan.guide)
+        run.peers.serve_traces(&self.team(run, &identity), &prepared, &plan.guide)
     }
 }
 

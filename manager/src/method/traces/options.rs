@@ -16,6 +16,7 @@ use std::str::FromStr;
 /// The flags that traces and slices share.
 #[derive(Args, Clone, Default, Debug)]
 #[command(next_help_heading = "Informed swarm (with --search isv)")]
+#[allow(missing_docs)]
 pub struct Informed {
     /// A process as `info` names it; may be repeated, or several with commas between them; `auto` chooses and says why
     /// [default for slices: auto]
@@ -129,7 +130,8 @@ pub struct Traces {
 
 /// The strategies by name.
 fn strategies() -> impl TypedValueParser<Value = StrategyKind> {
-    PossibleValuesParser::new(StrategyKind::ALL.map(StrategyKind::name)).try_map(|name| StrategyKind::from_str(&name))
+    PossibleValuesParser::new(StrategyKind::ALL.map(StrategyKind::name))
+        .try_map(|name| StrategyKind::from_str(&name))
 }
 
 /// The order in which a guided search visits states.

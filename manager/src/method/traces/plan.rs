@@ -22,7 +22,8 @@ const DEFAULT_JOB_MEMORY: std::ops::RangeInclusive<u64> = 1 << 20..=1 << 30;
 
 /// Parts of the identity that decide what trace IDs mean and what is asked about them: the shards of one swarm share
 /// them.
-pub const OF_THE_SPACE: [&str; 6] = ["specification", "properties", "tables", "subsystem", "unroll", "traces"];
+pub const OF_THE_SPACE: [&str; 6] =
+    ["specification", "properties", "tables", "subsystem", "unroll", "traces"];
 /// The part of the identity that says which IDs are to be done.
 pub const IDS: &str = "ids";
 /// What it says if all of them are.

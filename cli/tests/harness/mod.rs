@@ -1,4 +1,4 @@
-//! Runs the binary.
+//! Runs the binary; what several tests share.
 
 use serde_json::Value;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Where jobs are done: by the threads of this process, or by the ranks of an MPI job.
+//! The processes that were started together: this one alone, or the ranks of an MPI job.
 //!
 //! Rank 0 speaks for all: it alone writes to standard output, and all ranks end with its exit code. Invariant: no rank
 //! waits for one that has given up. A rank that cannot work tells rank 0 why; one that panics ends the whole job.
@@ -22,7 +22,7 @@ use std::time::Duration;
 use crate::transport::mpi::{self, World};
 
 /// See the module head.
-pub struct Grid {
+pub struct Peers {
     #[cfg(feature = "mpi")]
     world: Option<World>,
 }
@@ -44,27 +44,30 @@ pub struct Team<'a> {
 
 /// The error of a process that has company it cannot work with.
 fn stranger(launch: Launch, why: &str) -> Error {
-    Error::input(format_args!("this is one of {} processes ({} says so), but {why}", launch.size, launch.says))
+    Error::input(format_args!(
+        "this is one of {} processes ({} says so), but {why}",
+        launch.size, launch.says
+    ))
 }
 
 fn failed(message: String) -> Error {
     if message.contains("internal: ") { Error::Internal(message) } else { Error::Input(message) }
 }
 
-impl Grid {
+impl Peers {
     /// Joins the processes that were started together. `alone`: why this must not be one of several.
     pub fn join(alone: Option<&str>) -> Result<Self> {
         let company = launched().filter(Launch::has_company);
         match (company, alone) {
             (Some(launch), Some(why)) => Err(stranger(launch, why)),
-            (company, _) => Grid::meet(company),
+            (company, _) => Peers::meet(company),
         }
     }
 
     #[cfg(not(feature = "mpi"))]
     fn meet(launch: Option<Launch>) -> Result<Self> {
         match launch {
-            None => Ok(Grid {}),
+            None => Ok(Peers {}),
             Some(launch) => Err(stranger(
                 launch,
                 "gridlock was built without MPI: build it with `--features mpi`, or start it once and let --workers \
@@ -75,7 +78,7 @@ impl Grid {
 
     #[cfg(feature = "mpi")]
     fn meet(launch: Option<Launch>) -> Result<Self> {
-        let Some(launch) = launch else { return Ok(Grid { world: None }) };
+        let Some(launch) = launch else { return Ok(Peers { world: None }) };
         let world = World::start().map_err(Error::Input)?;
         if world.size() == 1 {
             return Err(stranger(
@@ -84,7 +87,7 @@ impl Grid {
                  with an srun that knows it (srun --mpi=list)",
             ));
         }
-        Ok(Grid { world: Some(world) })
+        Ok(Peers { world: Some(world) })
     }
 
     /// Whether this process works for another.
@@ -134,7 +137,7 @@ impl Grid {
         Err(Error::internal("there is no other process to wait for"))
     }
 
-    /// The number of this process, and the end of all of them.
+    /// Ends all processes.
     pub fn abort(&self, code: u8) -> u8 {
         #[cfg(feature = "mpi")]
         if let Some(world) = &self.world {
@@ -241,7 +244,11 @@ impl Grid {
     }
 
     #[cfg(feature = "mpi")]
-    fn serve(&self, team: &Team, serve: impl FnOnce(&World) -> std::result::Result<u8, String>) -> Result<u8> {
+    fn serve(
+        &self,
+        team: &Team,
+        serve: impl FnOnce(&World) -> std::result::Result<u8, String>,
+    ) -> Result<u8> {
         let Some(world) = &self.world else { return Err(Error::internal("there is no rank to work for")) };
         let hello = world.hello(team.threads as u32, Ok(run_of(team)));
         hello.and_then(|()| serve(world)).map_err(failed)
