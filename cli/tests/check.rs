@@ -167,7 +167,17 @@ fn a_property_about_what_cannot_happen_is_told() {
     }
     assert!(!err.contains("action 'c'"), "{err}");
     let hidden = files.write("hidden.mcrl2", "act h; proc P = h . P; init hide({h}, P);");
-    assert_eq!(text(&run(&["check", &hidden, "--never", "h|h"]).stderr), "");
+    let output = run(&["check", &hidden, "--never", "h"]);
+    assert_eq!(code(&output), 0);
+    let warning = "warning: --never h: the specification hides the action 'h' wherever it occurs";
+    assert!(text(&output.stderr).starts_with(warning), "{}", text(&output.stderr));
+    for see in [&["--see-hidden"][..], &["--see-hidden", "h"], &["--see-hidden=h"]] {
+        let output = run(&[&["check", &hidden, "--never", "h"], see].concat());
+        assert_eq!((code(&output), text(&output.stderr)), (1, String::new()), "{see:?}");
+    }
+    let output = run(&["check", &hidden, "--never", "h", "--see-hidden", "g"]);
+    assert_eq!(code(&output), 2);
+    assert!(text(&output.stderr).contains("--see-hidden: no action 'g' is declared"));
 }
 
 #[test]

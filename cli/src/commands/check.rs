@@ -66,6 +66,10 @@ pub struct Arguments {
 
     #[command(flatten)]
     tables: TableArguments,
+
+    /// Try all equations that fit, and tell where two of a mapping disagree; slower
+    #[arg(long)]
+    check_equations: bool,
 }
 
 impl Arguments {
@@ -89,6 +93,7 @@ pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool, peers: &Peers) -> 
         method: &**method,
         common: Common { workers: *workers, max_states: limits.max_states, given: given.clone() },
         memory: limits.memory(),
+        check_equations: arguments.check_equations,
         trace_out: arguments.trace_out.as_deref(),
         json: arguments.json.as_deref(),
     };

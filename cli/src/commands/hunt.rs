@@ -90,6 +90,7 @@ pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool, peers: &Peers) -> 
         method: hunting,
         common: Common { workers: *workers, ..Common::default() },
         memory: arguments.memory(),
+        check_equations: false,
         trace_out: None,
         json: json.as_deref(),
     };

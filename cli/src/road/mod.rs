@@ -49,6 +49,8 @@ pub struct Task<'a> {
     pub common: Common,
     /// Bytes that the process may use.
     pub memory: u64,
+    /// Whether to look for equations that disagree.
+    pub check_equations: bool,
     /// Where the counterexample is wanted.
     pub trace_out: Option<&'a Path>,
     /// Where the result is wanted as JSON.
@@ -137,7 +139,8 @@ fn examine(
     peers: &Peers,
 ) -> Result<Examined, Failure> {
     let start = Instant::now();
-    let Loaded { tables, properties, patterns, identity } = load::load(task, specification, host)?;
+    let Loaded { tables, properties, patterns, identity, disagreements } =
+        load::load(task, specification, host)?;
     asked.clone_from(&properties.asked);
     let named = properties.asked.iter().map(|asked| asked.name.as_str()).zip(&properties.checked);
     if let Some(refusal) = Refusal::of(methods(), task.entry, named) {
@@ -161,6 +164,9 @@ fn examine(
         return Err(Failure::Served(task.method.serve(&mut run)?));
     }
     let outcome = task.method.conduct(&mut run)?;
+    if let Some(disagreements) = disagreements {
+        specification.tell(&disagreements);
+    }
     let shown = |trace| ShownTrace::new(&run.tables().network, &*run.tables().source, trace);
     let trace = outcome.trace.as_ref().map(shown);
     // What was not spent on the search was spent before it.

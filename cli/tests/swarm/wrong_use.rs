@@ -54,8 +54,14 @@ fn wrong_use_is_told_with_a_remedy() {
             [isv(user), vec!["--subsystem", "User", "--shard", "0/2", "--ids", "0..1"]].concat(),
             "cannot be used with",
         ),
-        ([isv(user), vec!["--subsystem", "User", "--jobs", "all"]].concat(), "possible values: slice, trace, prefix"),
-        ([isv(user), vec!["--subsystem", "User", "--strategy", "best"]].concat(), "possible values: even, order, random, different"),
+        (
+            [isv(user), vec!["--subsystem", "User", "--jobs", "all"]].concat(),
+            "possible values: slice, trace, prefix",
+        ),
+        (
+            [isv(user), vec!["--subsystem", "User", "--strategy", "best"]].concat(),
+            "possible values: even, order, random, different",
+        ),
         (
             [isv(user), vec!["--subsystem", "User", "--window", "3", "--simulate-workers", "3"]].concat(),
             "cannot be used with",

@@ -144,11 +144,7 @@ impl Flattener<'_> {
                 };
                 match next {
                     Some(target) => {
-                        let values = target
-                            .slots
-                            .iter()
-                            .map(|s| program.ev.force(&mut frame, *s))
-                            .collect::<Eval<_>>()?;
+                        let values = program.target_values(target, &mut frame)?;
                         self.go(target.node, values, call, depth + 1)
                     }
                     None => Ok(self.leaf(call, Term::Dead, node.span)),
@@ -158,16 +154,14 @@ impl Flattener<'_> {
                 let mut frame = frame_with(&values, 0);
                 let mut inner = Vec::with_capacity(parts.len());
                 for target in parts {
-                    let values =
-                        target.slots.iter().map(|s| program.ev.force(&mut frame, *s)).collect::<Eval<_>>()?;
+                    let values = program.target_values(target, &mut frame)?;
                     inner.push(self.go(target.node, values, None, depth + 1)?);
                 }
                 Ok(Context::Parallel(inner))
             }
             NodeKind::Operator(operator, target) => {
                 let mut frame = frame_with(&values, 0);
-                let values =
-                    target.slots.iter().map(|s| program.ev.force(&mut frame, *s)).collect::<Eval<_>>()?;
+                let values = program.target_values(target, &mut frame)?;
                 let inner = self.go(target.node, values, call, depth + 1)?;
                 Ok(Context::Operator(operator.clone(), Box::new(inner)))
             }

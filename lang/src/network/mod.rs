@@ -1,9 +1,13 @@
 //! From the initial process to a network: leaves, synchronisation rules, tables.
 //!
-//! [`flatten`] splits `init` into leaves (maximal sequential parts) under a tree of operators; [`rules`] works out on
-//! names which leaves can move together; [`build`] fills the tables, joining values.
+//! [`flatten`] splits `init` into leaves (maximal sequential parts) under a tree of operators; [`alphabet`] lists what
+//! each may do; [`rules`] works out on names which leaves can move together, guided by a [`demand`]; [`build`] fills the
+//! tables, joining values.
 
+pub mod alphabet;
 pub mod build;
+pub mod demand;
 pub mod flatten;
 pub mod join;
+mod open;
 pub mod rules;

@@ -234,23 +234,12 @@ impl<'t> Cutter<'t> {
     }
 
     fn open(&mut self, section: Section, span: Span) {
-        if section == Section::Glob {
-            self.error(
-                Diagnostic::new(
-                    span,
-                    "global variables ('glob') are not supported: they stand for unspecified values",
-                )
-                .help("replace each by a value of its sort, or by a parameter of the processes that use it"),
-            );
-        }
         self.cut.sections.push((section, span));
         self.section = Some((section, 0));
     }
 
     fn check_not_empty(&mut self) {
-        if let (Some((section, 0)), Some((_, span))) = (self.section, self.cut.sections.last())
-            && section != Section::Glob
-        {
+        if let (Some((section, 0)), Some((_, span))) = (self.section, self.cut.sections.last()) {
             let span = *span;
             let word = section.keyword();
             let missing = match section {

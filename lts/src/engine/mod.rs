@@ -4,6 +4,7 @@
 //! [`search`] expands states and keeps them in [`visited`], [`predecessors`] lead back from a finding, and [`replay`],
 //! which shares no code with the searches, confirms the trace. [`lazy`] does the same on tables that are still growing.
 
+pub mod explore;
 pub mod lazy;
 pub mod pack;
 pub mod predecessors;

@@ -7,7 +7,6 @@ pub mod aut;
 pub mod dot;
 pub mod equivalence;
 pub mod explicit;
-pub mod explore;
 pub mod network;
 pub mod trace;
 pub mod trace_file;

@@ -7,7 +7,6 @@ use gridlock_lts::engine::lazy::Lazy;
 use gridlock_lts::engine::search::{self, Options, Order, Reason, Report, Stats, Verdict};
 use gridlock_lts::property::Property;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Breadth first, on all threads.
 #[derive(clap::Args, Clone, Default, Debug)]
@@ -108,15 +107,12 @@ pub(super) fn search(
     max_depth: Option<u64>,
     max_states: Option<u64>,
 ) -> Result<Report> {
-    let (host, cancel) = (run.host, AtomicBool::new(false));
+    let (host, halt) = (run.host, run.host.halt());
     // Called by the search about every 100 ms.
     let progress = |stats: &Stats| {
         let each = per_state(stats.memory, stats);
         let detail = format!("{} waiting, {each:.1} bytes/state", count(stats.frontier));
         host.progress(stats.states, stats.transitions, detail);
-        if host.stopped().is_some() {
-            cancel.store(true, Relaxed);
-        }
     };
     let options = Options {
         order,
@@ -127,7 +123,7 @@ pub(super) fn search(
         max_memory: Some(run.room()),
         // The host counts from the start of the program.
         time_limit: None,
-        cancel: Some(&cancel),
+        cancel: Some(halt.flag()),
         progress: Some(&progress),
     };
     if run.tables().complete {

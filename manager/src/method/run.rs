@@ -5,6 +5,7 @@ use super::checkpoint;
 use super::outcome::Bound;
 use crate::journal::{Identity, Journal};
 use gridlock_lts::base::error::{Error, Limit, Result};
+use gridlock_lts::base::halt::Halt;
 use gridlock_lts::base::memory::resident;
 use gridlock_lts::engine::prepared::Prepared;
 use gridlock_lts::engine::search::Verdict;
@@ -41,6 +42,8 @@ pub struct Tables {
 pub trait Host: Sync {
     /// Whether and why to stop.
     fn stopped(&self) -> Option<Limit>;
+    /// The same as a flag, for computations that look at one.
+    fn halt(&self) -> Arc<Halt>;
     /// Says what is being done and counted from now on.
     fn begin(&self, what: &'static str, unit: &'static str);
     /// Says how far that is, with what else belongs into the line of progress.

@@ -11,8 +11,11 @@ use crate::quantities::{count, counted, duration};
 use crate::terminal::Style;
 use crate::watch::Watch;
 use clap::Args;
+use gridlock_lang::data::disagreement::Disagreements;
+use gridlock_lang::system::Options;
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use summary::{Process, Summary};
 
@@ -39,6 +42,7 @@ Fields of --json (new ones may be added; `version` changes if one changes its me
   version           1
   specification     the file, as named on the command line
   tables            \"complete\", or \"on demand\": worked out as a search meets local states
+  on_demand_because why tables are filled on demand, a sentence for people, or null
   build_seconds     time to read the specification and build the tables
   processes         list, in the order of the specification, of
     name            unique, e.g. \"LINK(2, 0)\"
@@ -86,8 +90,11 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, watch: &Watch) -> Result<Answer, Failure> {
     let start = Instant::now();
     let specification = Specification::read(&arguments.specification)?;
+    let disagreements = Arc::new(Disagreements::default());
     let options = arguments.tables.options(TableMode::Auto);
+    let options = Options { disagreements: Some(disagreements.clone()), ..options };
     let system = specification.load(&specification.name, &options, options.table_limit, watch)?;
+    specification.tell(&disagreements);
     let summary = Summary::new(&specification.name, &system, start.elapsed());
     print(watch, |out| {
         if arguments.json {
@@ -106,7 +113,10 @@ fn show(summary: &Summary, all: bool, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{strong}{}{off}", summary.specification)?;
     match summary.complete() {
         true => writeln!(out, "tables: complete, built in {time}")?,
-        false => writeln!(out, "tables: filled on demand, begun in {time}; numbers are those so far")?,
+        false => {
+            let why = summary.on_demand_because.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+            writeln!(out, "tables: filled on demand, begun in {time}{why}; numbers are those so far")?;
+        }
     }
     let (bits, words) = (summary.bits_per_state, summary.words_per_state);
     writeln!(out, "a state of the system: {} in {}", counted(bits, "bit"), counted(words, "64-bit word"))?;

@@ -16,6 +16,7 @@ pub struct Summary {
     version: u32,
     pub specification: String,
     tables: &'static str,
+    pub on_demand_because: Option<String>,
     pub build_seconds: f64,
     pub processes: Vec<Process>,
     pub rules: Vec<Vec<Part>>,
@@ -45,7 +46,7 @@ pub struct Part {
 
 impl Summary {
     pub fn new(specification: &str, system: &System, build_time: Duration) -> Self {
-        let System { network, closed, builder } = system;
+        let System { network, closed, builder, left_open } = system;
         let packing = Packing::for_network(network);
         let alphabets = alphabets(builder, network.leaves.len());
         let processes: Vec<Process> = (0..)
@@ -62,6 +63,7 @@ impl Summary {
             version: 1,
             specification: specification.to_owned(),
             tables: if *closed { COMPLETE } else { "on demand" },
+            on_demand_because: left_open.map(|why| why.to_string()),
             build_seconds: build_time.as_secs_f64(),
             bits_per_state: processes.iter().map(|p| p.bits as usize).sum(),
             words_per_state: packing.words(),

@@ -113,6 +113,12 @@ impl<'a, S: Successors> Run<'a, S> {
     }
 
     pub(super) fn stop(&self, why: Stop) {
+        let cancelled = self.options.cancel.is_some_and(|cancel| cancel.load(Relaxed));
+        let why = match why {
+            // A table source that is told to stop fails, and that is no fault of it.
+            Stop::Failed(_) if cancelled => Stop::Unknown(Reason::Cancelled),
+            why => why,
+        };
         self.stop.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
         self.stopped.store(true, Relaxed);
     }

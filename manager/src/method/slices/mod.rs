@@ -21,7 +21,6 @@ use gridlock_lts::model::network::LeafIx;
 use gridlock_lts::property::Property;
 use plan::{Plan, agreed};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// What one worker may use for a slice if nothing else is said.
 const DEFAULT_JOB_MEMORY: u64 = 64 << 20;
@@ -102,7 +101,7 @@ impl Method for Slices {
 
     fn conduct(&self, run: &mut Run) -> Result<Outcome> {
         let (prepared, host) = (run.prepared(), run.host);
-        let cancel = AtomicBool::new(false);
+        let halt = host.halt();
         let progress = |p: &Progress| {
             let detail = format!(
                 "{} slices, {} waiting, {} spilled",
@@ -111,9 +110,6 @@ impl Method for Slices {
                 bytes(p.spilled)
             );
             host.progress(p.states, p.transitions, detail);
-            if host.stopped().is_some() {
-                cancel.store(true, Relaxed);
-            }
         };
         let room = run.room();
         let mut options = Options {
@@ -124,7 +120,7 @@ impl Method for Slices {
             spill: self.spill.clone(),
             max_states: run.common.max_states,
             time_limit: None,
-            cancel: Some(&cancel),
+            cancel: Some(halt.flag()),
             progress: Some(&progress),
             page: None,
         };
