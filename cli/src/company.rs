@@ -6,23 +6,14 @@
 use crate::commands::Command;
 use crate::outcome::{Answer, Failure, finish};
 use crate::watch::Watch;
-use gridlock_lts::engine::prepared::Prepared;
-use gridlock_lts::guide::Guide;
-use gridlock_lts::model::network::LeafIx;
-use gridlock_manager::driver::Control;
-use gridlock_manager::hunt::run as hunting;
-use gridlock_manager::isv::{self, Opened, Report};
-use gridlock_manager::journal::Identity;
-use gridlock_manager::slices;
-use gridlock_manager::swarm::Config;
-use gridlock_manager::transport::launch::{Launch, launched};
-use gridlock_manager::transport::threads::Threads;
-use gridlock_worker::job::{Feedback, Job};
-use std::sync::Arc;
+use gridlock_lts::base::error;
+use gridlock_manager::grid::journal::Identity;
+use gridlock_manager::grid::transport::launch::{Launch, launched};
+use gridlock_manager::grid::work::Grid;
 use std::time::Duration;
 
 #[cfg(feature = "mpi")]
-use gridlock_manager::transport::mpi::{self, Run, World};
+use gridlock_manager::grid::transport::mpi::{Run, World};
 
 /// The processes that work together.
 pub struct Company {
@@ -30,23 +21,8 @@ pub struct Company {
     world: Option<World>,
 }
 
-/// What a job is.
-#[derive(Clone, Copy)]
-pub enum Jobs<'a> {
-    /// Some traces of a guide.
-    #[cfg_attr(not(feature = "mpi"), allow(dead_code))]
-    Traces(&'a Arc<Guide>),
-    /// A slice; of which subsystem, rank 0 says.
-    Slices,
-}
-
-/// A swarm and those who work for it.
-pub struct Undertaking<'a> {
-    /// The network.
-    pub prepared: Arc<Prepared>,
-    /// What a job is.
-    #[cfg_attr(not(feature = "mpi"), allow(dead_code))]
-    pub jobs: Jobs<'a>,
+/// What the processes of a run agree on, and how each of them works.
+pub struct Team<'a> {
     /// What the run is: all ranks must agree on it.
     #[cfg_attr(not(feature = "mpi"), allow(dead_code))]
     pub identity: &'a Identity,
@@ -59,24 +35,11 @@ pub struct Undertaking<'a> {
     pub stuck_after: Option<Duration>,
 }
 
-impl Undertaking<'_> {
-    fn workers(&self, guide: &Arc<Guide>) -> Threads<Job, Feedback> {
-        isv::lasting_workers(&self.prepared, guide, self.threads, self.stuck_after)
+#[cfg(feature = "mpi")]
+impl Team<'_> {
+    fn run(&self) -> Run {
+        Run { file: self.file.to_owned(), identity: self.identity.clone() }
     }
-}
-
-/// A hunt and those who work for it.
-pub struct Chase<'a> {
-    /// What is hunted through.
-    pub ground: hunting::Ground,
-    /// What the run is: all ranks must agree on it.
-    #[cfg_attr(not(feature = "mpi"), allow(dead_code))]
-    pub identity: &'a Identity,
-    /// The specification, as the user calls it.
-    #[cfg_attr(not(feature = "mpi"), allow(dead_code))]
-    pub file: &'a str,
-    /// Threads of each process.
-    pub hunters: hunting::Hunters,
 }
 
 /// What went over the network.
@@ -154,7 +117,7 @@ impl Company {
     #[cfg(feature = "mpi")]
     fn meet(launch: Option<Launch>) -> Result<Self, Failure> {
         let Some(launch) = launch else { return Ok(Company { world: None }) };
-        let world = World::start().map_err(Failure::Input)?;
+        let world = World::start()?;
         if world.size() == 1 {
             return Err(stranger(
                 launch,
@@ -184,106 +147,31 @@ impl Company {
         None
     }
 
-    /// A worker works until it is over. Others go on.
-    pub fn serve(&self, work: &Undertaking) -> Result<(), Failure> {
+    /// A worker works until it is over: `serve` does it. Others go on.
+    pub fn serve(&self, team: &Team, serve: impl FnOnce(&Grid) -> error::Result<u8>) -> Result<(), Failure> {
         #[cfg(feature = "mpi")]
-        return self.serve_with(run_of(work.identity, work.file), work.threads, |world, threads| match work
-            .jobs
-        {
-            Jobs::Traces(guide) => mpi::serve(world, &mut work.workers(guide)),
-            Jobs::Slices => slices::serve(world, threads, work.stuck_after, &work.prepared),
-        });
-        #[cfg(not(feature = "mpi"))]
-        {
-            let _ = work;
-            Ok(())
+        if let Some(world) = self.world.as_ref().filter(|world| world.rank() > 0) {
+            return match self.grid(team, &|| false).and_then(|grid| serve(&grid)) {
+                Ok(code) => Err(Failure::Served(code)),
+                Err(why) => {
+                    crate::terminal::tell(format_args!("error: rank {}: {why}", world.rank()));
+                    world.abort(2)
+                }
+            };
         }
+        let _ = (team, serve);
+        Ok(())
     }
 
-    /// The same for a hunt.
-    pub fn serve_hunt(&self, chase: &Chase) -> Result<(), Failure> {
-        #[cfg(feature = "mpi")]
-        return self.serve_with(run_of(chase.identity, chase.file), chase.hunters.threads, |world, _| {
-            hunting::serve(world, chase.hunters, &chase.ground)
-        });
-        #[cfg(not(feature = "mpi"))]
-        {
-            let _ = chase;
-            Ok(())
-        }
-    }
-
-    #[cfg(feature = "mpi")]
-    fn serve_with(
-        &self,
-        run: Run,
-        threads: usize,
-        serve: impl FnOnce(&World, u32) -> Result<u8, String>,
-    ) -> Result<(), Failure> {
-        let Some(world) = self.world.as_ref().filter(|world| world.rank() > 0) else { return Ok(()) };
-        let threads = threads as u32;
-        match world.hello(threads, Ok(run)).and_then(|()| serve(world, threads)) {
-            Ok(code) => Err(Failure::Served(code)),
-            Err(why) => {
-                crate::terminal::tell(format_args!("error: rank {}: {why}", world.rank()));
-                world.abort(2)
-            }
-        }
-    }
-
-    /// Hunts with the threads of this process, or with the other ranks.
-    pub fn hunt(
-        &self,
-        chase: &Chase,
-        config: gridlock_manager::hunt::Config,
-        journal: Option<hunting::Opened>,
-        control: &Control<gridlock_manager::hunt::Status>,
-        teller: hunting::Teller,
-    ) -> Result<hunting::Report, String> {
+    /// Where jobs are done: by the threads of this process, or by the other ranks once all are there.
+    pub fn grid(&self, team: &Team, stop: &dyn Fn() -> bool) -> error::Result<Grid<'_>> {
         #[cfg(feature = "mpi")]
         if let Some(world) = &self.world {
-            let hellos = world.gather(&run_of(chase.identity, chase.file), control.stop)?;
-            let warn = |text: String| crate::terminal::tell(format_args!("warning: {text}"));
-            return hunting::on_ranks(world, &hellos, &chase.ground, config, journal, control, teller, &warn);
-        }
-        hunting::on_threads(&chase.ground, config, chase.hunters, journal, control, teller)
-    }
-
-    /// Searches by slices with the threads of this process, or with the other ranks.
-    pub fn search_slices(
-        &self,
-        work: &Undertaking,
-        subsystem: &[LeafIx],
-        options: &slices::Options,
-        journal: Option<slices::Opened>,
-        stop: &dyn Fn() -> bool,
-    ) -> Result<slices::Report, String> {
-        #[cfg(feature = "mpi")]
-        if let Some(world) = &self.world {
-            let hellos = world.gather(&run_of(work.identity, work.file), stop)?;
-            let warn = |text: String| crate::terminal::tell(format_args!("warning: {text}"));
-            return slices::on_ranks(world, &hellos, &work.prepared, subsystem, options, journal, &warn);
+            static WARN: fn(String) = |text| crate::terminal::tell(format_args!("warning: {text}"));
+            return Grid::ranks(world, &team.run(), team.threads, team.stuck_after, stop, &WARN);
         }
         let _ = stop;
-        slices::check(&work.prepared, subsystem, options, journal)
-    }
-
-    /// Runs a swarm with the threads of this process, or with the other ranks.
-    pub fn conduct(
-        &self,
-        work: &Undertaking,
-        guide: &Arc<Guide>,
-        config: Config,
-        journal: Option<Opened>,
-        control: &Control,
-    ) -> Result<Report, String> {
-        #[cfg(feature = "mpi")]
-        if let Some(world) = &self.world {
-            let hellos = world.gather(&run_of(work.identity, work.file), control.stop)?;
-            let warn = |text: String| crate::terminal::tell(format_args!("warning: {text}"));
-            return isv::on_ranks(world, &hellos, &work.prepared, guide, config, journal, control, &warn);
-        }
-        isv::conduct(&work.prepared, guide, config, &mut work.workers(guide), journal, control)
+        Ok(Grid::threads(team.threads, team.stuck_after))
     }
 
     fn leave(self, outcome: Result<Answer, Failure>, watch: &Watch) -> u8 {
@@ -307,11 +195,6 @@ impl Company {
         }
         body()
     }
-}
-
-#[cfg(feature = "mpi")]
-fn run_of(identity: &Identity, file: &str) -> Run {
-    Run { file: file.to_owned(), identity: identity.clone() }
 }
 
 #[cfg(feature = "mpi")]

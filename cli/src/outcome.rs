@@ -2,6 +2,7 @@
 
 use crate::terminal::{Style, tell};
 use crate::watch::Watch;
+use gridlock_lts::base::error::{Error, Limit};
 use std::fmt::Display;
 
 /// The exit codes, as `--help` lists them.
@@ -41,6 +42,17 @@ pub enum Failure {
     /// Not a failure: this process has worked for another, which ended with this exit code.
     #[cfg_attr(not(feature = "mpi"), allow(dead_code))]
     Served(u8),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Input(message) | Error::Disk(message) => Failure::Input(message),
+            Error::Limit(Limit::Interrupted) => Failure::Stopped,
+            Error::Limit(limit) => Failure::Limit(limit.to_string()),
+            Error::Internal(message) => Failure::Internal(message),
+        }
+    }
 }
 
 impl Failure {

@@ -12,7 +12,7 @@ use crate::swarm::numbers::{Identity, Numbers, Page, SliceNumbers, shown};
 use crate::terminal::Style;
 use crate::watch::Watch;
 use clap::Args;
-use gridlock_manager::journal::STATUS;
+use gridlock_manager::grid::journal::STATUS;
 use num_bigint::BigUint;
 use serde::Serialize;
 use serde_json::Value;

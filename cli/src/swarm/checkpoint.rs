@@ -2,11 +2,7 @@
 
 use crate::outcome::Failure;
 use crate::swarm::numbers::Identity;
-use gridlock_manager::journal::{self, Records, Trouble};
-use gridlock_manager::slices::{Beginning, Record};
-use gridlock_worker::hunt::job::HuntFeedback;
-use gridlock_worker::job::{Effort, Feedback};
-use serde::de::DeserializeOwned;
+use gridlock_manager::grid::journal::{self, Tallies, Trouble};
 use std::io;
 use std::path::Path;
 
@@ -33,39 +29,19 @@ pub struct Contents {
     pub seconds: f64,
 }
 
-impl Contents {
-    fn add(&mut self, effort: &Effort) {
-        self.answers += 1;
-        self.states += effort.states;
-        self.seconds += effort.nanoseconds as f64 / 1e9;
-    }
-}
-
 /// What the run is. It may be running.
 pub fn identity(dir: &Path) -> Result<Identity, Failure> {
-    open::<Feedback>(dir).map(|(identity, _)| identity)
+    open(dir).map(|(identity, _)| identity)
 }
 
 /// What the run is, and how many answers it has so far. It may be running.
 pub fn read(dir: &Path) -> Result<Contents, Failure> {
-    let (identity, mut answers) = open::<Feedback>(dir)?;
+    let (identity, mut tallies) = open(dir)?;
     let mut contents = Contents { identity, answers: 0, states: 0, seconds: 0.0 };
-    if contents.identity.get(JOBS).is_some_and(|jobs| jobs == SLICE) {
-        // These have the states themselves in them, which would take long to read.
-        let mut results = open::<Record>(dir)?.1;
-        while let Some(result) = results.next_beginning::<Beginning>().map_err(cannot_use)? {
-            contents.answers += 1;
-            contents.states += result.states;
-        }
-    } else if contents.identity.get(COMMAND).is_some_and(|command| command == HUNT) {
-        let mut answers = open::<HuntFeedback>(dir)?.1;
-        while let Some(answer) = answers.next().map_err(cannot_use)? {
-            contents.add(&answer.effort);
-        }
-    } else {
-        while let Some(answer) = answers.next().map_err(cannot_use)? {
-            contents.add(&answer.effort);
-        }
+    while let Some(tally) = tallies.next().map_err(cannot_use)? {
+        contents.answers += 1;
+        contents.states += tally.states;
+        contents.seconds += tally.nanoseconds as f64 / 1e9;
     }
     Ok(contents)
 }
@@ -80,9 +56,9 @@ pub fn forget_result(dir: &Path) -> Result<(), Failure> {
     }
 }
 
-fn open<T: DeserializeOwned>(dir: &Path) -> Result<(Identity, Records<T>), Failure> {
-    match journal::look::<T>(dir) {
-        Ok((identity, records)) => Ok((identity.into_iter().collect(), records)),
+fn open(dir: &Path) -> Result<(Identity, Tallies), Failure> {
+    match journal::look(dir) {
+        Ok((identity, tallies)) => Ok((identity.into_iter().collect(), tallies)),
         Err(trouble) => Err(unreadable(dir, trouble)),
     }
 }

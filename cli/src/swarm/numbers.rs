@@ -7,7 +7,7 @@ use crate::commands::hunt::Figures as HuntFigures;
 use crate::quantities::{big, count, percent};
 use crate::shown_trace::JSON_VERSION;
 use gridlock_manager::slices::Progress;
-use gridlock_manager::swarm::Status;
+use gridlock_manager::traces::swarm::Status;
 use num_bigint::BigUint;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

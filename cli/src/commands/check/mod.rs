@@ -18,7 +18,7 @@ use clap::{Args, ValueEnum};
 use gridlock_lang::system::{Options, Tables};
 use gridlock_lts::base::whole_file::write_whole;
 use gridlock_lts::engine::search::{Order, Stats};
-use gridlock_manager::transport::launch::launched;
+use gridlock_manager::grid::transport::launch::launched;
 use properties::Wanted;
 use report::Report;
 use search::{Bound, Conclusion, Outcome};

@@ -7,7 +7,7 @@ use super::swarm::picture::{self, COLOURS, became, who};
 use super::swarm::{ShownSlice, SliceRun, SwarmRun};
 use crate::chart::{self, escaped};
 use crate::quantities::{big, bytes, count, counted};
-use gridlock_manager::swarm::Event;
+use gridlock_manager::traces::swarm::Event;
 use std::cmp::Reverse;
 use std::io::{self, Write};
 

@@ -14,6 +14,7 @@ use gridlock_lts::base::memory::{default_limit, resident};
 use gridlock_lts::engine::lazy::Lazy;
 use gridlock_lts::engine::search::{self, Options, Reason, Stats, Verdict};
 use gridlock_lts::model::network::{Network, TableSource};
+use gridlock_manager::traces::swarm::Repeats;
 use num_bigint::BigUint;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
@@ -57,6 +58,8 @@ pub enum Bound {
         /// And the subsystem could have moved on, too.
         bounded: bool,
     },
+    /// Jobs of a swarm did the same work again and again.
+    Repeats(Repeats),
     /// The checkpoint of a swarm cannot be written: why.
     Checkpoint(String),
     /// States cannot be spilled: why.
@@ -88,6 +91,7 @@ impl Bound {
             Bound::JobTooLarge(_) | Bound::JobMemory(_) => "job-too-large",
             Bound::Shard { bounded: false } => "shard",
             Bound::Shard { bounded: true } => "shard-bounded",
+            Bound::Repeats(_) => "work-limit",
             Bound::Checkpoint(_) => "checkpoint",
             Bound::Spill(_) => "spill",
         }
@@ -131,6 +135,14 @@ impl Bound {
                 if *traces == BigUint::from(1u32) { "trace" } else { "traces" },
                 counted(*states as usize, "state"),
                 bytes(*memory)
+            ),
+            Bound::Repeats(Repeats { states, distinct }) => format!(
+                "jobs have expanded {} states, {} times the {} or so that are different, and find hardly any new \
+                 ones: larger jobs (--job-memory, --job-states) or slices (--jobs slice) do less; --work-limit N \
+                 allows N times the work",
+                count(*states),
+                states / (*distinct).max(1),
+                count(*distinct)
             ),
             Bound::JobMemory(n) => format!(
                 "{} for a job is not enough for what cannot be divided any more: --job-memory allows more",

@@ -14,7 +14,7 @@ pub use figures::Figures;
 
 use super::check::properties::{Asked, Properties};
 use crate::arguments::TableMode;
-use crate::company::{Chase, Company};
+use crate::company::{Company, Team};
 use crate::input::Specification;
 use crate::outcome::{Answer, Failure};
 use crate::output::print;
@@ -28,13 +28,15 @@ use crate::watch::{Phase, Reason, Watch};
 use findings::{Desk, Finding, described};
 use gridlock_lang::system::{Options, System, Tables};
 use gridlock_lts::base::whole_file::write_whole;
+use gridlock_lts::engine::prepared::Prepared;
 use gridlock_lts::model::trace::Trace;
-use gridlock_manager::driver::Control;
-use gridlock_manager::hunt::run::{End, Ground, Hunters};
+use gridlock_manager::grid::driver::Control;
+use gridlock_manager::hunt::run::{self, End};
 use gridlock_manager::hunt::{Outcome, Status, WINDOW};
 use plan::Plan;
 use report::Report;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Why a hunt is over, in the words of the user.
@@ -196,17 +198,20 @@ fn examine(
     bag.subsystem = guide.map(|guided| guided.subsystem.clone());
     bag.unroll = guide.and_then(|guided| guided.unroll);
     bag.identity = plan.identity.iter().cloned().collect();
-    let ground = Ground { prepared: prepared.clone(), guide: guide.map(|guided| guided.guide.clone()) };
-    let agreed = plan.agreed();
-    let hunters = Hunters { threads: arguments.threads(), stuck_after: arguments.patience.stuck_after() };
-    let chase = Chase { ground, identity: &agreed, file: &specification.name, hunters };
-    company.serve_hunt(&chase)?;
+    let guide = guide.map(|guided| &guided.guide);
+    let team = Team {
+        identity: &plan.agreed(),
+        file: &specification.name,
+        threads: arguments.threads(),
+        stuck_after: arguments.patience.stuck_after(),
+    };
+    company.serve(&team, |grid| grid.serve(&run::work(&prepared, guide)?))?;
     bag.seed = Some(plan.config.seed);
     if !quiet {
         announce(&plan, arguments);
     }
     let desk = Desk { specification, arguments, asked: &properties.asked, plan: &plan, watch, quiet };
-    hunt(&desk, &chase, bag, company, &show)
+    hunt(&desk, &prepared, &team, bag, company, &show)
 }
 
 /// Tells what all choices come from, and what the user may not have expected.
@@ -249,18 +254,19 @@ fn initially(
 /// The hunt itself.
 fn hunt(
     desk: &Desk,
-    chase: &Chase,
+    prepared: &Arc<Prepared>,
+    team: &Team,
     bag: &mut Bag,
     company: &Company,
     show: &dyn Fn(&Trace) -> ShownTrace,
 ) -> Result<Ending, Failure> {
     let Desk { specification, arguments, plan, watch, .. } = *desk;
     let opened = plan.open(arguments)?;
-    let resumed = opened.as_ref().map_or(0, |(_, answers)| answers.len());
+    let resumed = opened.as_ref().map_or(0, |(_, records)| records.len());
     bag.resumed = resumed;
     watch.begin("hunting", "states");
     let start = Instant::now();
-    let net = chase.ground.prepared.net();
+    let net = prepared.net();
     let tell_progress = |status: &Status| {
         watch.count(status.total.states as usize, 0);
         watch.detail(figures::progress(status));
@@ -272,14 +278,15 @@ fn hunt(
     };
     let control = Control { stop: &|| watch.stopped().is_some(), progress: &tell_progress, page: &page };
     let findings = &mut bag.findings;
-    let mut teller = |found: &gridlock_manager::hunt::Found, verdict| {
+    let mut on_finding = |found: &gridlock_manager::hunt::Found, verdict| {
         findings.extend(desk.take(found, verdict, start.elapsed().as_secs_f64(), show));
     };
-    let report = company.hunt(chase, plan.config.clone(), opened, &control, &mut teller);
+    let guide = plan.guide.as_ref().map(|guided| &guided.guide);
+    let report = company.grid(team, control.stop).and_then(|grid| {
+        run::conduct(prepared, guide, plan.config.clone(), &grid, opened, &control, &mut on_finding)
+    });
     bag.time = start.elapsed();
-    let report = report.map_err(|message| {
-        if message.contains("internal: ") { Failure::Internal(message) } else { Failure::Input(message) }
-    })?;
+    let report = report?;
     bag.figures = Some(Figures::new(net, &report.status));
     Ok(match report.end {
         End::Over(outcome) => Ending::Over(outcome),

@@ -9,8 +9,8 @@ use crate::swarm::checkpoint;
 use crate::swarm::ids::{Ids, Share};
 use crate::swarm::numbers::Identity;
 use clap::{Args, ValueEnum};
-use gridlock_manager::strategy::StrategyKind;
-use gridlock_manager::swarm::{Granularity, Pace};
+use gridlock_manager::traces::strategy::StrategyKind;
+use gridlock_manager::traces::swarm::{Granularity, Pace};
 use gridlock_worker::job::Order;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -48,6 +48,10 @@ pub struct SwarmArguments {
     /// The most states that one job may visit
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub job_states: Option<u64>,
+
+    /// Prefixes: stop when jobs have expanded N times as many states as there are different ones [default: 10]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub work_limit: Option<u64>,
 
     /// Which trace is next: `even` (spread over what remains), `order`, `random` or `different` [default: even]
     #[arg(long, value_name = "HOW", value_parser = StrategyKind::from_str)]
@@ -135,9 +139,10 @@ impl FromStr for Jobs {
 }
 
 /// Flags that make no sense for slices.
-const ABOUT_TRACES: [&str; 11] = [
+const ABOUT_TRACES: [&str; 12] = [
     "--unroll",
     "--job-states",
+    "--work-limit",
     "--strategy",
     "--seed",
     "--iss",
@@ -238,6 +243,7 @@ impl SwarmArguments {
             (self.jobs.is_some(), "--jobs"),
             (self.job_memory.is_some(), "--job-memory"),
             (self.job_states.is_some(), "--job-states"),
+            (self.work_limit.is_some(), "--work-limit"),
             (self.strategy.is_some(), "--strategy"),
             (self.seed.is_some(), "--seed"),
             (self.iss.is_some(), "--iss"),

@@ -9,7 +9,7 @@ use super::plan::Plan;
 use crate::outcome::Failure;
 use crate::quantities::{bytes, count};
 use crate::swarm::numbers::{Identity, Numbers, shown};
-use gridlock_manager::swarm::{Pace, Status, Stuck};
+use gridlock_manager::traces::swarm::{Pace, Status, Stuck};
 use serde::Serialize;
 
 /// What a swarm did, as `docs/json.md` documents it.

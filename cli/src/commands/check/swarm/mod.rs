@@ -19,7 +19,7 @@ pub use slice::{ShownSlice, SliceFigures, SliceRun};
 use super::Arguments;
 use super::properties::Properties;
 use super::search::{Bound, Conclusion, Outcome, TooLarge};
-use crate::company::{Company, Jobs, Undertaking};
+use crate::company::{Company, Team};
 use crate::input::Specification;
 use crate::outcome::Failure;
 use crate::quantities::count;
@@ -29,13 +29,15 @@ use crate::swarm::subsystem::require_closed;
 use crate::terminal::tell;
 use crate::watch::Watch;
 use gridlock_lang::system::System;
+use gridlock_lts::engine::prepared::Prepared;
 use gridlock_lts::engine::search::{Stats, Verdict};
-use gridlock_manager::driver::{Control, Times};
-use gridlock_manager::isv;
-use gridlock_manager::swarm::{Event, Status};
+use gridlock_manager::grid::driver::{Control, Times};
+use gridlock_manager::traces;
+use gridlock_manager::traces::swarm::{Event, Status};
 use num_bigint::BigUint;
 use plan::Plan;
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// What a swarm leaves behind beside its conclusion.
@@ -72,27 +74,25 @@ pub fn search(
         return Ok(Outcome { conclusion, stats: Stats::default(), trace, swarm: None, slices: None });
     }
     let plan = Plan::new(specification, &prepared, &properties, arguments, watch)?;
-    let work = Undertaking {
-        prepared: prepared.clone(),
-        jobs: Jobs::Traces(&plan.guide),
+    let team = Team {
         identity: &plan.agreed(),
         file: &specification.name,
         threads: arguments.workers(),
         stuck_after: arguments.swarm.patience.stuck_after(),
     };
-    company.serve(&work)?;
+    company.serve(&team, |grid| grid.serve(&traces::work(&prepared, &plan.guide)?))?;
     if !quiet {
         announce(&plan, arguments);
     }
     let start = Instant::now();
-    let (report, resumed) = run(specification, &plan, &work, arguments, watch, company)?;
-    let isv::Report { conclusion, status, events, times } = report;
+    let (report, resumed) = run(specification, &prepared, &plan, &team, arguments, watch, company)?;
+    let traces::Report { conclusion, status, events, times } = report;
     let mut figures = Figures::new(&plan, arguments, &status, resumed);
     figures.traffic = company.traffic().map(Into::into);
     let stats = Stats { time: start.elapsed(), ..Stats::default() };
     let (conclusion, trace) = match conclusion {
-        isv::Conclusion::Holds => (Conclusion::Holds, None),
-        isv::Conclusion::Found(verdict, job) => {
+        traces::Conclusion::Holds => (Conclusion::Holds, None),
+        traces::Conclusion::Found(verdict, job) => {
             figures.found_by = Some(job);
             conclude(verdict, |trace| ShownTrace::new(network, &builder, trace))
         }
@@ -126,14 +126,15 @@ fn announce(plan: &Plan, arguments: &Arguments) {
 /// The swarm itself, and the number of answers that were in the checkpoint.
 fn run(
     specification: &Specification,
+    prepared: &Arc<Prepared>,
     plan: &Plan,
-    work: &Undertaking,
+    team: &Team,
     arguments: &Arguments,
     watch: &Watch,
     company: &Company,
-) -> Result<(isv::Report, usize), Failure> {
+) -> Result<(traces::Report, usize), Failure> {
     let opened = plan.open(arguments)?;
-    let resumed = opened.as_ref().map_or(0, |(_, answers)| answers.len());
+    let resumed = opened.as_ref().map_or(0, |(_, records)| records.len());
     watch.begin("searching", "states");
     let start = Instant::now();
     let tell_progress = |status: &Status| {
@@ -147,13 +148,9 @@ fn run(
         Page { resumed, numbers: Some(Numbers::new(status)), ..page }.bytes()
     };
     let control = Control { stop: &|| watch.stopped().is_some(), progress: &tell_progress, page: &page };
-    let report = company.conduct(work, &plan.guide, plan.config.clone(), opened, &control);
-    Ok((report.map_err(failure)?, resumed))
-}
-
-/// What went wrong in the manager: a fault of ours, or something the user can do something about.
-fn failure(message: String) -> Failure {
-    if message.contains("internal: ") { Failure::Internal(message) } else { Failure::Input(message) }
+    let grid = company.grid(team, control.stop)?;
+    let report = traces::conduct(prepared, &plan.guide, plan.config.clone(), &grid, opened, &control)?;
+    Ok((report, resumed))
 }
 
 /// A verdict of the library in the words of `check`.
@@ -172,24 +169,25 @@ fn conclude(
 
 /// What kept a swarm from an answer.
 fn bound(
-    conclusion: isv::Conclusion,
+    conclusion: traces::Conclusion,
     given_up: &BigUint,
     figures: &mut Figures,
     arguments: &Arguments,
     watch: &Watch,
 ) -> Bound {
     match conclusion {
-        isv::Conclusion::TooLarge(stuck) => {
+        traces::Conclusion::TooLarge(stuck) => {
             figures.set_too_large(&stuck);
             let largest = stuck.iter().map(|s| s.effort.states).max().unwrap_or(0);
             let memory = stuck.iter().map(|s| s.effort.memory).max().unwrap_or(0);
             Bound::JobTooLarge(TooLarge { traces: given_up.clone(), states: largest, memory })
         }
-        isv::Conclusion::Shard { bounded } => Bound::Shard { bounded },
-        isv::Conclusion::Bounded => Bound::Unrolled(arguments.swarm.unroll.unwrap_or(0)),
-        isv::Conclusion::Journal(trouble) => Bound::Checkpoint(trouble.to_string()),
+        traces::Conclusion::Repeats(repeats) => resumable(Bound::Repeats(repeats), arguments),
+        traces::Conclusion::Shard { bounded } => Bound::Shard { bounded },
+        traces::Conclusion::Bounded => Bound::Unrolled(arguments.swarm.unroll.unwrap_or(0)),
+        traces::Conclusion::Journal(trouble) => Bound::Checkpoint(trouble.to_string()),
         // `Holds` and `Found` are answers and do not come here.
-        isv::Conclusion::Stopped | isv::Conclusion::Holds | isv::Conclusion::Found(..) => {
+        traces::Conclusion::Stopped | traces::Conclusion::Holds | traces::Conclusion::Found(..) => {
             resumable(Bound::of(watch).unwrap_or(Bound::Interrupted), arguments)
         }
     }

@@ -5,8 +5,8 @@
 
 use super::slice::ShownSlice;
 use crate::quantities::{big, count};
-use gridlock_manager::driver::Times;
-use gridlock_manager::swarm::{Class, Event};
+use gridlock_manager::grid::driver::Times;
+use gridlock_manager::traces::swarm::{Class, Event};
 use num_bigint::BigUint;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -239,7 +239,7 @@ pub fn sizes(slices: &[ShownSlice]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gridlock_manager::swarm::Pruned;
+    use gridlock_manager::traces::swarm::Pruned;
     use gridlock_worker::job::Effort;
     use std::time::Duration;
 

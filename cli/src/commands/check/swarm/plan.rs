@@ -13,9 +13,9 @@ use crate::watch::Watch;
 use gridlock_lts::base::memory::{default_limit, resident};
 use gridlock_lts::engine::prepared::Prepared;
 use gridlock_lts::guide::Guide;
-use gridlock_manager::isv::Opened;
-use gridlock_manager::journal::{Identity, Journal};
-use gridlock_manager::swarm::{Config, Pace};
+use gridlock_manager::grid::journal::{Identity, Journal};
+use gridlock_manager::traces::Opened;
+use gridlock_manager::traces::swarm::{Config, Pace};
 use gridlock_worker::job::{Feedback, JobLimits};
 use num_bigint::BigUint;
 use std::ops::Range;
@@ -23,6 +23,9 @@ use std::sync::Arc;
 
 /// Nobody needs more for a single job by default, and less than the smaller one is too little for any.
 const DEFAULT_JOB_MEMORY: std::ops::RangeInclusive<u64> = 1 << 20..=1 << 30;
+
+/// How many times the work of an exhaustive search prefixes may do by default.
+const WORK_LIMIT: u64 = 10;
 
 /// See the module head.
 pub struct Plan {
@@ -80,6 +83,7 @@ impl Plan {
             pace: swarm.pace(),
             shard: shard.clone(),
             record: swarm.report.is_some(),
+            work_limit: Some(swarm.work_limit.unwrap_or(WORK_LIMIT)),
             ..Config::new(limits)
         };
         let tables = arguments.tables.options(TableMode::Auto);

@@ -8,8 +8,8 @@ use super::super::properties::Properties;
 use super::super::search::{Bound, Conclusion, Outcome};
 use super::figures::Traffic;
 use super::slice_plan::{SlicePlan, agreed, job_memory};
-use super::{conclude, failure, resumable};
-use crate::company::{Company, Jobs, Undertaking};
+use super::{conclude, resumable};
+use crate::company::{Company, Team};
 use crate::input::Specification;
 use crate::outcome::Failure;
 use crate::quantities::{bytes, count};
@@ -19,12 +19,13 @@ use crate::swarm::subsystem::require_closed;
 use crate::terminal::tell;
 use crate::watch::Watch;
 use gridlock_lang::system::System;
+use gridlock_lts::base::error::Limit;
 use gridlock_lts::base::memory::{default_limit, resident};
-use gridlock_lts::engine::search::{Reason, Stats};
+use gridlock_lts::engine::search::Stats;
 use gridlock_lts::model::network::{LeafIx, TableSource};
-use gridlock_manager::slices::{Answer, Options, Progress, Report, SliceSize, Why};
+use gridlock_manager::grid::driver::Control;
+use gridlock_manager::slices::{self, Answer, Options, Progress, Report, SliceSize, Why};
 use serde::Serialize;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// The figures of a search by slices, as `docs/json.md` documents them.
 #[derive(Serialize, Clone, Debug)]
@@ -115,16 +116,13 @@ pub fn search(
     let prepared = properties.prepare(network);
     let network = prepared.net();
     let agreed = agreed(specification, &properties, arguments);
-    let work = Undertaking {
-        prepared: prepared.clone(),
-        jobs: Jobs::Slices,
+    let team = Team {
         identity: &agreed,
         file: &specification.name,
         threads: arguments.workers(),
         stuck_after: arguments.swarm.patience.stuck_after(),
     };
-    company.serve(&work)?;
-    let cancel = AtomicBool::new(false);
+    company.serve(&team, |grid| slices::serve(&prepared, grid))?;
     let progress = |p: &Progress| {
         watch.count(p.states as usize, p.transitions as usize);
         watch.detail(format!(
@@ -133,23 +131,15 @@ pub fn search(
             count(p.waiting),
             bytes(p.spilled)
         ));
-        if watch.stopped().is_some() {
-            cancel.store(true, Relaxed);
-        }
     };
     let limit = arguments.limits.watched().memory.unwrap_or_else(default_limit);
     let room = limit.saturating_sub(resident().unwrap_or(0));
-    let mut options = Options {
-        workers: arguments.workers(),
-        stuck_after: work.stuck_after,
+    let options = Options {
         job_memory: job_memory(arguments),
         max_memory: Some(room),
+        max_resident: Some(limit),
         spill: arguments.swarm.spill.clone(),
         max_states: arguments.limits.max_states,
-        time_limit: None,
-        cancel: Some(&cancel),
-        progress: Some(&progress),
-        page: None,
     };
     let plan = SlicePlan::new(&prepared, agreed.clone(), &options, arguments, watch)?;
     if let Some(why) = plan.chosen.as_ref().filter(|_| !quiet) {
@@ -162,10 +152,10 @@ pub fn search(
         let page = Page::new(&specification.name, p.time, arguments.workers(), identity.clone());
         Page { resumed: p.resumed as usize, slices: Some(SliceNumbers::new(p)), ..page }.bytes()
     };
-    options.page = Some(&page);
     watch.begin("searching", "states");
-    let stop = || watch.stopped().is_some();
-    let report = company.search_slices(&work, &plan.leaves, &options, journal, &stop).map_err(failure)?;
+    let control = Control { stop: &|| watch.stopped().is_some(), progress: &progress, page: &page };
+    let grid = company.grid(&team, control.stop)?;
+    let report = slices::check(&prepared, &plan.leaves, &options, &grid, journal, &control)?;
     let stats = Stats {
         states: report.states,
         transitions: report.transitions,
@@ -181,7 +171,7 @@ pub fn search(
     let figures = figures(&report, plan, options.job_memory, arguments, company);
     let (conclusion, trace) = match report.answer {
         Answer::Verdict(verdict) => conclude(verdict, |trace| ShownTrace::new(network, &builder, trace)),
-        Answer::Unknown(why) => (Conclusion::Unknown(bound(why, (limit, room), arguments, watch)), None),
+        Answer::Unknown(why) => (Conclusion::Unknown(bound(why, limit, arguments, watch)), None),
     };
     Ok(Outcome { conclusion, stats, trace, swarm: None, slices: Some(Box::new(SliceRun { figures, sizes })) })
 }
@@ -224,25 +214,21 @@ fn figures(
     }
 }
 
-/// What kept a search from an answer that was given `room` of all the memory it may use, `limit`.
-fn bound(why: Why, (limit, room): (u64, u64), arguments: &Arguments, watch: &Watch) -> Bound {
-    let reason = match why {
+/// What kept a search from an answer.
+fn bound(why: Why, memory: u64, arguments: &Arguments, watch: &Watch) -> Bound {
+    let limit = match why {
         Why::Journal(why) => return Bound::Checkpoint(why),
         Why::Disk(reason) => return resumable(Bound::Spill(reason), arguments),
-        Why::Limit(reason) => reason,
-    };
-    if let Reason::Memory(n) = reason
-        && n != room
-    {
         // More for each job is another run.
-        return Bound::JobMemory(job_memory(arguments));
-    }
-    let bound = Bound::of(watch).unwrap_or(match reason {
-        Reason::States(n) => Bound::States(n),
-        Reason::Depth(n) => Bound::Depth(n),
-        Reason::Memory(_) => Bound::Memory(limit),
-        Reason::Time(t) => Bound::Time(t),
-        Reason::Cancelled => Bound::Interrupted,
+        Why::Limit(Limit::JobMemory(bytes)) => return Bound::JobMemory(bytes),
+        Why::Limit(limit) => limit,
+    };
+    let bound = Bound::of(watch).unwrap_or(match limit {
+        Limit::States(n) => Bound::States(n),
+        Limit::Depth(n) => Bound::Depth(n),
+        Limit::Memory(_) | Limit::JobMemory(_) => Bound::Memory(memory),
+        Limit::Time(t) => Bound::Time(t),
+        Limit::Interrupted => Bound::Interrupted,
     });
     resumable(bound, arguments)
 }

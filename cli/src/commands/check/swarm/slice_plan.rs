@@ -12,7 +12,8 @@ use crate::swarm::subsystem::{find_leaves, names, split_names};
 use crate::watch::Watch;
 use gridlock_lts::engine::prepared::Prepared;
 use gridlock_lts::model::network::LeafIx;
-use gridlock_manager::journal::{Identity, Journal};
+use gridlock_manager::grid::journal::{Identity, Journal};
+use gridlock_manager::grid::work::Grid;
 use gridlock_manager::slices::{self, Opened, Options, Record};
 
 /// What one worker may use for a slice if nothing else is said.
@@ -73,7 +74,9 @@ impl SlicePlan {
             Some(names) => (find_leaves(net, &split_names(&[names]))?, None),
             None if swarm.is_auto() => {
                 watch.begin("choosing a subsystem", "states");
-                let choice = slices::choose_subsystem(prepared, options).map_err(super::failure)?;
+                let grid = Grid::threads(arguments.workers(), swarm.patience.stuck_after());
+                let stop = || watch.stopped().is_some();
+                let choice = slices::choose_subsystem(prepared, options, &grid, &stop)?;
                 if watch.stopped().is_some() {
                     return Err(Failure::Stopped);
                 }
@@ -90,7 +93,7 @@ impl SlicePlan {
     /// Opens the checkpoint, if one is wanted.
     pub fn open(&self, arguments: &Arguments) -> Result<Option<Opened>, Failure> {
         let Some(dir) = &arguments.swarm.checkpoint else { return Ok(None) };
-        let opened = Journal::<Record>::open_streaming(dir, &self.identity, arguments.swarm.resume)
+        let opened = Journal::<Record>::open(dir, &self.identity, arguments.swarm.resume)
             .map_err(checkpoint::cannot_use)?;
         checkpoint::forget_result(dir)?;
         Ok(Some(opened))
