@@ -108,7 +108,6 @@ impl Batch {
     }
 
     /// How many there are.
-    /// How many there are.
     pub fn records(&self) -> u64 {
         self.records
     }
@@ -310,7 +309,6 @@ impl<T> Records<T> {
         self.left
     }
 
-    /// Whether there were none.
     /// Whether there were none.
     pub fn is_empty(&self) -> bool {
         self.left == 0

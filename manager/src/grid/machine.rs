@@ -32,7 +32,6 @@ pub enum Accepted {
 /// Something that jobs are numbered by.
 pub trait Numbered {
     /// The number of the job.
-    /// The number of the job.
     fn number(&self) -> u64;
 }
 
@@ -54,7 +53,6 @@ pub trait Machine {
     type Answer: Reply;
     /// What the journal keeps of an answer.
     type Record: DeserializeOwned;
-    /// How far it is.
     /// How far it is.
     type Status;
 
@@ -91,7 +89,6 @@ pub trait Machine {
         None
     }
 
-    /// How far it is.
     /// How far it is.
     fn status(&self) -> Self::Status;
 

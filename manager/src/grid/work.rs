@@ -22,9 +22,7 @@ pub type Worker<'w, J, A> = Box<dyn FnMut(J, &Life) -> A + 'w>;
 /// What workers of one process share. Threads that are stuck are given up and may look at it for ever, so it is owned.
 pub trait Work: Send + Sync + 'static {
     /// What a worker gets.
-    /// What a worker gets.
     type Job: Send + Serialize + DeserializeOwned + 'static;
-    /// What it answers.
     /// What it answers.
     type Answer: Send + Serialize + DeserializeOwned + 'static;
 
