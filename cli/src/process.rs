@@ -7,8 +7,8 @@ use crate::commands::Command;
 use crate::outcome::{Answer, Failure, INTERNAL_ERROR, finish};
 use crate::terminal::tell;
 use crate::watch::Watch;
+use gridlock_manager::grid::transport::launch::launched;
 use gridlock_manager::method::Peers;
-use gridlock_manager::transport::launch::launched;
 use std::time::Duration;
 
 /// Time for the process that speaks to do so.

@@ -1,7 +1,7 @@
 //! What differs on a terminal: colours, and that lines have an end. And messages to it that must not fail.
 
 use console::Term;
-use gridlock_manager::transport::launch::launched;
+use gridlock_manager::grid::transport::launch::launched;
 use std::io::{IsTerminal, Write, stderr, stdout};
 
 /// Escape sequences, all empty where there is to be no colour.

@@ -6,10 +6,10 @@ use crate::road::properties::Wanted;
 use crate::road::{self, Task};
 use crate::watch::{Limits, Watch};
 use clap::Args;
+use gridlock_manager::grid::transport::launch::launched;
 use gridlock_manager::method::Peers;
 use gridlock_manager::method::hunt::{Hunting, members};
 use gridlock_manager::method::{Common, Entry};
-use gridlock_manager::transport::launch::launched;
 use std::path::PathBuf;
 
 static ENTRY: Entry = Entry::of::<Hunting>();

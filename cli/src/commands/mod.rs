@@ -18,8 +18,8 @@ mod traces;
 use crate::outcome::{Answer, Failure};
 use crate::watch::{Limits, Watch};
 use clap::Subcommand;
+use gridlock_manager::grid::transport::launch::launched;
 use gridlock_manager::method::Peers;
-use gridlock_manager::transport::launch::launched;
 
 /// The commands by what they are for, as `--help` lists them.
 pub const GROUPS: &[(&str, &[&str])] = &[

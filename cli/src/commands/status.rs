@@ -10,7 +10,7 @@ use crate::shown_trace::JSON_VERSION;
 use crate::terminal::Style;
 use crate::watch::Watch;
 use clap::Args;
-use gridlock_manager::journal::STATUS;
+use gridlock_manager::grid::journal::STATUS;
 use gridlock_manager::method::checkpoint::{self, Answers, METHOD, RESULT};
 use gridlock_manager::method::traces::shown;
 use gridlock_manager::method::{Entry, Row, StatusPage};
@@ -100,7 +100,7 @@ fn look(dir: &Path) -> Result<Status, Failure> {
     let Some(method) = method else {
         return Err(Failure::input(format_args!("{} is of a search that is not known here", dir.display())));
     };
-    let Answers { answers, states, seconds } = (method.answers)(dir)?;
+    let Answers { answers, states, seconds } = checkpoint::answers(dir)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs());
     let age = page.as_ref().map(|page| now.saturating_sub(page.written));
     let text = |field: &str| result.as_ref().and_then(|r| Some(r.get(field)?.as_str()?.to_owned()));

@@ -10,7 +10,7 @@ use gridlock_lang::data::disagreement::Disagreements;
 use gridlock_lang::property::never;
 use gridlock_lang::system::{Options, System};
 use gridlock_lts::property::Property;
-use gridlock_manager::journal::Identity;
+use gridlock_manager::grid::journal::Identity;
 use gridlock_manager::method::{Host, Tables};
 use std::sync::Arc;
 

@@ -163,7 +163,12 @@ fn examine(
     if peers.is_worker() {
         return Err(Failure::Served(task.method.serve(&mut run)?));
     }
-    let outcome = task.method.conduct(&mut run)?;
+    let outcome = match task.method.conduct(&mut run) {
+        Err(Error::Limit(limit)) => {
+            Outcome::unknown(task.method.bound(limit), Duration::ZERO, task.method.unbegun())
+        }
+        outcome => outcome?,
+    };
     if let Some(disagreements) = disagreements {
         specification.tell(&disagreements);
     }

@@ -2,14 +2,13 @@
 //!
 //! Invariant: a flag is either taken by the chosen method or refused with the methods that take it. No flag is ignored.
 
-use super::{Listed, Method, Row, StatusPage, checkpoint};
+use super::{Listed, Method, Row, StatusPage};
 use clap::builder::PossibleValue;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 use gridlock_lts::base::error::{Error, Result};
 use gridlock_lts::property::Property;
 use std::fmt;
-use std::path::Path;
 
 type Parsed = std::result::Result<Box<dyn Method>, clap::Error>;
 
@@ -26,8 +25,6 @@ pub struct Entry {
     pub about: &'static str,
     /// Whether it can decide a property.
     pub decides: fn(&Property) -> bool,
-    /// The answers in its checkpoint.
-    pub answers: fn(&Path) -> Result<checkpoint::Answers>,
     /// What the page in its checkpoint says.
     pub status: fn(&StatusPage) -> Vec<Row>,
     augment: fn(Command) -> Command,
@@ -54,7 +51,6 @@ impl Entry {
             chosen_by: M::CHOSEN_BY,
             about: M::ABOUT,
             decides: M::decides,
-            answers: M::answers,
             status: M::status,
             augment: M::augment_args,
             parse: parse::<M>,

@@ -132,11 +132,6 @@ pub trait Listed: Method + clap::Args + 'static {
         true
     }
 
-    /// The answers in a checkpoint of this method.
-    fn answers(_dir: &Path) -> Result<checkpoint::Answers> {
-        Ok(checkpoint::Answers::default())
-    }
-
     /// What the page in a checkpoint of this method says, for people.
     fn status(_page: &StatusPage) -> Vec<Row> {
         Vec::new()

@@ -3,23 +3,15 @@
 //! Rank 0 speaks for all: it alone writes to standard output, and all ranks end with its exit code. Invariant: no rank
 //! waits for one that has given up. A rank that cannot work tells rank 0 why; one that panics ends the whole job.
 
-use crate::driver::Control;
-use crate::hunt::run as hunting;
-use crate::isv;
-use crate::journal::Identity;
-use crate::method::Traffic;
-use crate::slices;
-use crate::swarm::Config;
-use crate::transport::launch::{Launch, launched};
+use super::Traffic;
+use crate::grid::journal::Identity;
+use crate::grid::transport::launch::{Launch, launched};
+use crate::grid::work::Grid;
 use gridlock_lts::base::error::{Error, Result};
-use gridlock_lts::engine::prepared::Prepared;
-use gridlock_lts::guide::Guide;
-use gridlock_lts::model::network::LeafIx;
-use std::sync::Arc;
 use std::time::Duration;
 
 #[cfg(feature = "mpi")]
-use crate::transport::mpi::{self, World};
+use crate::grid::transport::mpi::{self, World};
 
 /// See the module head.
 pub struct Peers {
@@ -50,10 +42,6 @@ fn stranger(launch: Launch, why: &str) -> Error {
     ))
 }
 
-fn failed(message: String) -> Error {
-    if message.contains("internal: ") { Error::Internal(message) } else { Error::Input(message) }
-}
-
 impl Peers {
     /// Joins the processes that were started together. `alone`: why this must not be one of several.
     pub fn join(alone: Option<&str>) -> Result<Self> {
@@ -79,7 +67,7 @@ impl Peers {
     #[cfg(feature = "mpi")]
     fn meet(launch: Option<Launch>) -> Result<Self> {
         let Some(launch) = launch else { return Ok(Peers { world: None }) };
-        let world = World::start().map_err(Error::Input)?;
+        let world = World::start()?;
         if world.size() == 1 {
             return Err(stranger(
                 launch,
@@ -122,7 +110,7 @@ impl Peers {
     pub fn end(&self, _code: u8) -> Result<()> {
         #[cfg(feature = "mpi")]
         if let Some(world) = &self.world {
-            return world.end(_code).map_err(Error::Input);
+            return world.end(_code);
         }
         Ok(())
     }
@@ -132,7 +120,7 @@ impl Peers {
         #[cfg(feature = "mpi")]
         if let Some(world) = &self.world {
             let told = _cannot.map_or(Ok(()), |why| world.hello(0, Err(why)));
-            return told.and_then(|()| world.wait_for_end()).map_err(Error::Input);
+            return told.and_then(|()| world.wait_for_end());
         }
         Err(Error::internal("there is no other process to wait for"))
     }
@@ -154,108 +142,24 @@ impl Peers {
         0
     }
 
-    /// Runs a swarm along traces.
-    pub fn traces(
-        &self,
-        team: &Team,
-        prepared: &Arc<Prepared>,
-        guide: &Arc<Guide>,
-        config: Config,
-        journal: Option<isv::Opened>,
-        control: &Control,
-    ) -> Result<isv::Report> {
+    /// Where jobs are done: by the threads of this process, or by the other ranks once all are there.
+    pub fn grid<'a>(&'a self, team: &Team<'a>, stop: &dyn Fn() -> bool) -> Result<Grid<'a>> {
         #[cfg(feature = "mpi")]
         if let Some(world) = &self.world {
-            let hellos = world.gather(&run_of(team), control.stop).map_err(failed)?;
-            return isv::on_ranks(world, &hellos, prepared, guide, config, journal, control, team.warn)
-                .map_err(failed);
+            let run = mpi::Run { file: team.file.to_owned(), identity: team.identity.clone() };
+            return Grid::ranks(world, &run, team.threads, team.stuck_after, stop, team.warn);
         }
-        let mut workers = isv::lasting_workers(prepared, guide, team.threads, team.stuck_after);
-        isv::conduct(prepared, guide, config, &mut workers, journal, control).map_err(failed)
+        let _ = stop;
+        Ok(Grid::threads(team.threads, team.stuck_after))
     }
 
-    /// Searches by slices.
-    pub fn slices(
-        &self,
-        _team: &Team,
-        prepared: &Arc<Prepared>,
-        subsystem: &[LeafIx],
-        options: &slices::Options,
-        journal: Option<slices::Opened>,
-        _stop: &dyn Fn() -> bool,
-    ) -> Result<slices::Report> {
-        #[cfg(feature = "mpi")]
-        if let Some(world) = &self.world {
-            let hellos = world.gather(&run_of(_team), _stop).map_err(failed)?;
-            return slices::on_ranks(world, &hellos, prepared, subsystem, options, journal, _team.warn)
-                .map_err(failed);
+    /// Does jobs for rank 0: `serve` says which. A rank that cannot go on ends all of them.
+    pub fn serve(&self, team: &Team, serve: impl FnOnce(&Grid) -> Result<u8>) -> Result<u8> {
+        let served = self.grid(team, &|| false).and_then(|grid| serve(&grid));
+        if let Err(why) = &served {
+            (team.warn)(format!("rank {}: {why}", self.rank()));
+            self.abort(2);
         }
-        slices::check(prepared, subsystem, options, journal).map_err(failed)
+        served
     }
-
-    /// Hunts.
-    pub fn hunt(
-        &self,
-        team: &Team,
-        ground: &hunting::Ground,
-        config: crate::hunt::Config,
-        journal: Option<hunting::Opened>,
-        control: &Control<crate::hunt::Status>,
-        found: hunting::Teller,
-    ) -> Result<hunting::Report> {
-        #[cfg(feature = "mpi")]
-        if let Some(world) = &self.world {
-            let hellos = world.gather(&run_of(team), control.stop).map_err(failed)?;
-            return hunting::on_ranks(world, &hellos, ground, config, journal, control, found, team.warn)
-                .map_err(failed);
-        }
-        let hunters = hunting::Hunters { threads: team.threads, stuck_after: team.stuck_after };
-        hunting::on_threads(ground, config, hunters, journal, control, found).map_err(failed)
-    }
-
-    /// Works for a swarm along traces.
-    pub fn serve_traces(&self, _team: &Team, _prepared: &Arc<Prepared>, _guide: &Arc<Guide>) -> Result<u8> {
-        #[cfg(feature = "mpi")]
-        return self.serve(_team, |world| {
-            mpi::serve(world, &mut isv::lasting_workers(_prepared, _guide, _team.threads, _team.stuck_after))
-        });
-        #[cfg(not(feature = "mpi"))]
-        Err(Error::internal("there is no rank to work for"))
-    }
-
-    /// Works for a search by slices.
-    pub fn serve_slices(&self, _team: &Team, _prepared: &Arc<Prepared>) -> Result<u8> {
-        #[cfg(feature = "mpi")]
-        return self
-            .serve(_team, |world| slices::serve(world, _team.threads as u32, _team.stuck_after, _prepared));
-        #[cfg(not(feature = "mpi"))]
-        Err(Error::internal("there is no rank to work for"))
-    }
-
-    /// Works for a hunt.
-    pub fn serve_hunt(&self, _team: &Team, _ground: &hunting::Ground) -> Result<u8> {
-        #[cfg(feature = "mpi")]
-        return self.serve(_team, |world| {
-            let hunters = hunting::Hunters { threads: _team.threads, stuck_after: _team.stuck_after };
-            hunting::serve(world, hunters, _ground)
-        });
-        #[cfg(not(feature = "mpi"))]
-        Err(Error::internal("there is no rank to work for"))
-    }
-
-    #[cfg(feature = "mpi")]
-    fn serve(
-        &self,
-        team: &Team,
-        serve: impl FnOnce(&World) -> std::result::Result<u8, String>,
-    ) -> Result<u8> {
-        let Some(world) = &self.world else { return Err(Error::internal("there is no rank to work for")) };
-        let hello = world.hello(team.threads as u32, Ok(run_of(team)));
-        hello.and_then(|()| serve(world)).map_err(failed)
-    }
-}
-
-#[cfg(feature = "mpi")]
-fn run_of(team: &Team) -> mpi::Run {
-    mpi::Run { file: team.file.to_owned(), identity: team.identity.clone() }
 }

@@ -3,7 +3,7 @@
 use super::Peers;
 use super::checkpoint;
 use super::outcome::Bound;
-use crate::journal::{Identity, Journal};
+use crate::grid::journal::Identity;
 use gridlock_lts::base::error::{Error, Limit, Result};
 use gridlock_lts::base::halt::Halt;
 use gridlock_lts::base::memory::resident;
@@ -11,9 +11,6 @@ use gridlock_lts::engine::prepared::Prepared;
 use gridlock_lts::engine::search::Verdict;
 use gridlock_lts::model::network::{Network, TableSource};
 use gridlock_lts::property::Property;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -173,15 +170,4 @@ impl Run<'_> {
         identity.extend(own);
         identity
     }
-}
-
-/// Opens the checkpoint of a run, if one is wanted, and forgets the result of an earlier one.
-pub(super) fn open<T: Serialize + DeserializeOwned, O>(
-    dir: Option<&Path>,
-    open: impl FnOnce(&Path) -> std::result::Result<(Journal<T>, O), crate::journal::Trouble>,
-) -> Result<Option<(Journal<T>, O)>> {
-    let Some(dir) = dir else { return Ok(None) };
-    let opened = open(dir).map_err(checkpoint::cannot_use)?;
-    checkpoint::forget_result(dir)?;
-    Ok(Some(opened))
 }

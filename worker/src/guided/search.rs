@@ -131,6 +131,7 @@ impl<S: Successors> Search<'_, S> {
             possible: Vec::new(),
             bounded: false,
             effort: Effort::default(),
+            seen: Vec::new(),
         }
     }
 

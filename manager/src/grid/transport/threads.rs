@@ -4,11 +4,11 @@
 //! means that it gives no sign of life for too long, loses its job, too. It cannot be ended, so it is told to give up and
 //! left alone; another one takes its place, and what it answers after that is not heard.
 //!
-//! Invariants: a thread that was given up has no say any more. [`Threads`] never wait for such a thread, and so those who
-//! are to be given up ([`lasting`]) may look at nothing that ends before the process does; those who are not
-//! ([`with_threads`]) may.
+//! Invariants: a thread that was given up has no say any more. [`Threads`] never wait for such a thread, so what threads
+//! look at belongs to them.
 
 use super::{Answer, Ticket, Transport};
+use gridlock_lts::base::error::{Error, Result};
 use gridlock_worker::life::Life;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -30,16 +30,16 @@ pub struct Threads<J, A> {
     patience: Option<Duration>,
     looked: Instant,
     cancelled: bool,
-    host: Option<JoinHandle<Result<(), String>>>,
-    trouble: Trouble,
+    host: Option<JoinHandle<()>>,
+    unstarted: Unstarted,
 }
 
 /// Why a thread could not be started, if one could not: its jobs would be waited for in vain.
-type Trouble = Arc<OnceLock<String>>;
+type Unstarted = Arc<OnceLock<String>>;
 
-fn cannot_start(trouble: &Trouble, error: &std::io::Error) {
+fn cannot_start(unstarted: &Unstarted, error: &std::io::Error) {
     let why = format!("a thread cannot be started: {error}; the system may allow fewer (--workers)");
-    let _ = trouble.set(why);
+    let _ = unstarted.set(why);
 }
 
 /// The place of one thread, whichever it is now.
@@ -73,7 +73,7 @@ struct Order<J> {
 pub struct Crew<J, A> {
     orders: Receiver<Order<J>>,
     answer: Sender<Said<A>>,
-    trouble: Trouble,
+    unstarted: Unstarted,
 }
 
 impl<J: Send, A: Send> Crew<J, A> {
@@ -90,7 +90,7 @@ impl<J: Send, A: Send> Crew<J, A> {
                 let answer = answer.clone();
                 let work = move || order.carry_out(worker, &answer);
                 if let Err(error) = thread().spawn_scoped(scope, work) {
-                    cannot_start(&self.trouble, &error);
+                    cannot_start(&self.unstarted, &error);
                     break;
                 }
             }
@@ -120,42 +120,18 @@ fn message(panic: &(dyn std::any::Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a worker panicked".to_owned())
 }
 
-/// Starts some threads and calls `body` with them; `worker` is that of [`Crew::work`]. Threads are never given up: one
-/// that is stuck is waited for.
-pub fn with_threads<J, A, W, R>(
-    count: usize,
-    worker: impl Fn() -> W + Sync,
-    body: impl FnOnce(&mut Threads<J, A>) -> R,
-) -> R
-where
-    J: Send,
-    A: Send,
-    W: FnMut(J, &Life) -> A,
-{
-    std::thread::scope(|scope| {
-        let (mut threads, crew) = enlist(count, None);
-        let worker = &worker;
-        if let Err(error) = Builder::new().spawn_scoped(scope, move || crew.work(worker)) {
-            cannot_start(&threads.trouble, &error);
-        }
-        // However the body ends, the threads must.
-        let result = catch_unwind(AssertUnwindSafe(|| body(&mut threads)));
-        drop(threads);
-        result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
-}
-
-/// Starts some threads that may be given up if they are stuck: if they give no sign of life for `patience`. They are all
-/// started by one further thread, which runs `host`; that has to call [`Crew::work`], or to say why it cannot.
-pub fn lasting<J: Send + 'static, A: Send + 'static>(
+/// Starts some threads. With `patience` they are given up if they give no sign of life for that long; otherwise one that is
+/// stuck is waited for. They are all
+/// started by one further thread, which runs `host`; that has to call [`Crew::work`].
+pub fn start<J: Send + 'static, A: Send + 'static>(
     count: usize,
     patience: Option<Duration>,
-    host: impl FnOnce(Crew<J, A>) -> Result<(), String> + Send + 'static,
+    host: impl FnOnce(Crew<J, A>) + Send + 'static,
 ) -> Threads<J, A> {
     let (mut threads, crew) = enlist(count, patience);
     match Builder::new().spawn(move || host(crew)) {
         Ok(host) => threads.host = Some(host),
-        Err(error) => cannot_start(&threads.trouble, &error),
+        Err(error) => cannot_start(&threads.unstarted, &error),
     }
     threads
 }
@@ -163,7 +139,7 @@ pub fn lasting<J: Send + 'static, A: Send + 'static>(
 fn enlist<J, A>(count: usize, patience: Option<Duration>) -> (Threads<J, A>, Crew<J, A>) {
     let ((order, orders), (answer, answers)) = (channel(), channel());
     let posts = (0..count.max(1) as u32).map(|number| post(number, 0, &order)).collect();
-    let trouble = Trouble::default();
+    let unstarted = Unstarted::default();
     let threads = Threads {
         posts,
         orders: Some(order),
@@ -172,9 +148,9 @@ fn enlist<J, A>(count: usize, patience: Option<Duration>) -> (Threads<J, A>, Cre
         looked: Instant::now(),
         cancelled: false,
         host: None,
-        trouble: trouble.clone(),
+        unstarted: unstarted.clone(),
     };
-    (threads, Crew { orders, answer, trouble })
+    (threads, Crew { orders, answer, unstarted })
 }
 
 /// Orders a thread.
@@ -188,13 +164,10 @@ fn post<J>(number: u32, generation: u32, orders: &Sender<Order<J>>) -> Post<J> {
 
 impl<J, A> Threads<J, A> {
     /// Why nobody is there.
-    fn gone(&mut self) -> String {
-        if let Some(why) = self.trouble.get() {
-            return why.clone();
-        }
-        match self.host.take().map(JoinHandle::join) {
-            Some(Ok(Err(why))) => why,
-            _ => "all workers have gone".to_owned(),
+    fn gone(&self) -> Error {
+        match self.unstarted.get() {
+            Some(why) => Error::input(why),
+            None => Error::internal("all workers have gone"),
         }
     }
 
@@ -260,17 +233,17 @@ impl<J: Send, A: Send> Transport<J, A> for Threads<J, A> {
         (0..self.posts.len() as u32).collect()
     }
 
-    fn send(&mut self, worker: u32, ticket: Ticket, job: J) -> Result<(), String> {
+    fn send(&mut self, worker: u32, ticket: Ticket, job: J) -> Result<()> {
         let post = &mut self.posts[worker as usize];
         post.busy = Some(Busy { ticket, signs: post.life.signs(), seen: Instant::now() });
         post.jobs.send((ticket, job)).map_err(|_| self.gone())
     }
 
-    fn receive(&mut self, wait: Duration) -> Result<Option<(u32, Ticket, Answer<A>)>, String> {
+    fn receive(&mut self, wait: Duration) -> Result<Option<(u32, Ticket, Answer<A>)>> {
         let until = Instant::now() + wait;
         loop {
-            if let Some(why) = self.trouble.get() {
-                return Err(why.clone());
+            if self.unstarted.get().is_some() {
+                return Err(self.gone());
             }
             match self.answers.recv_timeout(until.saturating_duration_since(Instant::now())) {
                 Ok(said) => {
@@ -304,9 +277,9 @@ mod tests {
 
     #[test]
     fn every_job_is_answered_once() {
-        let made = AtomicU32::new(0);
+        static MADE: AtomicU32 = AtomicU32::new(0);
         let worker = || {
-            made.fetch_add(1, Relaxed);
+            MADE.fetch_add(1, Relaxed);
             |job: u32, _: &Life| {
                 assert!(!job.is_multiple_of(10), "no job for me");
                 job * 2
@@ -315,7 +288,8 @@ mod tests {
         let quiet = std::panic::take_hook();
         std::panic::set_hook(Box::new(|_| {}));
         let (mut done, mut lost) = (Vec::new(), 0);
-        with_threads(3, worker, |threads| {
+        {
+            let mut threads = start(3, None, move |crew| crew.work(worker));
             let mut free = threads.slots();
             let mut next = 0;
             while next < 100 || free.len() < 3 {
@@ -335,21 +309,20 @@ mod tests {
                     Answer::Lost(why) => lost += u32::from(why == "no job for me"),
                 }
             }
-        });
+        }
         std::panic::set_hook(quiet);
         done.sort_unstable();
         assert_eq!(done, (0..100).filter(|n| n % 10 != 0).collect::<Vec<_>>());
         assert_eq!(lost, 10);
-        assert!(made.load(Relaxed) >= 10, "a worker that panicked begins anew");
+        assert!(MADE.load(Relaxed) >= 10, "a worker that panicked begins anew");
     }
 
     #[test]
-    fn the_end_of_the_body_ends_the_work() {
+    fn dropping_the_threads_ends_the_work() {
         let worker = || |_: u32, life: &Life| while !life.is_cancelled() {};
-        with_threads(2, worker, |threads| {
-            threads.send(0, 5, 1).unwrap();
-            assert_eq!(threads.receive(Duration::from_millis(10)), Ok(None));
-        });
+        let mut threads = start(2, None, move |crew| crew.work(worker));
+        threads.send(0, 5, 1).unwrap();
+        assert_eq!(threads.receive(Duration::from_millis(10)), Ok(None));
     }
 
     /// The next answer, however long it takes.
@@ -381,10 +354,7 @@ mod tests {
             job * 2
         };
         let patience = Some(Duration::from_millis(200));
-        let mut threads = lasting(2, patience, move |crew| {
-            crew.work(|| work);
-            Ok(())
-        });
+        let mut threads = start(2, patience, move |crew| crew.work(|| work));
         threads.send(0, 11, 1).unwrap();
         threads.send(1, 12, 2).unwrap();
         let (worker, ticket, answer) = next(&mut threads);
@@ -404,13 +374,12 @@ mod tests {
     #[test]
     fn nobody_waits_for_a_thread_that_is_stuck_at_the_end() {
         let patience = Some(Duration::from_secs(3600));
-        let mut threads: Threads<u32, u32> = lasting(2, patience, |crew| {
+        let mut threads: Threads<u32, u32> = start(2, patience, |crew| {
             crew.work(|| {
                 |_, _: &Life| loop {
                     std::thread::park();
                 }
             });
-            Ok(())
         });
         threads.send(0, 1, 1).unwrap();
         let begun = Instant::now();
@@ -423,9 +392,8 @@ mod tests {
 
     #[test]
     fn a_system_without_room_for_a_thread_is_told() {
-        let mut threads: Threads<u32, u32> = lasting(3, Some(Duration::from_secs(3600)), |crew| {
+        let mut threads: Threads<u32, u32> = start(3, Some(Duration::from_secs(3600)), |crew| {
             crew.work_on(|| Builder::new().stack_size(1 << 50), || |job, _: &Life| job);
-            Ok(())
         });
         let begun = Instant::now();
         let mut said = threads.send(0, 1, 1);
@@ -433,14 +401,7 @@ mod tests {
             assert!(begun.elapsed() < Duration::from_secs(60), "nobody answers");
             said = threads.receive(Duration::from_millis(20)).map(drop);
         }
-        let why = said.expect_err("no thread");
+        let why = said.expect_err("no thread").to_string();
         assert!(why.starts_with("a thread cannot be started: ") && why.contains("--workers"), "{why}");
-    }
-
-    #[test]
-    fn threads_that_cannot_be_started_say_why() {
-        let mut threads: Threads<u32, u32> = lasting(1, None, |_| Err("no room".to_owned()));
-        let said = threads.send(0, 1, 1).and_then(|()| threads.receive(Duration::from_secs(60)).map(drop));
-        assert_eq!(said, Err("no room".to_owned()));
     }
 }

@@ -9,8 +9,9 @@
 
 use super::threads::Threads;
 use super::{Answer, Ticket, Transport};
-use crate::journal::Identity;
-use crate::wire;
+use crate::grid::journal::Identity;
+use crate::grid::wire;
+use gridlock_lts::base::error::{Error, Limit, Result};
 use gridlock_lts::base::hash::Map;
 use mpi::environment::Universe;
 use mpi::topology::SimpleCommunicator;
@@ -81,7 +82,7 @@ pub struct Hello {
     /// The jobs it does at a time.
     pub threads: u32,
     /// What it is going to work on, or why it cannot.
-    pub run: Result<Run, String>,
+    pub run: std::result::Result<Run, String>,
 }
 
 /// What a rank is going to work on. Ranks must agree on the identity; files may have different names.
@@ -125,11 +126,11 @@ fn build() -> String {
 
 impl World {
     /// Starts MPI. The thread that calls this must make all further calls.
-    pub fn start() -> Result<Self, String> {
-        let (mut universe, threading) =
-            mpi::initialize_with_threading(Threading::Funneled).ok_or("MPI was started before")?;
+    pub fn start() -> Result<Self> {
+        let (mut universe, threading) = mpi::initialize_with_threading(Threading::Funneled)
+            .ok_or_else(|| Error::internal("MPI was started before"))?;
         if threading < Threading::Funneled {
-            return Err("this MPI library does not allow threads besides its own".to_owned());
+            return Err(Error::input("this MPI library does not allow threads besides its own"));
         }
         universe.set_buffer_size(BUFFER);
         Ok(World {
@@ -179,8 +180,8 @@ impl World {
     }
 
     /// Sends a message: rank 0 without waiting, others until it is on its way.
-    fn post(&self, to: Rank, tag: i32, value: &impl Serialize) -> Result<usize, String> {
-        Ok(self.post_bytes(to, tag, &wire::encode(value)?))
+    fn post(&self, to: Rank, tag: i32, value: &impl Serialize) -> Result<usize> {
+        Ok(self.post_bytes(to, tag, &wire::encode(value).map_err(Error::Internal)?))
     }
 
     fn post_bytes(&self, to: Rank, tag: i32, bytes: &[u8]) -> usize {
@@ -215,8 +216,8 @@ impl World {
         to: Rank,
         tag: i32,
         bytes: &[u8],
-        meanwhile: &mut dyn FnMut() -> Result<bool, String>,
-    ) -> Result<(), String> {
+        meanwhile: &mut dyn FnMut() -> Result<bool>,
+    ) -> Result<()> {
         self.count(bytes.len());
         let to = self.communicator.process_at_rank(to);
         for piece in self.pieces(bytes, self.piece.min(LONG_PIECE)) {
@@ -241,22 +242,24 @@ impl World {
     }
 
     /// The next whole message of a kind, if there is one.
-    fn poll<T: DeserializeOwned>(&self, tag: i32) -> Result<Option<(Rank, T)>, String> {
+    fn poll<T: DeserializeOwned>(&self, tag: i32) -> Result<Option<(Rank, T)>> {
         // A single probe may only move a message on: Open MPI sees some of its sources every eighth call or so. With one
         // probe between pauses that get longer, a message took 8 ms.
         let probe = || self.communicator.any_process().immediate_matched_probe_with_tag(tag);
         while let Some(found) = (0..PROBES).find_map(|_| probe()) {
             let (bytes, status) = found.matched_receive_vec::<u8>();
             let from = status.source_rank();
-            let (&last, piece) =
-                bytes.split_first().ok_or_else(|| format!("rank {from} sent an empty piece"))?;
+            let (&last, piece) = bytes
+                .split_first()
+                .ok_or_else(|| Error::Internal(format!("rank {from} sent an empty piece")))?;
             let mut partial = self.partial.borrow_mut();
             let whole = partial.entry((from, tag)).or_default();
             whole.extend_from_slice(piece);
             if last == 1 {
                 let whole = std::mem::take(whole);
                 self.count(whole.len());
-                let value = wire::decode(&whole).map_err(|e| format!("from rank {from}: {e}"))?;
+                let value =
+                    wire::decode(&whole).map_err(|e| Error::Internal(format!("from rank {from}: {e}")))?;
                 return Ok(Some((from, value)));
             }
         }
@@ -264,13 +267,13 @@ impl World {
     }
 
     /// Tells rank 0 who this is. To be followed by [`serve`], or by [`World::wait_for_end`] if there is nothing to serve.
-    pub fn hello(&self, threads: u32, run: Result<Run, String>) -> Result<(), String> {
+    pub fn hello(&self, threads: u32, run: std::result::Result<Run, String>) -> Result<()> {
         let host = mpi::environment::processor_name().unwrap_or_default();
         self.post(0, HELLO, &Hello { host, build: build(), threads, run }).map(drop)
     }
 
     /// Waits until rank 0 says that it is over, and returns its exit code.
-    pub fn wait_for_end(&self) -> Result<u8, String> {
+    pub fn wait_for_end(&self) -> Result<u8> {
         let mut pause = Pause::default();
         loop {
             match self.poll::<Down<()>>(DOWN) {
@@ -287,12 +290,12 @@ impl World {
     }
 
     /// Rank 0 hears who the others are; all must be going to work on the same.
-    pub fn gather(&self, run: &Run, stop: &dyn Fn() -> bool) -> Result<Vec<Hello>, String> {
+    pub fn gather(&self, run: &Run, stop: &dyn Fn() -> bool) -> Result<Vec<Hello>> {
         let mut hellos: Vec<Option<Hello>> = vec![None; self.size() as usize - 1];
         let mut pause = Pause::default();
         while hellos.iter().any(Option::is_none) {
             if stop() {
-                return Err("interrupted before all ranks were ready".to_owned());
+                return Err(Limit::Interrupted.into());
             }
             match self.poll::<Hello>(HELLO)? {
                 Some((from, hello)) => hellos[from as usize - 1] = Some(hello),
@@ -304,19 +307,27 @@ impl World {
         for (rank, hello) in (1..).zip(&hellos) {
             let who = format!("rank {rank} on {}", hello.host);
             if hello.build != build() {
-                return Err(format!("{who} runs gridlock {}, rank 0 runs {}", hello.build, build()));
+                return Err(Error::Input(format!(
+                    "{who} runs gridlock {}, rank 0 runs {}",
+                    hello.build,
+                    build()
+                )));
             }
-            let theirs = hello.run.as_ref().map_err(|why| format!("{who}: {why}"))?;
+            let theirs = hello.run.as_ref().map_err(|why| Error::Input(format!("{who}: {why}")))?;
             let differs = |k: usize| theirs.identity.get(k) != run.identity.get(k);
             if let Some(k) = (0..theirs.identity.len().max(run.identity.len())).find(|&k| differs(k)) {
-                return Err(format!("{who} has {}, rank 0 has {}", theirs.shown(k), run.shown(k)));
+                return Err(Error::Input(format!(
+                    "{who} has {}, rank 0 has {}",
+                    theirs.shown(k),
+                    run.shown(k)
+                )));
             }
         }
         Ok(hellos)
     }
 
     /// Rank 0 tells the others that it is over, and waits until they have heard it.
-    pub fn end(&self, code: u8) -> Result<(), String> {
+    pub fn end(&self, code: u8) -> Result<()> {
         for rank in 1..self.size() as Rank {
             self.post(rank, DOWN, &Down::<()>::End(code))?;
         }
@@ -329,7 +340,7 @@ impl World {
                 Ok(None) => pause.rest(),
             }
         }
-        if left > 0 { Err(format!("{left} ranks did not answer at the end")) } else { Ok(()) }
+        if left > 0 { Err(Error::Input(format!("{left} ranks did not answer at the end"))) } else { Ok(()) }
     }
 }
 
@@ -385,7 +396,7 @@ impl<'w, A: DeserializeOwned> Ranks<'w, A> {
     }
 
     /// Takes a message, if there is one.
-    fn look(&mut self) -> Result<bool, String> {
+    fn look(&mut self) -> Result<bool> {
         let Some((from, message)) = self.world.poll::<Up<A>>(UP)? else { return Ok(false) };
         let worker = from as u32 - 1;
         self.heard[worker as usize] = Instant::now();
@@ -396,7 +407,7 @@ impl<'w, A: DeserializeOwned> Ranks<'w, A> {
                 Answer::Lost(format!("on rank {from}, {}: {why}", self.hellos[worker as usize].host)),
             ),
             Up::Alive => return Ok(true),
-            Up::Bye => return Err(format!("rank {from} has gone")),
+            Up::Bye => return Err(Error::Input(format!("rank {from} has gone"))),
         };
         // What was sent before this job has arrived, too.
         let under_way = &mut self.under_way[worker as usize];
@@ -436,8 +447,8 @@ impl<J: Serialize, A: DeserializeOwned> Transport<J, A> for Ranks<'_, A> {
         (0..most).flat_map(round).collect()
     }
 
-    fn send(&mut self, worker: u32, ticket: Ticket, job: J) -> Result<(), String> {
-        let message = wire::encode(&Down::Job(ticket, job))?;
+    fn send(&mut self, worker: u32, ticket: Ticket, job: J) -> Result<()> {
+        let message = wire::encode(&Down::Job(ticket, job)).map_err(Error::Internal)?;
         let (world, to) = (self.world, worker as Rank + 1);
         if message.len() > LONG {
             return world.post_long(to, DOWN, &message, &mut || self.look());
@@ -453,7 +464,7 @@ impl<J: Serialize, A: DeserializeOwned> Transport<J, A> for Ranks<'_, A> {
         Ok(())
     }
 
-    fn receive(&mut self, wait: Duration) -> Result<Option<(u32, Ticket, Answer<A>)>, String> {
+    fn receive(&mut self, wait: Duration) -> Result<Option<(u32, Ticket, Answer<A>)>> {
         let (begun, mut pause) = (Instant::now(), Pause::default());
         loop {
             while self.look()? {}
@@ -477,7 +488,7 @@ impl<J: Serialize, A: DeserializeOwned> Transport<J, A> for Ranks<'_, A> {
 }
 
 /// Does jobs for rank 0 on some threads until it says that it is over, and returns its exit code.
-pub fn serve<J, A>(world: &World, pool: &mut Threads<J, A>) -> Result<u8, String>
+pub fn serve<J, A>(world: &World, pool: &mut Threads<J, A>) -> Result<u8>
 where
     J: Send + DeserializeOwned,
     A: Send + Serialize,

@@ -1,7 +1,7 @@
 //! What feedback means for the IDs.
 
 use super::status::{Class, Event, Outcome, Pruned};
-use super::{Made, Swarm, is_end};
+use super::{Granularity, Part, Swarm, is_end};
 use gridlock_lts::guide::{EdgeIx, StateIx};
 use gridlock_worker::job::{End, Feedback, Job, Then};
 use num_bigint::BigUint;
@@ -21,16 +21,16 @@ pub(super) struct Answered {
 impl Swarm<'_> {
     /// Processes the feedback to the next job, if it is there.
     pub(super) fn process(&mut self) -> bool {
-        if self.jobs.front().is_none_or(|job| job.feedback.is_none()) {
-            return false;
-        }
-        let Some(Made { job, space, ids, count, feedback: Some((feedback, worker)) }) = self.jobs.pop_front()
-        else {
+        let Some((job, Part { space, ids, count }, (feedback, worker))) = self.ledger.process() else {
             return false;
         };
-        self.processed += 1;
         self.status.add(job.number, &feedback.effort);
         self.status.bounded |= feedback.bounded;
+        if let (Granularity::Prefix, Some(limit), None) =
+            (self.config.granularity, self.config.work_limit, self.repeats)
+        {
+            self.repeats = self.overlap.add(&feedback.seen, self.status.total.states, limit);
+        }
         let answered = Answered { job, space, ids, count, feedback };
         let mut pruned = Vec::new();
         let class = self.judge(&answered, &mut pruned);

@@ -1,5 +1,6 @@
 //! What a swarm has done so far and what came of it.
 
+use super::overlap::Repeats;
 use gridlock_worker::job::{Effort, Finding};
 use num_bigint::BigUint;
 use std::ops::Range;
@@ -106,6 +107,8 @@ pub enum Outcome {
     },
     /// Nothing was found, but some traces are too large for a job: in the order in which they were met.
     Stuck(Vec<Stuck>),
+    /// Nothing was found, but jobs did the same work again and again, and were stopped.
+    Repeats(Repeats),
     /// A worker could not do its job, or its feedback makes no sense.
     Failed {
         /// The job's number.

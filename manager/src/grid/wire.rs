@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// The version of everything that is written with this module. Ranks and journals must agree on it.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// No value is longer than this: the largest result of a slice, and some more.
 const LIMIT: usize = 3 << 30;
@@ -63,6 +63,7 @@ mod tests {
             possible: vec![vec![1, 2, 3], vec![], vec![9]],
             bounded: true,
             effort: Effort { states: 5, transitions: 6, ..Effort::default() },
+            seen: vec![3, 0, 255],
         }
     }
 

@@ -3,7 +3,7 @@
 //! Invariant: a choice depends on the strategy's own past, the remaining IDs and the guide only, so a swarm makes the
 //! same jobs wherever it runs.
 
-use crate::ids::IdSet;
+use crate::traces::ids::IdSet;
 use gridlock_lts::base::rng::Rng;
 use gridlock_lts::guide::{EdgeIx, Guide, StateIx};
 use num_bigint::BigUint;
@@ -181,7 +181,7 @@ impl Strategy for MostDifferent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testbed::{Shape, System};
+    use crate::traces::testbed::{Shape, System};
 
     fn system() -> System {
         System::new(Shape { depth: 3, width: 2, branching: 2, possible: 100, cost: 1 }, 1)

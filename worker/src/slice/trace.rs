@@ -7,19 +7,17 @@
 //! with every one that is left, so it ends, at the initial state in the first. Only steps are taken that are no findings
 //! themselves. The way need not be the shortest.
 
-use super::coordinator::Coordinator;
-use super::driver::Driver;
+use super::Trouble;
+use super::buffer::Buffer;
+use super::layout::Layout;
+use super::message::{Found, Slice};
+use super::partition::{Partition, SliceIx};
 use gridlock_lts::base::memory::Budget;
 use gridlock_lts::engine::pack::Width;
 use gridlock_lts::engine::predecessors::Predecessors;
-use gridlock_lts::engine::prepared::Prepared;
 use gridlock_lts::engine::successors::{Steps, Successors};
-use gridlock_lts::model::network::VectorIx;
-use gridlock_worker::slice::Trouble;
-use gridlock_worker::slice::buffer::Buffer;
-use gridlock_worker::slice::layout::Layout;
-use gridlock_worker::slice::message::{Found, Slice};
-use gridlock_worker::slice::partition::SliceIx;
+use gridlock_lts::model::network::{Network, VectorIx};
+use std::sync::Arc;
 
 /// Predecessors of one state that are tried before all states are looked through instead.
 const COMBINATIONS: usize = if cfg!(test) { 20 } else { 1 << 16 };
@@ -33,20 +31,30 @@ fn internal(broken: &str) -> Trouble {
     Trouble::Broken(format!("internal: {broken}"))
 }
 
+/// What a search by slices has come to.
+pub struct Searched<'a, S> {
+    /// What was searched.
+    pub system: &'a S,
+    /// The network that was searched, with monitors.
+    pub network: &'a Network,
+    /// Which slice a state belongs to.
+    pub partition: &'a Partition,
+    /// The slices, by their numbers.
+    pub slices: &'a [Arc<Slice>],
+    /// Bytes that may be used.
+    pub memory: u64,
+    /// Whether to give up.
+    pub stop: &'a dyn Fn() -> bool,
+}
+
 /// The steps from the initial state to a finding, that of the finding included.
-pub(super) fn path_to<S: Successors>(
-    driver: &Driver<S>,
-    coordinator: &Coordinator,
-    prepared: &Prepared,
-    found: &Found,
-) -> Result<Vec<PathStep>, Trouble> {
-    let predecessors = Predecessors::new(prepared.network(), prepared.packing());
+pub fn path_to<S: Successors>(searched: &Searched<S>, found: &Found) -> Result<Vec<PathStep>, Trouble> {
+    let predecessors = Predecessors::new(searched.network, searched.system.packing());
     let mut back = Back {
-        driver,
-        coordinator,
+        searched,
         predecessors: &predecessors,
-        initial: driver.system.initial(),
-        steps: Steps::new(driver.system.width().words()),
+        initial: searched.system.initial(),
+        steps: Steps::new(searched.system.width().words()),
         bytes: Vec::new(),
         path: Vec::new(),
     };
@@ -62,8 +70,7 @@ pub(super) fn path_to<S: Successors>(
 }
 
 struct Back<'a, S> {
-    driver: &'a Driver<'a, S>,
-    coordinator: &'a Coordinator,
+    searched: &'a Searched<'a, S>,
     predecessors: &'a Predecessors<'a>,
     initial: Vec<u64>,
     steps: Steps,
@@ -105,12 +112,12 @@ type Candidate = (SliceIx, Vec<u64>, usize);
 
 impl<S: Successors> Back<'_, S> {
     fn slice(&self, slice: SliceIx) -> &Slice {
-        &self.coordinator.slices[slice.0 as usize]
+        &self.searched.slices[slice.0 as usize]
     }
 
     /// The runs of activations whose numbers are wanted, as slices and indices.
     fn runs(&self, wanted: impl Fn(u64) -> bool) -> Vec<(SliceIx, usize)> {
-        let slices = self.coordinator.slices.iter().enumerate();
+        let slices = self.searched.slices.iter().enumerate();
         let runs = slices.flat_map(|(k, slice)| {
             slice.runs.iter().enumerate().map(move |(run, of)| (SliceIx(k as u32), run, of.activation))
         });
@@ -124,11 +131,11 @@ impl<S: Successors> Back<'_, S> {
         run: usize,
         mut visit: impl FnMut(&mut Self, &[u64]) -> Result<bool, Trouble>,
     ) -> Result<bool, Trouble> {
-        let (width, coordinator) = (self.driver.system.width(), self.coordinator);
-        let (of, layout) = (&coordinator.slices[slice.0 as usize], coordinator.partition.layout());
+        let (width, searched) = (self.searched.system.width(), self.searched);
+        let (of, layout) = (&searched.slices[slice.0 as usize], searched.partition.layout());
         let mut states = Vec::new();
         for segment in &of.runs[run].segments {
-            if self.driver.limits.stopped().is_some() {
+            if (self.searched.stop)() {
                 return Err(Trouble::Stopped);
             }
             let mut bytes = std::mem::take(&mut self.bytes);
@@ -142,7 +149,6 @@ impl<S: Successors> Back<'_, S> {
                 states.clear();
             }
             self.bytes = bytes;
-            self.driver.limits.watch();
         }
         Ok(false)
     }
@@ -150,7 +156,7 @@ impl<S: Successors> Back<'_, S> {
     /// The activation in which a state was expanded, one before another.
     fn find(&mut self, state: &[u64], before: u64) -> Result<u64, Trouble> {
         let slice =
-            self.coordinator.partition.slice_of(state).ok_or_else(|| internal("a state has no slice"))?;
+            self.searched.partition.slice_of(state).ok_or_else(|| internal("a state has no slice"))?;
         for run in 0..self.slice(slice).runs.len() {
             let activation = self.slice(slice).runs[run].activation;
             if activation < before && self.scan(slice, run, |_, other| Ok(other == state))? {
@@ -163,9 +169,9 @@ impl<S: Successors> Back<'_, S> {
     /// Goes back inside an activation until a predecessor is in an earlier one, or until the initial state. Returns that state,
     /// after the steps from there to `state` have been added to the path.
     fn leave(&mut self, activation: u64, state: &[u64]) -> Result<Vec<u64>, Trouble> {
-        let words = self.driver.system.width().words();
+        let words = self.searched.system.width().words();
         // The workers are idle, so their memory is free.
-        let budget = Budget::new(self.driver.idle_memory());
+        let budget = Budget::new(self.searched.memory);
         let mut loaded = self.load(activation, &budget)?;
         let start = loaded.index(state).ok_or_else(|| internal("a state is not in its run"))?;
         loaded.next.words()[start] = start as u64;
@@ -197,7 +203,7 @@ impl<S: Successors> Back<'_, S> {
                     }
                     Some(_) => {}
                     None => {
-                        let slice = self.coordinator.partition.slice_of(state);
+                        let slice = self.searched.partition.slice_of(state);
                         candidates.extend(slice.map(|slice| (slice, state.to_vec(), here)));
                     }
                 }
@@ -218,7 +224,7 @@ impl<S: Successors> Back<'_, S> {
 
     /// The states that an activation expanded, wherever they are now.
     fn load<'b>(&mut self, activation: u64, budget: &'b Budget) -> Result<Loaded<'b>, Trouble> {
-        let width = self.driver.system.width();
+        let width = self.searched.system.width();
         let words = width.words();
         let mut states = Buffer::new(budget);
         for (slice, run) in self.runs(|number| number == activation) {
@@ -241,9 +247,9 @@ impl<S: Successors> Back<'_, S> {
     /// The vector of a step that is no finding; the least of several.
     fn step(&mut self, from: &[u64], to: &[u64]) -> Result<Option<VectorIx>, Trouble> {
         self.steps.clear();
-        self.driver.system.expand(from, &mut self.steps).map_err(Trouble::Broken)?;
+        self.searched.system.expand(from, &mut self.steps).map_err(Trouble::Broken)?;
         let innocent = self.steps.iter().filter(|&(target, via)| {
-            target == to && !(via.is_marked() && self.driver.system.finding(target, via).is_some())
+            target == to && !(via.is_marked() && self.searched.system.finding(target, via).is_some())
         });
         Ok(innocent.map(|(_, via)| via.vector()).min())
     }

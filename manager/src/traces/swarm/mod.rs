@@ -8,6 +8,7 @@
 
 mod config;
 mod nested;
+mod overlap;
 mod processing;
 mod seen;
 mod sizing;
@@ -16,30 +17,32 @@ mod status;
 #[cfg(test)]
 mod tests;
 
-pub use crate::machine::{Accepted, Next};
 pub use config::{Config, Granularity, Pace};
+pub use overlap::Repeats;
 pub use status::{Class, Event, Extreme, Outcome, Pruned, Status, Stuck};
 
-use crate::machine::Machine;
+use crate::grid::journal::Batch;
+use crate::grid::ledger::{Ledger, resume_in_order};
+use crate::grid::machine::{Accepted, Machine, Next, Reply};
+use gridlock_lts::base::error::Result;
 use gridlock_lts::base::hash::Set;
 use gridlock_lts::guide::{EdgeIx, Guide, StateIx};
 use gridlock_lts::model::network::Network;
 use gridlock_worker::job::{End, Feedback, Job, JobLimits, Then};
 use num_bigint::BigUint;
+use overlap::Overlap;
 use sizing::Sizing;
 use space::Space;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// A job that was made and whose feedback has not been processed.
-struct Made {
-    job: Job,
+/// What a job is about.
+struct Part {
     /// The space of its IDs.
     space: usize,
     ids: Range<BigUint>,
     /// How many of the IDs were to be done when it was made.
     count: BigUint,
-    feedback: Option<(Feedback, u32)>,
 }
 
 /// Why a processed job says that the swarm is over.
@@ -55,18 +58,18 @@ pub struct Swarm<'n> {
     spaces: Vec<Option<Space>>,
     /// The spaces in which IDs remain.
     open: BTreeSet<usize>,
-    /// The jobs from number `processed` on.
-    jobs: VecDeque<Made>,
-    processed: u64,
+    /// With each answer, the worker that gave it.
+    ledger: Ledger<Job, Part, (Feedback, u32)>,
     /// So much feedback must have been processed before the next job is made.
     due: u64,
-    /// Numbers of jobs to be handed out again.
-    lost: BTreeSet<u64>,
     /// The lowest number of a job that has found a violation or failed.
     stop: Option<u64>,
     /// Nodes for which no finer guide helps.
     hopeless: Set<nested::Node>,
     stuck: Vec<Stuck>,
+    overlap: Overlap,
+    /// Once this is known, no further job is made.
+    repeats: Option<Repeats>,
     status: Status,
     events: Vec<Event>,
     outcome: Option<Outcome>,
@@ -81,13 +84,13 @@ impl<'n> Swarm<'n> {
             config,
             spaces: vec![Some(space)],
             open: BTreeSet::new(),
-            jobs: VecDeque::new(),
-            processed: 0,
+            ledger: Ledger::default(),
             due: 0,
-            lost: BTreeSet::new(),
             stop: None,
             hopeless: Set::default(),
             stuck: Vec::new(),
+            overlap: Overlap::new(),
+            repeats: None,
             status: Status::default(),
             events: Vec::new(),
             outcome: None,
@@ -116,76 +119,6 @@ impl<'n> Swarm<'n> {
         self.config.limits = limits;
     }
 
-    /// What to do next.
-    #[allow(clippy::should_implement_trait)]
-    pub fn next(&mut self) -> Next {
-        if self.outcome.is_some() {
-            return Next::Done;
-        }
-        if let Some(stop) = self.stop {
-            // What came before may have found something too.
-            while self.process() {
-                if self.outcome.is_some() {
-                    return Next::Done;
-                }
-            }
-            let again = self.lost.first().copied().filter(|&number| number < stop);
-            return again.map_or(Next::Wait, |number| self.hand_out_again(number));
-        }
-        if let Some(&number) = self.lost.first() {
-            return self.hand_out_again(number);
-        }
-        loop {
-            while self.processed < self.due {
-                if !self.process() {
-                    return Next::Wait;
-                }
-                if self.outcome.is_some() {
-                    return Next::Done;
-                }
-            }
-            if let Some(job) = self.make() {
-                return Next::Job(job);
-            }
-            if self.jobs.is_empty() {
-                self.finish();
-                return Next::Done;
-            }
-            self.due = self.config.pace.due_when_stalled(self.processed, self.status.made);
-        }
-    }
-
-    /// Takes the answer to a job, from a worker that is only remembered for the record.
-    pub fn accept(&mut self, feedback: Feedback, worker: u32) -> Accepted {
-        let number = feedback.number;
-        if number >= self.status.made {
-            return Accepted::Unknown;
-        }
-        let Some(job) = self.waiting(number) else { return Accepted::Duplicate };
-        if feedback.end == End::Interrupted {
-            self.lost(number);
-            return Accepted::New;
-        }
-        let ends = ends(&feedback.end);
-        job.feedback = Some((feedback, worker));
-        self.lost.remove(&number);
-        self.status.done += 1;
-        if ends {
-            self.stop = Some(self.stop.map_or(number, |stop| stop.min(number)));
-        }
-        Accepted::New
-    }
-
-    /// Is told that nobody works on a job any more: it is handed out again. False if its feedback is there or there is
-    /// no such job.
-    pub fn lost(&mut self, number: u64) -> bool {
-        let waiting = self.waiting(number).is_some();
-        if waiting && self.lost.insert(number) {
-            self.status.lost += 1;
-        }
-        waiting
-    }
-
     /// Where the swarm is.
     pub fn status(&self) -> Status {
         let space = self.own();
@@ -196,13 +129,16 @@ impl<'n> Swarm<'n> {
             explored: space.explored.clone(),
             pruned: space.pruned.clone(),
             given_up: space.given_up.count(),
-            processed: self.processed,
+            made: self.ledger.made(),
+            done: self.ledger.done(),
+            lost: self.ledger.lost_count(),
+            processed: self.ledger.processed(),
             nested: self.spaces.len() as u64 - 1,
             ..self.status.clone()
         }
     }
 
-    /// What came of it, once [`Swarm::next`] says that it is done.
+    /// What came of it, once [`Machine::next`] says that it is done.
     pub fn outcome(&self) -> Option<&Outcome> {
         self.outcome.as_ref()
     }
@@ -212,45 +148,33 @@ impl<'n> Swarm<'n> {
         std::mem::take(&mut self.events)
     }
 
-    /// A job without feedback.
-    fn waiting(&mut self, number: u64) -> Option<&mut Made> {
-        let at = usize::try_from(number.checked_sub(self.processed)?).ok()?;
-        self.jobs.get_mut(at).filter(|job| job.feedback.is_none())
-    }
-
-    fn hand_out_again(&mut self, number: u64) -> Next {
-        self.lost.remove(&number);
-        let job = self.waiting(number).expect("a lost job has no feedback");
-        Next::Job(job.job.clone())
-    }
-
     /// Makes a job, if IDs remain. Finer guides first: then they are not needed any longer than necessary.
     fn make(&mut self) -> Option<Job> {
+        if self.repeats.is_some() {
+            return None;
+        }
         let &at = self.open.last()?;
         let space = self.spaces.get_mut(at)?.as_mut()?;
         let pick = space.pick()?;
         let job = Job {
-            number: self.status.made,
+            number: self.ledger.made(),
             refinements: space.refinements.clone(),
             then: if self.config.granularity == Granularity::Trace { Then::Stop } else { Then::Free },
             path: pick.path,
             order: self.config.order,
             limits: self.config.limits,
         };
-        self.jobs.push_back(Made {
-            job: job.clone(),
-            space: at,
-            ids: pick.ids,
-            count: pick.count,
-            feedback: None,
-        });
-        self.status.made += 1;
-        self.due = self.config.pace.due(self.due, self.status.made);
+        self.ledger.add(job.clone(), Part { space: at, ids: pick.ids, count: pick.count });
+        self.due = self.config.pace.due(self.due, self.ledger.made());
         self.settle(at);
         Some(job)
     }
 
     fn finish(&mut self) {
+        if let Some(repeats) = self.repeats {
+            self.outcome = Some(Outcome::Repeats(repeats));
+            return;
+        }
         let space = self.own();
         assert!(space.is_settled(), "every trace ID has been done when no job is left");
         let stuck = std::mem::take(&mut self.stuck);
@@ -265,18 +189,73 @@ impl<'n> Swarm<'n> {
 impl Machine for Swarm<'_> {
     type Job = Job;
     type Answer = Feedback;
+    type Record = Feedback;
     type Status = Status;
+    const DURABLE: bool = true;
 
-    fn next(&mut self) -> Next {
-        Swarm::next(self)
+    fn resume(&mut self, record: Feedback) -> Result<()> {
+        resume_in_order!(self, record);
+        Ok(())
+    }
+
+    fn next(&mut self) -> Next<Job> {
+        if self.outcome.is_some() {
+            return Next::Done;
+        }
+        if let Some(stop) = self.stop {
+            // What came before may have found something too.
+            while self.process() {
+                if self.outcome.is_some() {
+                    return Next::Done;
+                }
+            }
+            return self.ledger.hand_out_again(stop).map_or(Next::Wait, Next::Job);
+        }
+        if let Some(job) = self.ledger.hand_out_again(u64::MAX) {
+            return Next::Job(job);
+        }
+        loop {
+            while self.ledger.processed() < self.due {
+                if !self.process() {
+                    return Next::Wait;
+                }
+                if self.outcome.is_some() {
+                    return Next::Done;
+                }
+            }
+            if let Some(job) = self.make() {
+                return Next::Job(job);
+            }
+            if self.ledger.is_empty() {
+                self.finish();
+                return Next::Done;
+            }
+            self.due = self.config.pace.due_when_stalled(self.ledger.processed(), self.ledger.made());
+        }
+    }
+
+    fn record(&self, answer: &Feedback, batch: &mut Batch) -> Result<()> {
+        match answer.end {
+            End::Interrupted | End::Failed(_) => Ok(()),
+            _ => batch.add(answer.tally(), answer),
+        }
     }
 
     fn accept(&mut self, answer: Feedback, worker: u32) -> Accepted {
-        Swarm::accept(self, answer, worker)
+        let (number, ends) = (answer.number, ends(&answer.end));
+        let expected = self.ledger.expects(number);
+        if answer.is_interrupted() {
+            self.ledger.lose(number);
+            return expected;
+        }
+        if ends && expected == Accepted::New {
+            self.stop = Some(self.stop.map_or(number, |stop| stop.min(number)));
+        }
+        self.ledger.answer(number, (answer, worker))
     }
 
-    fn lost(&mut self, number: u64) -> bool {
-        Swarm::lost(self, number)
+    fn lost(&mut self, number: u64, _worker: u32) -> bool {
+        self.ledger.lose(number)
     }
 
     fn status(&self) -> Status {
@@ -284,7 +263,7 @@ impl Machine for Swarm<'_> {
     }
 
     fn made_and_done(&self) -> (u64, u64) {
-        (self.status.made, self.status.done)
+        (self.ledger.made(), self.ledger.done())
     }
 
     fn keeps_times(&self) -> bool {

@@ -5,7 +5,8 @@
 //! that answer in any order, twice, late or never. Like random networks this is part of the public interface so that
 //! tests and examples share it. Everything follows from seeds.
 
-use crate::swarm::{Accepted, Next, Swarm};
+use super::swarm::Swarm;
+use crate::grid::machine::{Accepted, Machine, Next};
 use gridlock_lts::base::rng::Rng;
 use gridlock_lts::guide::{EdgeIx, Guide, StateIx, Subsystem};
 use gridlock_lts::model::network::{Label, LeafIx, Local, Network, Outcome};
@@ -130,7 +131,7 @@ impl System {
         }
         let states = states.min(job.limits.states);
         let effort = Effort { states, transitions: states, ..Effort::default() };
-        Feedback { number: job.number, end, possible, bounded: false, effort }
+        Feedback { number: job.number, end, possible, bounded: false, effort, seen: Vec::new() }
     }
 
     /// The least number of jobs by prefixes that stay within a number of states and cover all that is possible.
@@ -215,7 +216,7 @@ pub fn run(
                 }
                 _ => {}
             }
-            swarm.lost(job.number);
+            swarm.lost(job.number, 0);
             continue;
         }
         let feedback = answer(&job);

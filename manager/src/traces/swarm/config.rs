@@ -1,6 +1,6 @@
 //! How a swarm is run.
 
-use crate::strategy::StrategyKind;
+use crate::traces::strategy::StrategyKind;
 use gridlock_worker::job::{JobLimits, Order};
 use num_bigint::BigUint;
 use std::fmt;
@@ -98,6 +98,9 @@ pub struct Config {
     pub shard: Option<Range<BigUint>>,
     /// The greatest number of states of a finer guide, made when a trace is too large for a job.
     pub guide_states: usize,
+    /// Jobs of prefixes stop when they have expanded so many times as many states as there are different ones, and hardly
+    /// find new ones; `None`: never.
+    pub work_limit: Option<u64>,
     /// Whether events are recorded.
     pub record: bool,
 }
@@ -114,6 +117,7 @@ impl Config {
             pace: Pace::default(),
             shard: None,
             guide_states: 1 << 20,
+            work_limit: None,
             record: false,
         }
     }

@@ -8,6 +8,7 @@ pub mod launch;
 pub mod mpi;
 pub mod threads;
 
+use gridlock_lts::base::error::Result;
 use std::time::Duration;
 
 /// Jobs are known by a number that whoever sends them chooses; those under way at a time have different ones.
@@ -28,10 +29,10 @@ pub trait Transport<J, A> {
     fn slots(&self) -> Vec<u32>;
 
     /// Sends a job. The worker must have a free slot.
-    fn send(&mut self, worker: u32, ticket: Ticket, job: J) -> Result<(), String>;
+    fn send(&mut self, worker: u32, ticket: Ticket, job: J) -> Result<()>;
 
     /// The next answer, if one comes within some time: from whom, to which job.
-    fn receive(&mut self, wait: Duration) -> Result<Option<(u32, Ticket, Answer<A>)>, String>;
+    fn receive(&mut self, wait: Duration) -> Result<Option<(u32, Ticket, Answer<A>)>>;
 
     /// Tells all workers to give up what they are doing. They answer nevertheless.
     fn cancel(&mut self);

@@ -1,6 +1,6 @@
 use super::*;
-use crate::strategy::StrategyKind;
-use crate::testbed::{Shape, System, Workers, run};
+use crate::traces::strategy::StrategyKind;
+use crate::traces::testbed::{Shape, System, Workers, run};
 use gridlock_lts::base::rng::Rng;
 use gridlock_worker::job::{Finding, JobLimits, What};
 
@@ -170,13 +170,13 @@ fn sense_is_made_of_strange_messages() {
     let Next::Job(job) = swarm.next() else { panic!("there is something to do") };
     let good = system.answer(&job);
     assert_eq!(swarm.accept(Feedback { number: 1, ..good.clone() }, 0), Accepted::Unknown);
-    assert!(!swarm.lost(1) && swarm.lost(0) && swarm.lost(0));
+    assert!(!swarm.lost(1, 0) && swarm.lost(0, 0) && swarm.lost(0, 0));
     assert_eq!(swarm.next(), Next::Job(job.clone()));
     assert_eq!(swarm.accept(Feedback { end: End::Interrupted, ..good.clone() }, 0), Accepted::New);
     assert_eq!(swarm.next(), Next::Job(job.clone()));
     assert_eq!(swarm.accept(good.clone(), 0), Accepted::New);
     assert_eq!(swarm.accept(good.clone(), 0), Accepted::Duplicate);
-    assert!(!swarm.lost(0));
+    assert!(!swarm.lost(0, 0));
     assert_eq!((swarm.status().lost, swarm.status().done), (2, 1));
     // A path that was neither followed nor impossible, edges of elsewhere, too many positions: none of it is believed.
     let short = good.possible[..2].to_vec();
@@ -185,7 +185,7 @@ fn sense_is_made_of_strange_messages() {
     for possible in [short, foreign, long, Vec::new()] {
         let config = Config { granularity: Granularity::Trace, ..Config::new(limits(1_000)) };
         let mut swarm = Swarm::new(&system.net, system.guide.clone(), config);
-        let jobs: Vec<Next> = (0..16).map(|_| swarm.next()).collect();
+        let jobs: Vec<Next<Job>> = (0..16).map(|_| swarm.next()).collect();
         assert_eq!(jobs[0], Next::Job(job.clone()));
         swarm.accept(Feedback { possible, ..good.clone() }, 0);
         assert_eq!(swarm.next(), Next::Done);

@@ -18,13 +18,13 @@ struct LeafGraph {
 
 /// What can be reached from some slices.
 #[derive(Debug)]
-pub(super) struct Reach {
+pub struct Reach {
     leaves: Vec<LeafGraph>,
 }
 
 impl Reach {
     /// The graphs of some leaves.
-    pub(super) fn new(net: &Network, packing: &Packing, subsystem: &[LeafIx]) -> Self {
+    pub fn new(net: &Network, packing: &Packing, subsystem: &[LeafIx]) -> Self {
         let graph = |&leaf: &LeafIx| {
             let states = &net.leaves[leaf.0 as usize].states;
             let (mut first, mut targets) = (vec![0], Vec::new());
@@ -38,7 +38,7 @@ impl Reach {
     }
 
     /// Looks from slices given by their keys.
-    pub(super) fn from<'k>(&mut self, keys: impl Iterator<Item = &'k [u64]> + Clone) {
+    pub fn from<'k>(&mut self, keys: impl Iterator<Item = &'k [u64]> + Clone) {
         for leaf in &mut self.leaves {
             leaf.seen.fill(false);
             let mut stack = Vec::new();
@@ -60,7 +60,7 @@ impl Reach {
     }
 
     /// Whether the slice of a key can be entered.
-    pub(super) fn contains(&self, key: &[u64]) -> bool {
+    pub fn contains(&self, key: &[u64]) -> bool {
         self.leaves.iter().all(|leaf| leaf.seen[leaf.field.get(key).0 as usize])
     }
 }

@@ -9,7 +9,7 @@ use super::processing::Answered;
 use super::sizing::Sizing;
 use super::space::Space;
 use super::status::{Class, Stuck};
-use crate::ids::IdSet;
+use crate::traces::ids::IdSet;
 use gridlock_lts::guide::{EdgeIx, Guide};
 use gridlock_lts::model::network::LeafIx;
 use gridlock_worker::job::{Order, Refinement};

@@ -5,12 +5,15 @@
 //! they may be larger than the memory. Disks are slow to promise that something is on them, so a thread of its own waits
 //! for that, and records that come meanwhile share the next promise.
 //!
+//! In front of each record stands what it took ([`Tally`]), so that whoever only counts need not know what the records are.
+//!
 //! Invariants: a record is whole or not there; a torn end, from a kill or a full disk, is cut off when the journal is
 //! opened again. Nothing is written after something that could not be.
 
-use crate::wire;
-use serde::Serialize;
+use super::wire;
+use gridlock_lts::base::error::Error;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::marker::PhantomData;
@@ -27,8 +30,8 @@ pub const STATUS: &str = "status.json";
 const HEAD: usize = 8;
 /// A head that is not whole is shorter than this; if there is more, its length is wrong.
 const LONGEST_TORN: u64 = 1 << 14;
-/// Bytes of a record that are read if only its beginning is wanted.
-const BEGINNING: usize = 64;
+/// Bytes of a record that are read if only its tally is wanted: two numbers.
+const TALLY: usize = 32;
 
 /// Why a journal cannot be used.
 #[derive(Debug)]
@@ -72,6 +75,44 @@ impl std::fmt::Display for Trouble {
 
 impl std::error::Error for Trouble {}
 
+impl From<Trouble> for Error {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Io(..) => Error::disk(trouble),
+            other => Error::input(other),
+        }
+    }
+}
+
+/// What an answer took.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Tally {
+    /// States expanded.
+    pub states: u64,
+    /// Time, if it is known.
+    pub nanoseconds: u64,
+}
+
+/// Records that are to be written together.
+#[derive(Default)]
+pub struct Batch {
+    bytes: Vec<u8>,
+    records: u64,
+}
+
+impl Batch {
+    /// Appends a record.
+    pub fn add(&mut self, tally: Tally, record: &impl Serialize) -> Result<(), Error> {
+        self.records += 1;
+        record_to(&mut self.bytes, &(tally, record)).map_err(Error::internal)
+    }
+
+    /// How many there are.
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+}
+
 /// What a run is, as pairs of a name and a value: two runs with the same list may share a journal.
 pub type Identity = Vec<(String, String)>;
 
@@ -87,24 +128,10 @@ pub struct Journal<T> {
     records: PhantomData<T>,
 }
 
-impl<T: Serialize + DeserializeOwned> Journal<T> {
-    /// Opens the journal in a directory, which is made if need be, and reads what is in it. If there is one already it
-    /// must be of the same run, and `resume` must be true.
-    pub fn open(dir: &Path, identity: &Identity, resume: bool) -> Result<(Self, Vec<T>), Trouble> {
-        let (journal, mut records) = Self::open_streaming(dir, identity, resume)?;
-        let mut all = Vec::new();
-        while let Some(record) = records.next()? {
-            all.push(record);
-        }
-        Ok((journal, all))
-    }
-
-    /// The same; the records that are in it are to be read one after the other.
-    pub fn open_streaming(
-        dir: &Path,
-        identity: &Identity,
-        resume: bool,
-    ) -> Result<(Self, Records<T>), Trouble> {
+impl<T> Journal<T> {
+    /// Opens the journal in a directory, which is made if need be; the records that are in it are to be read one after
+    /// the other. If there is one already it must be of the same run, and `resume` must be true.
+    pub fn open(dir: &Path, identity: &Identity, resume: bool) -> Result<(Self, Records<T>), Trouble> {
         let io = |path: &Path| {
             let path = path.to_owned();
             move |e: io::Error| Trouble::Io(path, e)
@@ -126,8 +153,8 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
             .open(&path)
             .map_err(io(&path))?;
         let mut source = Source::open(&path)?;
-        let end = match source.head()? {
-            None => 0,
+        let (end, left) = match source.head()? {
+            None => (0, 0),
             Some(_) if !resume => return Err(Trouble::Exists(dir.to_owned())),
             Some(theirs) => {
                 compare(&theirs, identity)?;
@@ -153,42 +180,32 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
         let writer = Writer::start(file).map_err(io(&path))?;
         let journal =
             Journal { dir: dir.to_owned(), writer, begun: 0, settled: 0, _lock: lock, records: PhantomData };
-        Ok((journal, Records { source, records: PhantomData }))
-    }
-
-    /// Appends records; once this returns they survive whatever happens to the process or the machine.
-    pub fn append(&mut self, records: &[T]) -> Result<(), Trouble> {
-        self.begin(records)?;
-        self.settle()
+        Ok((journal, Records { source, left, records: PhantomData }))
     }
 
     /// Begins to append records, and does not wait for the disk. [`Journal::settled`] tells when they are there.
-    pub fn begin(&mut self, records: &[T]) -> Result<(), Trouble> {
-        let mut bytes = Vec::new();
-        for record in records {
-            record_to(&mut bytes, record).map_err(|why| Trouble::Foreign(self.dir.join(RECORDS), why))?;
-        }
-        if !records.is_empty() {
-            self.send(bytes, records.len() as u64, true);
+    pub fn begin(&mut self, batch: Batch) -> Result<(), Trouble> {
+        if batch.records > 0 {
+            self.send(batch, true);
         }
         Ok(())
     }
 
-    /// Appends a record that survives what happens to the process, and with [`Journal::sync`] to the machine.
-    pub fn write(&mut self, record: &T) -> Result<(), Trouble> {
-        let mut bytes = Vec::new();
-        record_to(&mut bytes, record).map_err(|why| Trouble::Foreign(self.dir.join(RECORDS), why))?;
-        self.send(bytes, 1, false);
+    /// Appends records that survive what happens to the process, and with [`Journal::sync`] to the machine.
+    pub fn write(&mut self, batch: Batch) -> Result<(), Trouble> {
+        if batch.records > 0 {
+            self.send(batch, false);
+        }
         self.settle()
     }
 
     /// Makes what was written survive a failure of the machine.
     pub fn sync(&mut self) -> Result<(), Trouble> {
-        self.send(Vec::new(), 1, true);
+        self.send(Batch { bytes: Vec::new(), records: 1 }, true);
         self.settle()
     }
 
-    fn send(&mut self, bytes: Vec<u8>, records: u64, sync: bool) {
+    fn send(&mut self, Batch { bytes, records }: Batch, sync: bool) {
         if let Some(writer) = &self.writer.orders {
             self.begun += records;
             // If nobody is there to write, why not is told next time somebody asks.
@@ -282,7 +299,20 @@ impl Drop for Writer {
 /// The records of a journal, one after the other.
 pub struct Records<T> {
     source: Source,
+    left: usize,
     records: PhantomData<T>,
+}
+
+impl<T> Records<T> {
+    /// How many there were when the journal was opened.
+    pub fn len(&self) -> usize {
+        self.left
+    }
+
+    /// Whether there were none.
+    pub fn is_empty(&self) -> bool {
+        self.left == 0
+    }
 }
 
 impl<T: DeserializeOwned> Records<T> {
@@ -292,39 +322,34 @@ impl<T: DeserializeOwned> Records<T> {
         if !self.source.advance()? {
             return Ok(None);
         }
-        wire::decode(&self.source.payload)
-            .map(Some)
-            .map_err(|why| Trouble::Foreign(self.source.path.clone(), why))
-    }
-
-    /// The beginning of the next record; the rest of it is passed over, so that whether it is whole is not looked at.
-    pub fn next_beginning<H: DeserializeOwned>(&mut self) -> Result<Option<H>, Trouble> {
-        if !self.source.skip(BEGINNING)? {
-            return Ok(None);
-        }
-        wire::decode_first(&self.source.payload)
-            .map(Some)
+        wire::decode::<(Tally, T)>(&self.source.payload)
+            .map(|(_, record)| Some(record))
             .map_err(|why| Trouble::Foreign(self.source.path.clone(), why))
     }
 }
 
-/// What a journal is about and the records in it, without opening it for writing: it may be in use.
-pub fn look<T: DeserializeOwned>(dir: &Path) -> Result<(Identity, Records<T>), Trouble> {
+/// What the records of a journal took, one after the other.
+pub struct Tallies(Source);
+
+impl Tallies {
+    /// That of the next record; the rest of it is passed over, so that whether it is whole is not looked at.
+    #[allow(clippy::should_implement_trait, reason = "an iterator cannot fail and go on")]
+    pub fn next(&mut self) -> Result<Option<Tally>, Trouble> {
+        if !self.0.skip(TALLY)? {
+            return Ok(None);
+        }
+        let tally = wire::decode_first(&self.0.payload);
+        tally.map(Some).map_err(|why| Trouble::Foreign(self.0.path.clone(), why))
+    }
+}
+
+/// What a journal is about and what its records took, without opening it for writing: it may be in use.
+pub fn look(dir: &Path) -> Result<(Identity, Tallies), Trouble> {
     let path = dir.join(RECORDS);
     let mut source = Source::open(&path)?;
     let identity =
         source.head()?.ok_or_else(|| Trouble::Foreign(path, "it has only just begun".to_owned()))?;
-    Ok((identity, Records { source, records: PhantomData }))
-}
-
-/// The same with all records at once.
-pub fn read<T: DeserializeOwned>(dir: &Path) -> Result<(Identity, Vec<T>), Trouble> {
-    let (identity, mut records) = look(dir)?;
-    let mut all = Vec::new();
-    while let Some(record) = records.next()? {
-        all.push(record);
-    }
-    Ok((identity, all))
+    Ok((identity, Tallies(source)))
 }
 
 /// A file of records that is read from front to back.
@@ -426,13 +451,13 @@ impl Source {
         Ok(true)
     }
 
-    /// Where the last whole record ends.
-    fn last(&mut self) -> Result<u64, Trouble> {
-        let mut end = self.at;
+    /// Where the last whole record ends, and how many there are.
+    fn last(&mut self) -> Result<(u64, usize), Trouble> {
+        let (mut end, mut records) = (self.at, 0);
         while self.advance()? {
-            end = self.at;
+            (end, records) = (self.at, records + 1);
         }
-        Ok(end)
+        Ok((end, records))
     }
 }
 
