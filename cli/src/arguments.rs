@@ -9,7 +9,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgAction, Args, ColorChoice, CommandFactory, FromArgMatches, Parser, ValueEnum};
 use gridlock_lang::system::{Options, Tables};
 use gridlock_lts::base::memory::default_limit;
-use gridlock_manager::transport::launch::launched;
+use gridlock_manager::grid::transport::launch::launched;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -162,6 +162,11 @@ impl Limits {
     pub fn watched(&self) -> watch::Limits {
         self.resources.watched()
     }
+
+    /// Bytes that it may use.
+    pub fn memory(&self) -> u64 {
+        self.resources.memory()
+    }
 }
 
 /// Bounds on memory and time.
@@ -180,30 +185,11 @@ pub struct Resources {
 impl Resources {
     /// What the run may spend.
     pub fn watched(&self) -> watch::Limits {
-        watch::Limits { memory: Some(self.max_memory.unwrap_or_else(share_of_memory)), time: self.time_limit }
-    }
-}
-
-/// Jobs ask many times a second whether to go on, so this is long, whatever else the machine does.
-const STUCK_AFTER: Duration = Duration::from_secs(300);
-
-/// How long threads are waited for.
-#[derive(Args, Clone, Copy, Debug)]
-pub struct Patience {
-    /// Give up a thread that gives no sign of life for so long: its job goes to another one; 0 is never [default: 5m]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
-    stuck_after: Option<Duration>,
-}
-
-impl Patience {
-    /// How long a thread may give no sign of life; `None` if for ever.
-    pub fn stuck_after(self) -> Option<Duration> {
-        Some(self.stuck_after.unwrap_or(STUCK_AFTER)).filter(|time| !time.is_zero())
+        watch::Limits { memory: Some(self.memory()), time: self.time_limit }
     }
 
-    /// Whether the user has said something about it.
-    pub fn is_given(self) -> bool {
-        self.stuck_after.is_some()
+    fn memory(&self) -> u64 {
+        self.max_memory.unwrap_or_else(share_of_memory)
     }
 }
 

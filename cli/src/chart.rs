@@ -5,6 +5,7 @@
 //! Invariant: with any labels and names the picture is well-formed XML, and rows are written one by one.
 
 use crate::shown_trace::{ShownState, ShownStep, ShownTrace};
+pub use gridlock_manager::method::page::escaped;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -288,24 +289,6 @@ fn cut(text: &str) -> Cow<'_, str> {
 /// The width of a text; characters beyond Latin, Greek and Cyrillic may be twice as wide.
 fn text_width(text: &str) -> f64 {
     text.chars().map(|c| if u32::from(c) < 0x1100 { CHARACTER } else { 2.0 * CHARACTER }).sum()
-}
-
-/// Text for XML, in content and in attributes. Characters that XML has no way to say are replaced.
-pub fn escaped(text: &str) -> String {
-    let mut xml = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => xml.push_str("&amp;"),
-            '<' => xml.push_str("&lt;"),
-            '>' => xml.push_str("&gt;"),
-            '"' => xml.push_str("&quot;"),
-            '\'' => xml.push_str("&#39;"),
-            '\n' | '\t' | '\r' => xml.push(' '),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => xml.push('\u{fffd}'),
-            c => xml.push(c),
-        }
-    }
-    xml
 }
 
 #[cfg(test)]

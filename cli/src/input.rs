@@ -3,20 +3,20 @@
 use crate::arguments::{Limits, TableArguments, TableMode};
 use crate::outcome::Failure;
 use crate::quantities::{count, counted};
-use crate::swarm::fingerprint::fingerprint;
 use crate::terminal::{Style, tell};
 use crate::watch::Watch;
 use gridlock_lang::data::disagreement::{Disagreements, Example};
 use gridlock_lang::diagnostic::{Diagnostic, Span, locate, render};
 use gridlock_lang::network::build::Builder;
 use gridlock_lang::syntax::{MAX_LENGTH, decode};
-use gridlock_lang::system::{Checked, Options, System};
+use gridlock_lang::system::{Checked, LeftOpen, Options, System};
 use gridlock_lts::base::error::Error;
 use gridlock_lts::engine::explore::{self, Stop};
 use gridlock_lts::model::aut;
 use gridlock_lts::model::explicit::Lts;
 use gridlock_lts::model::network::{LeafIx, Local, Network, TableSource};
 use gridlock_lts::property::Property;
+use gridlock_manager::method::fingerprint::fingerprint;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
@@ -158,6 +158,28 @@ impl Specification {
         let source: Option<&mut dyn TableSource> = if system.closed { None } else { Some(&mut source) };
         explore::explore(&mut system.network, source, options).map_err(|stop| failure(stop, watch))
     }
+}
+
+/// Says no to a specification whose tables are not complete.
+pub fn require_closed(system: &System, what: &str) -> Result<(), Failure> {
+    let Some(why) = system.left_open else { return Ok(()) };
+    let remedy = match why {
+        LeftOpen::Asked => "leave out --tables on-demand",
+        // The run is over then, and the user is told.
+        LeftOpen::Stopped | LeftOpen::Violated => "run it again",
+        LeftOpen::States(_) | LeftOpen::Work(_) => {
+            "bound the data that grows, or allow more with --table-limit"
+        }
+        LeftOpen::Vectors(_) => {
+            "put an allow around the parallel processes that names fewer actions that may happen at once, or bound \
+             the values of their arguments"
+        }
+        LeftOpen::Steps(_) => "give the equations an end for all values of their sorts",
+    };
+    Err(Failure::input(format_args!(
+        "{what} needs complete tables, and those of this specification are filled on demand: {why}\n  help: \
+         {remedy}; `gridlock check` with --search bfs or dfs needs no complete tables"
+    )))
 }
 
 /// Fills the tables of a specification.

@@ -2,7 +2,7 @@
 
 use crate::terminal::{Style, tell};
 use crate::watch::Watch;
-use gridlock_lts::base::error::Error;
+use gridlock_lts::base::error::{Error, Limit};
 use std::fmt::Display;
 
 /// The exit codes, as `--help` lists them.
@@ -40,7 +40,6 @@ pub enum Failure {
     /// A fault of ours: what contradicts what.
     Internal(String),
     /// Not a failure: this process has worked for another, which ended with this exit code.
-    #[cfg_attr(not(feature = "mpi"), allow(dead_code))]
     Served(u8),
 }
 
@@ -48,6 +47,7 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error {
             Error::Input(message) | Error::Disk(message) => Failure::Input(message),
+            Error::Limit(Limit::Interrupted) => Failure::Stopped,
             Error::Limit(limit) => Failure::Limit(limit.to_string()),
             Error::Internal(message) => Failure::Internal(message),
         }
@@ -56,7 +56,6 @@ impl From<Error> for Failure {
 
 impl Failure {
     /// The same for another process to tell.
-    #[cfg(feature = "mpi")]
     pub fn reason(&self, watch: &Watch) -> String {
         match self {
             Failure::Input(text) | Failure::Limit(text) | Failure::Internal(text) => text.clone(),

@@ -67,6 +67,11 @@ fn format_of(path: &Path) -> Result<Format, Failure> {
     }
 }
 
+/// Whether a path stands for standard output.
+pub fn is_stdout(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
 /// Checks, before any work is done for it, that a file can be written there as far as one can know.
 pub fn check_place(path: &Path) -> Result<(), Failure> {
     let cannot = |reason: String| Failure::input(format_args!("cannot write {}: {reason}", path.display()));

@@ -19,8 +19,7 @@ use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// A version of the JSON formats; it changes if a field changes its meaning.
-pub const JSON_VERSION: u32 = 1;
+pub use gridlock_manager::method::JSON_VERSION;
 
 /// See the module head.
 #[derive(Serialize, Clone, Default, Debug)]

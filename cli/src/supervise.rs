@@ -9,7 +9,7 @@ use crate::outcome::{Failure, INTERNAL_ERROR, REPORT_IT, finish};
 use crate::progress::Progress;
 use crate::terminal::tell;
 use crate::watch::{Limits, Phase, Reason, Watch};
-use crate::{company, log};
+use crate::{log, process};
 use gridlock_lts::base::memory::resident;
 use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::flag;
@@ -40,7 +40,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
         return ExitCode::from(finish(Err(failure), &watch));
     }
     // One that works for others ends when they say so, and not when its own time is up.
-    let silent = company::is_silent();
+    let silent = process::is_silent();
     let caught = if silent { pass_over_signals() } else { catch_signals() };
     let signalled = match caught {
         Ok(signalled) => signalled,
@@ -62,7 +62,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
     let work = {
         let (watch, arguments) = (watch.clone(), Arc::new(arguments));
         move || {
-            let _ = done.send(company::run(&arguments.command, &watch, arguments.quiet || silent));
+            let _ = done.send(process::run(&arguments.command, &watch, arguments.quiet || silent));
         }
     };
     let spawn =

@@ -4,7 +4,7 @@
 //! [`Escaping`] or [`tell`] has no such character but line breaks, tabs and the colours of [`Style`].
 
 use console::Term;
-use gridlock_manager::transport::launch::launched;
+use gridlock_manager::grid::transport::launch::launched;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write, stderr, stdout};
 

@@ -3,6 +3,12 @@
 //! The expected sizes of the models come from `models/*/expect.tsv`, which were found by hand, by formula or by other
 //! tools; the verdict, counts and counterexample must not depend on the number of workers.
 
+// Not all of it is needed here.
+#[allow(dead_code)]
+#[path = "harness/mod.rs"]
+mod harness;
+
+use harness::{command as gridlock, models, run, text};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,22 +32,8 @@ proc P(n: Nat) = good(n) -> a(n) . P(n + 1) <> delta;
      R = b . R;
 init P(0) || R;";
 
-fn gridlock(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_gridlock"));
-    command.args(arguments).stdin(Stdio::null());
-    command
-}
-
-fn run(arguments: &[&str]) -> Output {
-    gridlock(arguments).output().expect("gridlock starts")
-}
-
 fn code(output: &Output) -> i32 {
     output.status.code().expect("an exit code")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).expect("text")
 }
 
 /// The JSON of a check, and its exit code.
@@ -67,10 +59,6 @@ impl Files {
         fs::write(self.0.path().join(name), content).expect("a file");
         self.path(name)
     }
-}
-
-fn models() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../models")
 }
 
 #[test]

@@ -8,9 +8,9 @@ use gridlock_lts::engine::successors::Successors;
 use gridlock_lts::guide::{Guide, Subsystem};
 use gridlock_lts::model::network::{LeafIx, Local, Network, Outcome as Step};
 use gridlock_lts::samples::random::Shape;
-use gridlock_manager::strategy::StrategyKind;
-use gridlock_manager::swarm::{Config, Granularity, Outcome, Pace, Swarm};
-use gridlock_manager::testbed::{Workers, run};
+use gridlock_manager::traces::strategy::StrategyKind;
+use gridlock_manager::traces::swarm::{Config, Granularity, Outcome, Pace, Swarm};
+use gridlock_manager::traces::testbed::{Workers, run};
 use gridlock_worker::guided::{Setting, Worker};
 use gridlock_worker::job::{Effort, End, Feedback, JobLimits, Order};
 use gridlock_worker::life::Life;
@@ -60,7 +60,14 @@ impl Visitor for Play<'_> {
             if job.number >= most_jobs {
                 let end = End::Failed(gridlock_lts::base::error::Error::input("enough"));
                 let (possible, effort) = (Vec::new(), Effort::default());
-                return Feedback { number: job.number, end, possible, bounded: false, effort };
+                return Feedback {
+                    number: job.number,
+                    end,
+                    possible,
+                    bounded: false,
+                    effort,
+                    seen: Vec::new(),
+                };
             }
             let mut seen = States::new();
             let feedback = worker.observed(job, &Life::default(), &mut |state| {
@@ -113,7 +120,7 @@ fn compare(net: &Network, guide: &Guide, all: &States, rng: &mut Rng, what: &str
         }
         Outcome::Stuck(_) => tally.stuck += 1,
         // A fault of a random network, or more jobs than we have patience for.
-        Outcome::Found { .. } | Outcome::Failed { .. } => tally.long += 1,
+        Outcome::Found { .. } | Outcome::Failed { .. } | Outcome::Repeats(_) => tally.long += 1,
     }
 }
 

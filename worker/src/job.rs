@@ -142,4 +142,7 @@ pub struct Feedback {
     pub bounded: bool,
     /// How much was done.
     pub effort: Effort,
+    /// A sketch of the different states that were expanded, as far as the subsystem moved freely; see
+    /// [`crate::hunt::sketch`]. Empty for a job along a whole trace.
+    pub seen: Vec<u8>,
 }

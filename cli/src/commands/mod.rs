@@ -4,7 +4,7 @@ mod check;
 mod compare;
 mod completions;
 mod explore;
-pub mod hunt;
+mod hunt;
 mod info;
 mod lts;
 mod man;
@@ -15,11 +15,11 @@ mod sim;
 mod status;
 mod traces;
 
-use crate::company::Company;
 use crate::outcome::{Answer, Failure};
 use crate::watch::{Limits, Watch};
 use clap::Subcommand;
-use gridlock_manager::transport::launch::launched;
+use gridlock_manager::grid::transport::launch::launched;
+use gridlock_manager::method::Peers;
 
 /// The commands by what they are for, as `--help` lists them.
 pub const GROUPS: &[(&str, &[&str])] = &[
@@ -72,10 +72,10 @@ impl Command {
         }
     }
 
-    /// Whether several processes can do it together.
-    pub fn is_shared(&self) -> bool {
+    /// Whether the ranks of an MPI job can do it together.
+    pub fn runs_on_ranks(&self) -> bool {
         match self {
-            Command::Check(a) => a.is_shared(),
+            Command::Check(a) => a.runs_on_ranks(),
             Command::Hunt(_) => true,
             _ => false,
         }
@@ -88,10 +88,10 @@ impl Command {
     }
 
     /// Runs the command. `quiet`: no summary on standard error.
-    pub fn run(&self, watch: &Watch, quiet: bool, company: &Company) -> Result<Answer, Failure> {
+    pub fn run(&self, watch: &Watch, quiet: bool, peers: &Peers) -> Result<Answer, Failure> {
         match self {
-            Command::Check(a) => check::run(a, watch, quiet, company),
-            Command::Hunt(a) => hunt::run(a, watch, quiet, company),
+            Command::Check(a) => check::run(a, watch, quiet, peers),
+            Command::Hunt(a) => hunt::run(a, watch, quiet, peers),
             Command::Replay(a) => replay::run(a, watch),
             Command::Lts(a) => lts::run(a, watch, quiet),
             Command::Info(a) => info::run(a, watch),

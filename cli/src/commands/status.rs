@@ -2,20 +2,21 @@
 //!
 //! Invariant: nothing is written. The lock is only tried for a moment, so looking disturbs nobody.
 
-use super::hunt::Figures as HuntFigures;
+use crate::methods::methods;
 use crate::outcome::{Answer, Failure};
 use crate::output::print;
-use crate::quantities::{bytes, count, counted, duration, percent};
+use crate::quantities::{count, counted, duration};
 use crate::shown_trace::JSON_VERSION;
-use crate::swarm::checkpoint::{self, Contents, RESULT};
-use crate::swarm::numbers::{Identity, Numbers, Page, SliceNumbers, shown};
 use crate::terminal::Style;
 use crate::watch::Watch;
 use clap::Args;
-use gridlock_manager::journal::{STATUS, is_open};
-use num_bigint::BigUint;
+use gridlock_manager::grid::journal::{STATUS, is_open};
+use gridlock_manager::method::checkpoint::{self, Answers, METHOD, RESULT};
+use gridlock_manager::method::traces::shown;
+use gridlock_manager::method::{Entry, Row, StatusPage};
 use serde::Serialize;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -70,9 +71,11 @@ struct Status {
     answered_seconds: f64,
     /// Seconds since the page was written.
     age_seconds: Option<u64>,
-    identity: Identity,
+    identity: BTreeMap<String, String>,
     /// The page as the run wrote it, if it came that far.
-    page: Option<Page>,
+    page: Option<StatusPage>,
+    #[serde(skip)]
+    method: &'static Entry,
 }
 
 /// Runs the command.
@@ -95,8 +98,13 @@ fn look(dir: &Path) -> Result<Status, Failure> {
     }
     // The result first: what comes after it can only be newer.
     let result: Option<Value> = parsed(&dir.join(RESULT))?;
-    let page: Option<Page> = parsed(&dir.join(STATUS))?;
-    let Contents { identity, answers, states, seconds } = checkpoint::read(dir)?;
+    let page: Option<StatusPage> = parsed(&dir.join(STATUS))?;
+    let identity = checkpoint::identity(dir)?;
+    let method = identity.get(METHOD).and_then(|name| Entry::named(methods(), name));
+    let Some(method) = method else {
+        return Err(Failure::input(format_args!("{} is of a search that is not known here", dir.display())));
+    };
+    let Answers { answers, states, seconds } = checkpoint::answers(dir)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs());
     let age = page.as_ref().map(|page| now.saturating_sub(page.written));
     let text = |field: &str| result.as_ref().and_then(|r| Some(r.get(field)?.as_str()?.to_owned()));
@@ -125,6 +133,7 @@ fn look(dir: &Path) -> Result<Status, Failure> {
         age_seconds: age,
         identity,
         page,
+        method,
     })
 }
 
@@ -139,27 +148,15 @@ fn parsed<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Option<T>, Fail
     }
 }
 
-fn rows_of(page: &Page) -> Vec<(&'static str, String)> {
+fn rows_of(method: &Entry, page: &StatusPage) -> Vec<Row> {
     let mut rows = vec![("specification", page.specification.clone())];
-    rows.extend(page.numbers.iter().flat_map(swarm_rows));
-    rows.extend(page.slices.iter().flat_map(slice_rows));
-    rows.extend(page.hunt.iter().flat_map(hunt_rows));
+    rows.extend((method.status)(page));
     let time = duration(Duration::try_from_secs_f64(page.seconds).unwrap_or_default());
     let resumed = count(page.resumed as u64);
     rows.push((
         "this run",
         format!("{time}, {}, {resumed} answers resumed", counted(page.workers, "worker")),
     ));
-    rows
-}
-
-fn hunt_rows(n: &HuntFigures) -> Vec<(&'static str, String)> {
-    let in_work = n.jobs_made - n.jobs_done.min(n.jobs_made);
-    let mut rows = vec![
-        ("findings", count(n.found)),
-        ("jobs done", format!("{}, {} in work", count(n.jobs_done), count(in_work))),
-    ];
-    rows.extend(n.rows());
     rows
 }
 
@@ -174,7 +171,7 @@ fn show(status: &Status, out: &mut dyn Write) -> io::Result<()> {
         },
     };
     writeln!(out, "{strong}{}{off}: {about}\n", status.state)?;
-    let mut rows = status.page.as_ref().map_or_else(Vec::new, rows_of);
+    let mut rows = status.page.as_ref().map_or_else(Vec::new, |page| rows_of(status.method, page));
     rows.push((
         "answers on disk",
         format!("{}, {} states", count(status.answers), count(status.answered_states)),
@@ -185,30 +182,4 @@ fn show(status: &Status, out: &mut dyn Write) -> io::Result<()> {
     let settings: Vec<String> = names.iter().filter_map(setting).collect();
     rows.push(("run", settings.join("; ")));
     rows.iter().try_for_each(|(name, value)| writeln!(out, "  {name:<17}{value}"))
-}
-
-fn swarm_rows(n: &Numbers) -> Vec<(&'static str, String)> {
-    let number = |digits: &str| digits.parse().unwrap_or(BigUint::ZERO);
-    let remaining = percent(&number(&n.ids_remaining), &number(&n.ids_all));
-    let in_work = n.jobs_made - n.jobs_done.min(n.jobs_made);
-    vec![
-        ("jobs done", format!("{}, {} in work", count(n.jobs_done), count(in_work))),
-        ("IDs remaining", format!("{remaining} = {} of {}", shown(&n.ids_remaining), shown(&n.ids_all))),
-        ("IDs explored", shown(&n.ids_explored)),
-        ("IDs pruned", shown(&n.ids_pruned)),
-        ("largest search", format!("{} states, {}", count(n.largest_states), bytes(n.largest_memory_bytes))),
-        ("longest search", format!("{:.3} s", n.longest_seconds)),
-        ("states in total", count(n.total_states)),
-    ]
-}
-
-fn slice_rows(n: &SliceNumbers) -> Vec<(&'static str, String)> {
-    vec![
-        ("states", count(n.states)),
-        ("states waiting", format!("{}, some more than once", count(n.states_waiting))),
-        ("slices", format!("{}, {} divided", count(n.slices), count(n.divided))),
-        ("largest slice", format!("{} states", count(n.largest_states))),
-        ("rounds", format!("{}, {} activations", count(n.rounds), count(n.activations))),
-        ("stored", format!("{} in memory, {} spilled", bytes(n.memory_bytes), bytes(n.spilled_bytes))),
-    ]
 }

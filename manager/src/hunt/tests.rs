@@ -1,11 +1,12 @@
 //! Hunts against workers that only pretend to search: the same jobs and findings whoever answers when.
 
 use super::*;
-use crate::testbed::{Shape, System};
+use crate::traces::testbed::{Shape, System};
 use gridlock_lts::base::rng::Rng;
 use gridlock_worker::hunt::job::{Coverage, HuntFinding, Method};
 use gridlock_worker::hunt::sketch;
 use gridlock_worker::job::{Finding, What};
+use std::collections::BTreeSet;
 
 fn system() -> System {
     System::new(Shape { depth: 40, width: 3, branching: 3, possible: 95, cost: 50 }, 7)
@@ -90,7 +91,7 @@ fn play(system: &System, config: Config, workers: usize, rare: usize, chance: u6
                 assert!(!busy.is_empty(), "waits for nothing");
                 let job = busy.swap_remove(rng.below(busy.len()));
                 if workers > 1 && rng.percent(5) {
-                    assert!(hunt.lost(job.number));
+                    assert!(hunt.lost(job.number, 0));
                     continue;
                 }
                 let feedback = answer(system, &job, rare);

@@ -5,11 +5,11 @@
 //! the subsystem and the job memory only. Results of a round are taken in the order of the slices, not in that in which
 //! they came.
 
-use super::reach::Reach;
 use gridlock_lts::base::error::Error;
 use gridlock_worker::slice::layout::Layout;
 use gridlock_worker::slice::message::{Done, Found, Run, SEGMENT_BYTES, Slice, keep_least};
 use gridlock_worker::slice::partition::{Partition, SliceIx, Target};
+use gridlock_worker::slice::reach::Reach;
 use gridlock_worker::slice::split::{Halves, segment_bytes};
 use gridlock_worker::slice::store::{Segment, Store};
 use std::sync::Arc;
@@ -120,7 +120,7 @@ impl Coordinator {
     }
 
     fn add(&mut self, slice: Slice, store: &Store) -> Result<SliceIx, Error> {
-        store.memory().take(SLICE_BYTES)?;
+        store.take(SLICE_BYTES)?;
         let index = SliceIx(self.slices.len() as u32);
         self.slices.push(Arc::new(slice));
         self.records.push(Record::default());

@@ -17,7 +17,8 @@ mod search;
 mod tests;
 mod way;
 
-use crate::job::{Effort, End, Feedback, Job, Order, Refinement};
+use crate::hunt::{hash, sketch};
+use crate::job::{Effort, End, Feedback, Job, Order, Refinement, Then};
 use crate::life::Life;
 use gridlock_lts::base::error::{Error, Result};
 use gridlock_lts::base::memory::Budget;
@@ -71,7 +72,12 @@ impl<'a, S: Successors> Worker<'a, S> {
 
     /// Does a job. It ends early, as interrupted, soon after it is cancelled.
     pub fn run(&mut self, job: &Job, life: &Life) -> Feedback {
-        self.observed(job, life, &mut |_| {})
+        if job.then == Then::Stop {
+            return self.observed(job, life, &mut |_| {});
+        }
+        let mut seen = vec![0; sketch::SMALL];
+        let feedback = self.observed(job, life, &mut |state| sketch::add(&mut seen, hash(state)));
+        Feedback { seen, ..feedback }
     }
 
     /// Does a job and tells of every state it expands.
@@ -85,6 +91,7 @@ impl<'a, S: Successors> Worker<'a, S> {
                 possible: Vec::new(),
                 bounded: false,
                 effort: Effort::default(),
+                seen: Vec::new(),
             },
         };
         feedback.effort.nanoseconds = begun.elapsed().as_nanos().try_into().unwrap_or(u64::MAX);

@@ -102,6 +102,7 @@ impl<S: Successors> GuidedSearch<'_, S> {
             possible: Vec::new(),
             bounded: false,
             effort: Effort::default(),
+            seen: Vec::new(),
         }
     }
 

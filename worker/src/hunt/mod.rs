@@ -35,6 +35,7 @@ use gridlock_lts::model::network::Network;
 use job::{HuntEnd, HuntFeedback, HuntJob, Keep, Method};
 use moves::{Moves, Tally};
 use seen::Seen;
+pub(crate) use seen::hash;
 use shorten::Shortener;
 use std::sync::Arc;
 use std::time::Instant;

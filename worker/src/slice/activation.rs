@@ -334,7 +334,7 @@ impl<'b, S: Successors> Activation<'_, 'b, S> {
             rest = others;
         }
         worker.outbox.clear();
-        self.round.store.memory().take(SEGMENT_BYTES * targets.len() as u64)?;
+        self.round.store.take(SEGMENT_BYTES * targets.len() as u64)?;
         self.sent += worker.draft.len() as u64;
         let segments = self.round.store.put(Kind::Inbox, &mut worker.draft)?;
         self.done.out.extend(targets.into_iter().zip(segments));

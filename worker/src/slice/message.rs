@@ -85,7 +85,7 @@ impl Done {
     /// Gives a result that came from elsewhere to a store.
     pub fn put_away(mut self, store: &Store) -> Result<Self> {
         let segments = self.run.len() + self.left.len() + self.out.len();
-        store.memory().take(SEGMENT_BYTES * segments as u64)?;
+        store.take(SEGMENT_BYTES * segments as u64)?;
         self.run = store.adopt(Kind::Run, self.run)?;
         self.left = store.adopt(Kind::Inbox, self.left)?;
         let (targets, segments): (Vec<Target>, Vec<Segment>) = self.out.into_iter().unzip();

@@ -58,7 +58,7 @@ pub(super) fn put_states<W: Width>(
             layout.sort(width, part);
         }
         draft.add(width, layout, part);
-        store.memory().take(SEGMENT_BYTES)?;
+        store.take(SEGMENT_BYTES)?;
         segments.extend(store.put(kind, draft)?);
     }
     debug_assert!(SLACK >= size_of::<u64>());

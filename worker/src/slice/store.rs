@@ -10,13 +10,13 @@
 
 use super::code::{Decoder, SLACK};
 use super::layout::Layout;
-use gridlock_lts::base::error::{Error, Result};
-use gridlock_lts::base::memory::Budget;
+use gridlock_lts::base::error::{Error, Limit, Result};
+use gridlock_lts::base::memory::{Budget, resident};
 use gridlock_lts::engine::pack::Width;
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What a block is for.
@@ -32,6 +32,9 @@ pub enum Kind {
 const OVERHEAD: u64 = 96;
 /// Bytes after which a new file is begun.
 const FILE_BYTES: u64 = if cfg!(test) { 1 << 10 } else { 256 << 20 };
+
+/// Bytes kept in memory before the system is asked again how much the process has there.
+const ASK: u64 = if cfg!(test) { 1 << 9 } else { 1 << 18 };
 
 /// Bytes of segments of a message that become one block.
 const ADOPTED: usize = 1 << 20;
@@ -211,6 +214,11 @@ pub struct Store {
     memory: Arc<Budget>,
     /// Beyond this blocks go to files; the rest of the budget is for what must stay in memory.
     share: u64,
+    /// Blocks also go to files while the process has more than this in memory.
+    ceiling: u64,
+    /// Bytes since the system was last asked, and what it said.
+    unasked: AtomicU64,
+    crowded: AtomicBool,
     directory: PathBuf,
     files: [Mutex<Option<Arc<SpillFile>>>; 2],
     spilled: AtomicU64,
@@ -220,12 +228,41 @@ impl Store {
     /// A store that may use nine tenths of a budget, and files in a directory.
     pub fn new(memory: Arc<Budget>, directory: PathBuf) -> Self {
         let share = memory.limit() / 10 * 9;
-        Store { memory, share, directory, files: Default::default(), spilled: AtomicU64::new(0) }
+        Store {
+            memory,
+            share,
+            ceiling: u64::MAX,
+            unasked: AtomicU64::new(u64::MAX / 2),
+            crowded: AtomicBool::new(false),
+            directory,
+            files: Default::default(),
+            spilled: AtomicU64::new(0),
+        }
+    }
+
+    /// The same store, which also writes blocks to files while the process has more bytes in memory than this, as the system
+    /// counts them. The budget does not know what allocators keep, nor what else the process uses; a limit on the process
+    /// does. Where blocks are changes nothing but the number of bytes spilled.
+    pub fn within(self, ceiling: u64) -> Self {
+        Store { ceiling, ..self }
+    }
+
+    fn is_crowded(&self, bytes: u64) -> bool {
+        if self.ceiling < u64::MAX && self.unasked.fetch_add(bytes, Relaxed) >= ASK {
+            self.unasked.store(0, Relaxed);
+            self.crowded.store(resident().is_some_and(|now| now > self.ceiling), Relaxed);
+        }
+        self.crowded.load(Relaxed)
     }
 
     /// The memory of blocks, and of what is kept about them.
     pub fn memory(&self) -> &Arc<Budget> {
         &self.memory
+    }
+
+    /// Takes memory for what is kept about blocks.
+    pub fn take(&self, bytes: u64) -> Result<(), Error> {
+        self.memory.take(bytes).map_err(|exhausted| Error::Limit(Limit::Memory(exhausted.limit)))
     }
 
     /// Bytes written to files so far.
@@ -251,7 +288,9 @@ impl Store {
             .collect();
         draft.bytes.extend_from_slice(&[0; SLACK]);
         let bytes = draft.bytes.len() as u64 + OVERHEAD;
-        let fits = self.memory.used() + bytes <= self.share && self.memory.take(bytes).is_ok();
+        let fits = !self.is_crowded(bytes)
+            && self.memory.used() + bytes <= self.share
+            && self.memory.take(bytes).is_ok();
         let content = if fits {
             Content::Memory(draft.bytes.as_slice().into(), self.memory.clone())
         } else {
@@ -340,6 +379,20 @@ mod tests {
         assert_eq!(std::fs::read_dir(directory.path()).expect("readable").count(), 0, "files have no names");
         drop(all);
         assert_eq!(store.memory().used(), 0);
+    }
+
+    #[test]
+    fn a_process_with_too_much_in_memory_writes_files() {
+        let layout = Layout::new(&[15]);
+        let store = || Store::new(Arc::new(Budget::new(1 << 20)), std::env::temp_dir());
+        let (crowded, roomy) = (store().within(1), store().within(1 << 50));
+        for _ in 0..20 {
+            for (key, segment) in put_three(&crowded, &layout).iter().enumerate() {
+                assert_eq!(segment.is_spilled(), resident().is_some());
+                assert_eq!(states_of(segment, &layout, &[key as u64]).expect("whole").len(), 50);
+            }
+            assert!(!put_three(&roomy, &layout)[0].is_spilled());
+        }
     }
 
     #[test]

@@ -1,14 +1,18 @@
 //! A shard of a swarm as it is found on disk: the JSON of a finished run, or a checkpoint.
 
 use crate::outcome::Failure;
-use crate::swarm::checkpoint::{self, RESULT};
-use crate::swarm::ids::parse_id;
-use crate::swarm::numbers::{ALL_IDS, IDS, Identity, OF_THE_SPACE};
+use gridlock_manager::method::checkpoint::{self, RESULT};
+use gridlock_manager::method::traces::ids::parse_id;
+use gridlock_manager::method::traces::{ALL_IDS, IDS, OF_THE_SPACE};
 use num_bigint::BigUint;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fs;
 use std::ops::Range;
 use std::path::Path;
+
+/// What a run is, name by name.
+type Identity = BTreeMap<String, String>;
 
 /// What a shard says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

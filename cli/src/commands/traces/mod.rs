@@ -3,18 +3,18 @@
 mod show;
 
 use crate::arguments::{Resources, TableArguments, TableMode};
-use crate::input::Specification;
+use crate::input::{Specification, require_closed};
 use crate::outcome::{Answer, Failure};
 use crate::output::{check_place, print};
 use crate::quantities::{big, count};
-use crate::swarm::ids::{Ids, parse_id};
-use crate::swarm::subsystem;
 use crate::terminal::tell;
 use crate::watch::{Phase, Watch};
 use clap::Args;
 use gridlock_lts::base::whole_file::write_whole;
 use gridlock_lts::guide::Guide;
 use gridlock_lts::model::network::Network;
+use gridlock_manager::method::subsystem;
+use gridlock_manager::method::traces::ids::{Ids, parse_id};
 use num_bigint::BigUint;
 use show::{Listed, Summary};
 use std::io::BufWriter;
@@ -94,7 +94,7 @@ pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool) -> Result<Answer, 
     let specification = Specification::read(&arguments.specification)?;
     let options = arguments.tables.options(TableMode::Auto);
     let system = specification.load(&specification.name, &options, options.table_limit, watch)?;
-    subsystem::require_closed(&system, "counting traces")?;
+    require_closed(&system, "counting traces")?;
     let net = &system.network;
     let leaves = subsystem::find_leaves(net, &subsystem::split_names(&arguments.subsystem))?;
     watch.begin("counting traces", "");

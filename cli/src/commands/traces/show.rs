@@ -2,10 +2,10 @@
 
 use crate::quantities::{big, count, exact, rounded};
 use crate::shown_trace::JSON_VERSION;
-use crate::swarm::subsystem::shown_cycle;
 use crate::terminal::Style;
 use gridlock_lts::guide::{Guide, Subsystem};
 use gridlock_lts::model::network::Network;
+use gridlock_manager::method::subsystem::shown_cycle;
 use num_bigint::BigUint;
 use serde::Serialize;
 use std::io::{self, Write};

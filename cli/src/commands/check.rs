@@ -1,0 +1,101 @@
+//! `gridlock check`: whether a specification has its properties, and if not, what shows it.
+
+use crate::arguments::{Limits, TableArguments};
+use crate::methods::{Flags, Search, methods};
+use crate::outcome::{Answer, Failure};
+use crate::road::properties::Wanted;
+use crate::road::{self, Task};
+use crate::watch::Watch;
+use clap::Args;
+use gridlock_manager::method::Peers;
+use gridlock_manager::method::{Chosen, Common};
+use std::path::PathBuf;
+
+const HELP: &str = "\
+Examples:
+  gridlock check abp.mcrl2                                  can it get stuck?
+  gridlock check abp.mcrl2 --never 'error(_)' --deadlock    or go wrong?
+  gridlock check abp.mcrl2 --property order.mcf --trace-out why.svg
+  gridlock check abp.mcrl2 --json - | jq .states
+  gridlock check big.mcrl2 --time-limit 10m --max-memory 4G
+  gridlock check big.mcrl2 --search isv                     slice by slice, in little memory
+  gridlock check big.mcrl2 --search isv --checkpoint run --resume
+  gridlock check big.mcrl2 --search isv --subsystem 'LINK(2, 0)' --strategy random
+
+The answer is the first word on standard output and the exit code: `holds` (0), `violated` (1) \
+with a counterexample, `unknown` (3) with what was seen until then. A specification that has no \
+meaning in some reachable state is an error (2). A search that is breadth-first gives a \
+shortest counterexample, whatever the number of workers. Before a counterexample is shown it \
+has been replayed, by code that did not find it; `gridlock replay` does that again. \
+An informed swarm (--search isv) is explained in docs/swarm.md.";
+
+/// Check whether a specification has its properties
+///
+/// Searches every state that the processes can reach together. Says `holds` only after all of them were seen, and shows
+/// a run of the system if something is violated.
+#[derive(Args, Debug)]
+#[command(after_long_help = HELP)]
+pub struct Arguments {
+    /// The specification, a file in mCRL2's language; `-` is standard input
+    #[arg(value_name = "SPEC")]
+    specification: PathBuf,
+
+    #[command(flatten)]
+    wanted: Wanted,
+
+    #[command(flatten)]
+    search: Search,
+
+    /// The number of threads of a breadth-first search or a swarm [default: one for each core; one in each MPI process]
+    #[arg(long, value_name = "N", help_heading = "Search", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    workers: Option<u16>,
+
+    /// Write the counterexample: .svg a chart, .json, .aut, any other name the text that `replay` reads
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    trace_out: Option<PathBuf>,
+
+    /// Write the result as JSON; `-` is standard output, which then has nothing else on it
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    json: Option<PathBuf>,
+
+    #[command(flatten)]
+    flags: Flags,
+
+    #[command(flatten)]
+    pub limits: Limits,
+
+    #[command(flatten)]
+    tables: TableArguments,
+
+    /// Try all equations that fit, and tell where two of a mapping disagree; slower
+    #[arg(long)]
+    check_equations: bool,
+}
+
+impl Arguments {
+    /// Whether the ranks of an MPI job can do it together.
+    pub fn runs_on_ranks(&self) -> bool {
+        self.search.0.method.runs_on_ranks()
+    }
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool, peers: &Peers) -> Result<Answer, Failure> {
+    let Arguments { specification, wanted, search: Search(chosen), workers, tables, limits, .. } = arguments;
+    let Chosen { entry, method, given } = chosen;
+    chosen.check_flags(methods())?;
+    let task = Task {
+        command: "check",
+        specification,
+        wanted,
+        tables,
+        entry,
+        method: &**method,
+        common: Common { workers: *workers, max_states: limits.max_states, given: given.clone() },
+        memory: limits.memory(),
+        check_equations: arguments.check_equations,
+        trace_out: arguments.trace_out.as_deref(),
+        json: arguments.json.as_deref(),
+    };
+    road::run(&task, watch, quiet, peers)
+}

@@ -1,0 +1,72 @@
+//! This process as one of several: how it begins and ends.
+//!
+//! Rank 0 speaks for all: it alone writes to standard output, and all ranks end with its exit code. Invariant: no rank
+//! waits for one that has given up. One that cannot work tells rank 0 why; one that panics ends the whole job.
+
+use crate::commands::Command;
+use crate::outcome::{Answer, Failure, INTERNAL_ERROR, finish};
+use crate::terminal::tell;
+use crate::watch::Watch;
+use gridlock_manager::grid::transport::launch::launched;
+use gridlock_manager::method::Peers;
+use std::time::Duration;
+
+/// Time for the process that speaks to do so.
+const SPEAK: Duration = Duration::from_secs(1);
+
+/// Whether this process has nothing to say, because another one speaks.
+pub fn is_silent() -> bool {
+    launched().is_some_and(|launch| launch.has_company() && !launch.speaks())
+}
+
+/// The exit code of a process that has nothing to say, once the one that speaks has had its time to: mpirun ends all
+/// processes when the first has failed.
+pub fn let_speak(code: u8) -> u8 {
+    std::thread::sleep(SPEAK);
+    code
+}
+
+/// Tells, with the rank, what is wrong with the arguments of a process that usually has nothing to say. If the process that
+/// speaks had the same arguments, it has told the same by then, and mpirun has ended this one.
+pub fn speak_after_others(problem: &str) {
+    std::thread::sleep(5 * SPEAK);
+    let rank = launched().and_then(|launch| launch.rank).unwrap_or(0);
+    let problem = problem.trim().trim_start_matches("error: ");
+    tell(format_args!("error: rank {rank}: {problem}"));
+}
+
+/// Runs a command, with the processes that were started together with this one; gives the exit code.
+pub fn run(command: &Command, watch: &Watch, quiet: bool) -> u8 {
+    let alone = "only `check --search isv` and `hunt` run on several: start this command once, without mpirun or srun";
+    let peers = match Peers::join((!command.runs_on_ranks()).then_some(alone)) {
+        Ok(peers) => peers,
+        Err(_) if is_silent() => return let_speak(2),
+        Err(error) => {
+            watch.rest();
+            return finish(Err(error.into()), watch);
+        }
+    };
+    let outcome = peers.guard(INTERNAL_ERROR, || command.run(watch, quiet, &peers));
+    watch.rest();
+    if peers.is_worker() { worker_leaves(&peers, outcome, watch) } else { leave(&peers, outcome, watch) }
+}
+
+fn leave(peers: &Peers, outcome: Result<Answer, Failure>, watch: &Watch) -> u8 {
+    let code = finish(outcome, watch);
+    if let Err(why) = peers.end(code) {
+        tell(format_args!("warning: {why}"));
+    }
+    code
+}
+
+fn worker_leaves(peers: &Peers, outcome: Result<Answer, Failure>, watch: &Watch) -> u8 {
+    let heard = match outcome {
+        Err(Failure::Served(code)) => Ok(code),
+        Ok(_) => peers.wait_for_end(None),
+        Err(failure) => peers.wait_for_end(Some(failure.reason(watch))),
+    };
+    heard.unwrap_or_else(|why| {
+        tell(format_args!("error: rank {}: {why}", peers.rank()));
+        peers.abort(2)
+    })
+}

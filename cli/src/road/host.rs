@@ -1,0 +1,102 @@
+//! What the road does for a method while it runs: progress on standard error, notes, and findings that are saved at once.
+
+use super::Task;
+use super::findings::{Finding, describe, save};
+use super::properties::Asked;
+use crate::input::Specification;
+use crate::terminal::tell;
+use crate::watch::{Phase, Reason, Watch};
+use gridlock_lts::base::error::Limit;
+use gridlock_lts::base::halt::Halt;
+use gridlock_manager::method::{self, Host, Tables};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// See the module head.
+pub struct RoadHost<'a> {
+    pub task: &'a Task<'a>,
+    pub specification: &'a Specification,
+    pub watch: &'a Watch,
+    quiet: bool,
+    asked: Mutex<Vec<Asked>>,
+    findings: Mutex<Vec<Finding>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<'a> RoadHost<'a> {
+    /// A host that tells nothing but warnings if it is to be quiet.
+    pub fn new(task: &'a Task, specification: &'a Specification, watch: &'a Watch, quiet: bool) -> Self {
+        let (asked, findings) = (Mutex::default(), Mutex::default());
+        RoadHost { task, specification, watch, quiet, asked, findings }
+    }
+
+    /// Learns what the properties are called.
+    pub fn know(&self, asked: Vec<Asked>) {
+        *lock(&self.asked) = asked;
+    }
+
+    /// What was found so far.
+    pub fn findings(&self) -> Vec<Finding> {
+        lock(&self.findings).clone()
+    }
+
+    /// Why the run was stopped.
+    pub fn limit(&self) -> Limit {
+        self.stopped().unwrap_or(Limit::Interrupted)
+    }
+}
+
+impl Host for RoadHost<'_> {
+    fn stopped(&self) -> Option<Limit> {
+        self.watch.stopped().map(|reason| match reason {
+            Reason::Interrupted => Limit::Interrupted,
+            Reason::Time(limit) => Limit::Time(limit),
+            Reason::Memory(limit) => Limit::Memory(limit),
+        })
+    }
+
+    fn halt(&self) -> Arc<Halt> {
+        self.watch.halt()
+    }
+
+    fn begin(&self, what: &'static str, unit: &'static str) {
+        self.watch.begin(what, unit);
+    }
+
+    fn progress(&self, counted: u64, transitions: u64, detail: String) {
+        self.watch.count(counted as usize, transitions as usize);
+        self.watch.detail(detail);
+    }
+
+    fn part_done(&self, part: f64) {
+        self.watch.part_done(part);
+    }
+
+    fn note(&self, text: &str) {
+        if !self.quiet {
+            self.watch.rest();
+            tell(text);
+        }
+    }
+
+    fn found(&self, tables: &Tables, finding: method::Finding) {
+        let Some((mut finding, origin)) = describe(&lock(&self.asked), tables, finding) else { return };
+        let Some(origin) = origin else {
+            lock(&self.findings).push(finding);
+            return;
+        };
+        let before = self.watch.phase();
+        self.watch.enter(Phase::Writing);
+        let saved = save(self.task, self.specification, &mut finding, origin);
+        self.watch.enter(before);
+        if !self.quiet {
+            tell(format_args!("found {}: {} ({})", finding.number, finding.title(), finding.how()));
+        }
+        if let Err(e) = saved {
+            tell(format_args!("warning: finding {} is not saved: {e}", finding.number));
+        }
+        lock(&self.findings).push(finding);
+    }
+}

@@ -1,0 +1,65 @@
+//! From texts to a system and what is asked of it.
+
+use super::Task;
+use super::host::RoadHost;
+use super::properties::Properties;
+use crate::arguments::TableMode;
+use crate::input::{Specification, faulty, fill, require_closed};
+use crate::outcome::Failure;
+use gridlock_lang::data::disagreement::Disagreements;
+use gridlock_lang::property::never;
+use gridlock_lang::system::{Options, System};
+use gridlock_lts::property::Property;
+use gridlock_manager::grid::journal::Identity;
+use gridlock_manager::method::{Host, Tables};
+use std::sync::Arc;
+
+/// Everything that the texts say.
+pub struct Loaded {
+    /// The processes.
+    pub tables: Tables,
+    /// What is asked.
+    pub properties: Properties,
+    /// What the patterns of the method mean.
+    pub patterns: Vec<Property>,
+    /// What decides all of this.
+    pub identity: Identity,
+    /// Equations that disagree, if they are looked for; more may be found while tables are filled.
+    pub disagreements: Option<Arc<Disagreements>>,
+}
+
+/// Reads, checks, translates and fills.
+pub fn load(task: &Task, specification: &Specification, host: &RoadHost) -> Result<Loaded, Failure> {
+    let watch = host.watch;
+    let disagreements = task.check_equations.then(|| Arc::new(Disagreements::default()));
+    let options = Options { disagreements: disagreements.clone(), ..task.tables.options(TableMode::Auto) };
+    let complete = task.method.needs_complete_tables();
+    // An endless process is searched while it unfolds, unless tables must be complete.
+    let most = task.common.max_states.filter(|_| complete.is_none());
+    let most = most.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX));
+    let checked = specification.check(&specification.name, &options, most, watch)?;
+    // Tables may take long; what is wrong with a property is told before.
+    let properties = task.wanted.translate(checked.builder())?;
+    task.wanted.notes(checked.builder())?.iter().for_each(|note| host.note(note));
+    let looked_for = if complete.is_some() { &[][..] } else { &properties.checked };
+    let system = fill(checked, looked_for, watch)?;
+    if let Some(what) = complete {
+        require_closed(&system, what)?;
+    }
+    let System { network, builder, closed, .. } = system;
+    let (flag, patterns) = task.method.patterns();
+    let sight = task.wanted.sight(&builder)?;
+    let pattern =
+        |text: &String| never(&builder, &sight, text).map_err(|problems| faulty(flag, text, &problems));
+    let patterns = patterns.iter().map(pattern).collect::<Result<Vec<_>, _>>()?;
+    let parts = [
+        ("gridlock", env!("CARGO_PKG_VERSION").to_owned()),
+        ("specification", specification.fingerprint()),
+        ("properties", properties.identity.join(", ")),
+        // Tables that are filled otherwise may have other local states, and so other traces.
+        ("tables", format!("{:?}, {}, {}", options.tables, options.table_limit, options.step_limit)),
+    ];
+    let identity = parts.map(|(name, value)| (name.to_owned(), value)).into();
+    let tables = Tables { network: Arc::new(network), source: Box::new(builder), complete: closed };
+    Ok(Loaded { tables, properties, patterns, identity, disagreements })
+}

@@ -1,0 +1,222 @@
+//! The road of `check` and `hunt`, whichever way they search: load, choose, run, report, exit.
+//!
+//! [`load`] makes a system and its properties from texts; the command has chosen a [`Method`]; that is conducted here,
+//! with a [`host`] that shows progress and takes findings; [`report`] and [`page`] tell the outcome. Invariant: nothing
+//! here knows which method it is, and a result that exists reaches the user whatever limit was hit.
+
+mod findings;
+mod host;
+mod load;
+mod page;
+pub mod properties;
+mod report;
+
+use crate::arguments::TableArguments;
+use crate::input::{Specification, is_stdin};
+use crate::methods::methods;
+use crate::outcome::{Answer, Failure};
+use crate::output::{check_place, first_failure, is_stdout, print};
+use crate::shown_trace::ShownTrace;
+use crate::terminal::tell;
+use crate::watch::{Phase, Watch};
+use gridlock_lts::base::error::Error;
+use gridlock_lts::base::whole_file::write_whole;
+use gridlock_manager::method::Peers;
+use gridlock_manager::method::checkpoint::RESULT;
+use gridlock_manager::method::{Bound, Common, Conclusion, Entry, Method, Outcome, Refusal, Run};
+use host::RoadHost;
+use load::Loaded;
+use properties::{Asked, Wanted};
+use report::Report;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// What a command asks for.
+pub struct Task<'a> {
+    /// The command, for command lines that find something again.
+    pub command: &'static str,
+    /// The specification.
+    pub specification: &'a Path,
+    /// What the user wants to know.
+    pub wanted: &'a Wanted,
+    /// How tables are filled.
+    pub tables: &'a TableArguments,
+    /// The method, as the list has it.
+    pub entry: &'static Entry,
+    /// The same with what the user wrote about it.
+    pub method: &'a dyn Method,
+    /// What the user wrote that every search understands.
+    pub common: Common,
+    /// Bytes that the process may use.
+    pub memory: u64,
+    /// Whether to look for equations that disagree.
+    pub check_equations: bool,
+    /// Where the counterexample is wanted.
+    pub trace_out: Option<&'a Path>,
+    /// Where the result is wanted as JSON.
+    pub json: Option<&'a Path>,
+}
+
+impl Task<'_> {
+    /// The number of threads of this process.
+    pub fn threads(&self) -> usize {
+        self.method.threads(self.common.workers)
+    }
+
+    /// Says no to what cannot be, before any work is done.
+    fn check(&self) -> Result<(), Failure> {
+        self.method.check(&self.common)?;
+        if usize::from(is_stdin(self.specification)) + self.wanted.on_stdin() > 1 {
+            return Err(Failure::input("only one file can be read from standard input"));
+        }
+        for (flag, path) in [("--trace-out", self.trace_out), ("--report", self.method.report())] {
+            if let Some(path) = path {
+                if is_stdout(path) {
+                    return Err(Failure::input(format_args!(
+                        "{flag} needs the name of a file; standard output has the result"
+                    )));
+                }
+                check_place(path)?;
+            }
+        }
+        self.json.filter(|path| !is_stdout(path)).map_or(Ok(()), check_place)
+    }
+}
+
+/// What came of a task.
+struct Examined {
+    outcome: Outcome,
+    trace: Option<ShownTrace>,
+    build_time: Duration,
+}
+
+/// Goes the road.
+pub fn run(task: &Task, watch: &Watch, quiet: bool, peers: &Peers) -> Result<Answer, Failure> {
+    task.check()?;
+    let specification = Specification::read(task.specification)?;
+    let host = RoadHost::new(task, &specification, watch, quiet || peers.is_worker());
+    let mut asked = task.wanted.names();
+    let examined = match examine(task, &specification, &mut asked, &host, peers) {
+        Err(Failure::Stopped) => Examined {
+            outcome: Outcome::unknown(task.method.bound(host.limit()), Duration::ZERO, task.method.unbegun()),
+            trace: None,
+            build_time: watch.elapsed(),
+        },
+        examined => examined?,
+    };
+    if peers.is_worker() {
+        // The one that speaks has come to the same.
+        return Ok(Answer::Unknown);
+    }
+    watch.rest();
+    // From here on there is a result, which a limit must not take away.
+    watch.enter(Phase::Writing);
+    let Examined { outcome, trace, build_time } = &examined;
+    let report = Report {
+        task,
+        specification: &specification.name,
+        asked: &asked,
+        outcome,
+        trace: trace.as_ref(),
+        findings: &host.findings(),
+        build_time: *build_time,
+    };
+    let told = tell_all(&report, watch, quiet);
+    if let Conclusion::Faulty(_) = &outcome.conclusion {
+        first_failure([Err(Failure::Specification(report.fault())), told.clone()])?;
+    }
+    told.map(|()| match &outcome.conclusion {
+        Conclusion::Holds => Answer::Yes,
+        Conclusion::Violated(_) => Answer::No,
+        Conclusion::Unknown(_) | Conclusion::Faulty(_) => Answer::Unknown,
+    })
+}
+
+/// Everything up to the result; `asked` becomes what is really searched for.
+fn examine(
+    task: &Task,
+    specification: &Specification,
+    asked: &mut Vec<Asked>,
+    host: &RoadHost,
+    peers: &Peers,
+) -> Result<Examined, Failure> {
+    let start = Instant::now();
+    let Loaded { tables, properties, patterns, identity, disagreements } =
+        load::load(task, specification, host)?;
+    asked.clone_from(&properties.asked);
+    let named = properties.asked.iter().map(|asked| asked.name.as_str()).zip(&properties.checked);
+    if let Some(refusal) = Refusal::of(methods(), task.entry, named) {
+        return Err(Error::from(refusal).into());
+    }
+    host.know(properties.asked);
+    let mut run = Run {
+        tables: Some(tables),
+        properties: properties.checked.into(),
+        patterns,
+        file: specification.name.clone(),
+        asked: identity,
+        peers,
+        common: task.common.clone(),
+        threads: task.threads(),
+        memory: task.memory,
+        host,
+        warn: &|text| tell(format_args!("warning: {text}")),
+    };
+    if peers.is_worker() {
+        return Err(Failure::Served(task.method.serve(&mut run)?));
+    }
+    let outcome = match task.method.conduct(&mut run) {
+        Err(Error::Limit(limit)) => {
+            Outcome::unknown(task.method.bound(limit), Duration::ZERO, task.method.unbegun())
+        }
+        outcome => outcome?,
+    };
+    if let Some(disagreements) = disagreements {
+        specification.tell(&disagreements);
+    }
+    let shown = |trace| ShownTrace::new(&run.tables().network, &*run.tables().source, trace);
+    let trace = outcome.trace.as_ref().map(shown);
+    // What was not spent on the search was spent before it.
+    let build_time = start.elapsed().saturating_sub(outcome.time);
+    Ok(Examined { outcome, trace, build_time })
+}
+
+/// Writes the result to all places where it is wanted. Standard output comes first: a disk that is full must not cost the
+/// verdict.
+fn tell_all(report: &Report, watch: &Watch, quiet: bool) -> Result<(), Failure> {
+    let Task { trace_out, json, method, .. } = *report.task;
+    let conclusion = &report.outcome.conclusion;
+    let write_json = |path: &Path| write_whole(path, |out| report.write_json(out)).map_err(Failure::input);
+    let mut told = Vec::new();
+    if json.is_some_and(is_stdout) {
+        told.push(print(watch, |out| report.write_json(out)));
+    } else if !matches!(conclusion, Conclusion::Faulty(_)) || !report.findings.is_empty() {
+        // What is wrong with a specification is told on standard error, as everywhere.
+        told.push(print(watch, |out| report.write_text(out)));
+    }
+    if let Some(path) = trace_out {
+        match report.trace {
+            Some(trace) => told.push(trace.save(path, report.specification, &report.title(), watch)),
+            None if !quiet => {
+                tell(format_args!("there is no counterexample, so {} is not written", path.display()))
+            }
+            None => {}
+        }
+    }
+    if let Some(path) = method.report() {
+        told.push(write_whole(path, |out| page::write(report, out)).map_err(Failure::input));
+    }
+    let checkpoint = method.checkpoint().and_then(|place| place.checkpoint.as_deref());
+    // A run that ended before the search began says nothing about what is in the checkpoint.
+    if let Some(dir) = checkpoint.filter(|_| report.outcome.figures.begun()) {
+        // A checkpoint that could not be written once cannot be written now; the run has told so.
+        let written = write_json(&dir.join(RESULT));
+        if !matches!(conclusion, Conclusion::Unknown(Bound { checkpoint_lost: true, .. })) {
+            told.push(written);
+        }
+    }
+    if let Some(path) = json.filter(|path| !is_stdout(path)) {
+        told.push(write_json(path));
+    }
+    first_failure(told)
+}

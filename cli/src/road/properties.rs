@@ -1,0 +1,233 @@
+//! What is asked of a search: from the options on the command line to properties of the library.
+
+use crate::input::{faulty, is_stdin, read_text};
+use crate::outcome::Failure;
+use crate::quantities::{count, counted};
+use gridlock_lang::network::build::Builder;
+use gridlock_lang::property::{self, Sight, Unseen};
+use gridlock_lang::syntax::MAX_LENGTH;
+use gridlock_lts::property::Property;
+use gridlock_manager::method::fingerprint::fingerprint;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+/// What the user wants to know. Nothing at all means freedom from deadlock.
+#[derive(clap::Args, Clone, Debug)]
+#[command(next_help_heading = "Properties (several may be given; without any: --deadlock)")]
+pub struct Wanted {
+    /// No reachable state is without steps
+    #[arg(long)]
+    deadlock: bool,
+
+    /// As --deadlock, but a state in which all processes have terminated is none
+    #[arg(long)]
+    allow_termination: bool,
+
+    /// No reachable transition matches the pattern, e.g. 'error' or 'send(_, true)|ack'; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    never: Vec<String>,
+
+    /// The formula in this file (`-` is standard input) holds: the safety part of mCRL2's formula files; may be repeated
+    #[arg(long, value_name = "FILE.mcf")]
+    property: Vec<PathBuf>,
+
+    /// Look behind `hide`: properties see these actions where they are hidden (names with commas between them; without any:
+    /// all), instead of `tau`
+    #[arg(long, value_name = "NAMES", num_args = 0..=1, value_delimiter = ',')]
+    see_hidden: Option<Vec<String>>,
+
+    /// The names and texts of the formula files. Each is read once: it may be a pipe.
+    #[arg(skip)]
+    texts: OnceLock<Vec<(String, String)>>,
+}
+
+/// What a property is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// Freedom from deadlock.
+    Deadlock,
+    /// A forbidden step.
+    Never,
+    /// Anything else, checked by a monitor.
+    Formula,
+}
+
+/// The name of a property in reports, and what it is about.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// Stable: `deadlock`, `never` and the pattern, or the file.
+    pub name: String,
+    /// What it is about.
+    pub kind: Kind,
+}
+
+impl Asked {
+    /// How it is violated by a trace of so many steps; `terminated` says whether it ends regularly.
+    pub fn how(&self, steps: usize, terminated: bool) -> String {
+        match self.kind {
+            Kind::Deadlock if terminated => format!(
+                "no action is possible {}: the processes have all terminated (--allow-termination accepts that)",
+                after(steps)
+            ),
+            Kind::Deadlock => format!("no action is possible {}", after(steps)),
+            Kind::Never => format!("step {} is one of these", count(steps as u64)),
+            Kind::Formula => format!("it fails {}", after(steps)),
+        }
+    }
+
+    /// The name for people.
+    pub fn shown(&self) -> &str {
+        Asked::shown_name(&self.name)
+    }
+
+    /// A name of a property for people.
+    pub fn shown_name(name: &str) -> &str {
+        if name == DEADLOCK { "freedom from deadlock" } else { name }
+    }
+}
+
+/// The name of freedom from deadlock.
+pub const DEADLOCK: &str = "deadlock";
+
+/// The number of steps in words, for what is shown after them.
+pub fn after(steps: usize) -> String {
+    match steps {
+        0 => "in the initial state".to_owned(),
+        n => format!("after {}", counted(n, "step")),
+    }
+}
+
+/// Properties and, for each, what it is called.
+#[derive(Default)]
+pub struct Properties {
+    /// What each is called.
+    pub asked: Vec<Asked>,
+    /// The properties themselves.
+    pub checked: Vec<Property>,
+    /// What was asked for, wherever the files are: equal lists give equal properties.
+    pub identity: Vec<String>,
+}
+
+impl Properties {
+    fn add(&mut self, name: String, property: Property) {
+        let kind = match &property {
+            Property::DeadlockFree { .. } => Kind::Deadlock,
+            Property::Never(_) => Kind::Never,
+            Property::Monitor(_) => Kind::Formula,
+        };
+        self.asked.push(Asked { name, kind });
+        self.checked.push(property);
+    }
+}
+
+impl Wanted {
+    fn deadlock(&self) -> bool {
+        self.deadlock || self.allow_termination || (self.never.is_empty() && self.property.is_empty())
+    }
+
+    /// How many formulas are on standard input.
+    pub fn on_stdin(&self) -> usize {
+        self.property.iter().filter(|path| is_stdin(path)).count()
+    }
+
+    fn texts(&self) -> Result<&[(String, String)], Failure> {
+        if let Some(texts) = self.texts.get() {
+            return Ok(texts);
+        }
+        let read = self.property.iter().map(|path| read_text(path, MAX_LENGTH as u64));
+        let texts = read.collect::<Result<Vec<_>, _>>()?;
+        Ok(self.texts.get_or_init(|| texts))
+    }
+
+    /// Translates what is wanted; a specification that lacks an action is no reason to leave a property out.
+    pub fn translate(&self, builder: &Builder) -> Result<Properties, Failure> {
+        let mut properties = Properties::default();
+        let sight = &self.sight(builder)?;
+        if self.deadlock() {
+            let allow_termination = self.allow_termination;
+            properties.add(DEADLOCK.to_owned(), Property::DeadlockFree { allow_termination });
+            let allowed = if allow_termination { ", termination allowed" } else { "" };
+            properties.identity.push(format!("{DEADLOCK}{allowed}"));
+        }
+        for pattern in &self.never {
+            let property =
+                property::never(builder, sight, pattern).map_err(|p| faulty("--never", pattern, &p))?;
+            properties.add(format!("never {pattern}"), property);
+            properties.identity.push(format!("never {pattern}"));
+        }
+        for (name, text) in self.texts()? {
+            let parts = property::formula(builder, sight, name, text).map_err(|p| faulty(name, text, &p))?;
+            parts.into_iter().for_each(|(name, property)| properties.add(name, property));
+            properties.identity.push(format!("formula {}", fingerprint(text)));
+        }
+        if let Some(names) = &self.see_hidden {
+            properties.identity.push(format!("see hidden {}", names.join(",")));
+        }
+        Ok(properties)
+    }
+
+    /// What properties see of what is hidden.
+    pub fn sight(&self, builder: &Builder) -> Result<Sight, Failure> {
+        match &self.see_hidden {
+            None => Ok(Sight::default()),
+            Some(names) => Sight::of(builder.model(), names)
+                .map_err(|why| Failure::input(format!("--see-hidden: {why}"))),
+        }
+    }
+
+    /// What to say about named actions that no step seems to have: what they are about may hold for no other reason.
+    pub fn notes(&self, builder: &Builder) -> Result<Vec<String>, Failure> {
+        let mut all = Vec::new();
+        let mut add = |place: &str, names: Vec<(String, Unseen)>| {
+            all.extend(names.into_iter().map(|(name, why)| match why {
+                Unseen::Absent => {
+                    format!("note: {place}: no step can have the action '{name}', hidden or not; nothing matches it")
+                }
+                Unseen::Hidden => format!(
+                    "warning: {place}: the specification hides the action '{name}' wherever it occurs; a hidden step is \
+                     'tau', so nothing matches it (--see-hidden {name} uncovers it)"
+                ),
+            }));
+        };
+        let sight = &self.sight(builder)?;
+        for pattern in &self.never {
+            let unseen = property::unseen_in_pattern(builder, sight, pattern);
+            add(&format!("--never {pattern}"), unseen.map_err(|p| faulty("--never", pattern, &p))?);
+        }
+        for (name, text) in self.texts()? {
+            let unseen = property::unseen_in_formula(builder, sight, text);
+            add(name, unseen.map_err(|p| faulty(name, text, &p))?);
+        }
+        Ok(all)
+    }
+
+    /// The options that say the same, for another command line.
+    pub fn arguments(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        if self.deadlock {
+            all.push("--deadlock".to_owned());
+        }
+        self.never.iter().for_each(|pattern| all.extend(["--never".to_owned(), pattern.clone()]));
+        self.property
+            .iter()
+            .for_each(|path| all.extend(["--property".to_owned(), path.display().to_string()]));
+        if let Some(names) = &self.see_hidden {
+            all.push("--see-hidden".to_owned());
+            all.extend((!names.is_empty()).then(|| names.join(",")));
+        }
+        all
+    }
+
+    /// What is wanted before anything is translated, for a report on a run that did not come that far.
+    pub fn names(&self) -> Vec<Asked> {
+        let mut asked = Vec::new();
+        if self.deadlock() {
+            asked.push(Asked { name: DEADLOCK.to_owned(), kind: Kind::Deadlock });
+        }
+        let never = |p: &String| Asked { name: format!("never {p}"), kind: Kind::Never };
+        asked.extend(self.never.iter().map(never));
+        let formula = |p: &PathBuf| Asked { name: p.display().to_string(), kind: Kind::Formula };
+        asked.extend(self.property.iter().map(formula));
+        asked
+    }
+}

@@ -1,0 +1,73 @@
+//! What is in the directory of a checkpoint, for those who only read it.
+
+use crate::grid::journal::{self, Tallies, Trouble};
+use gridlock_lts::base::error::{Error, Result};
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+/// The file with the result of a run that came to its end.
+pub const RESULT: &str = "result.json";
+/// The part of the identity that says which method was run.
+pub const METHOD: &str = "method";
+/// The part of the identity that says what a job may use.
+pub const JOB_MEMORY: &str = "job memory";
+
+/// The answers in a checkpoint, and what they took.
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
+pub struct Answers {
+    /// How many.
+    pub answers: u64,
+    /// States expanded for them.
+    pub states: u64,
+    /// Seconds, if they are known.
+    pub seconds: f64,
+}
+
+/// The answers of a run, whichever method it is. It may be running.
+pub fn answers(dir: &Path) -> Result<Answers> {
+    let (mut sum, mut tallies) = (Answers::default(), open(dir)?.1);
+    while let Some(tally) = tallies.next().map_err(cannot_use)? {
+        sum.answers += 1;
+        sum.states += tally.states;
+        sum.seconds += tally.nanoseconds as f64 / 1e9;
+    }
+    Ok(sum)
+}
+
+/// What the run is. It may be running.
+pub fn identity(dir: &Path) -> Result<BTreeMap<String, String>> {
+    open(dir).map(|(identity, _)| identity)
+}
+
+/// Removes the result of an earlier run, which is not that of this one.
+pub fn forget_result(dir: &Path) -> Result<()> {
+    match std::fs::remove_file(dir.join(RESULT)) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => {
+            Err(Error::disk(format_args!("cannot remove {}: {e}", dir.join(RESULT).display())))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What the run is, and what its answers took.
+fn open(dir: &Path) -> Result<(BTreeMap<String, String>, Tallies)> {
+    match journal::look(dir) {
+        Ok((identity, tallies)) => Ok((identity.into_iter().collect(), tallies)),
+        Err(Trouble::Io(_, e)) if e.kind() == io::ErrorKind::NotFound => Err(Error::input(format_args!(
+            "there is no checkpoint in {}: name the directory that --checkpoint was given",
+            dir.display()
+        ))),
+        Err(trouble) => Err(cannot_use(trouble)),
+    }
+}
+
+/// Why a checkpoint cannot be used.
+pub fn cannot_use(trouble: Trouble) -> Error {
+    match trouble {
+        Trouble::Io(path, e) => {
+            Error::disk(format_args!("cannot use the checkpoint: {}: {e}", path.display()))
+        }
+        other => Error::input(other),
+    }
+}

@@ -1,0 +1,174 @@
+//! The figures of a run: what a method tells about itself beside the conclusion.
+//!
+//! Invariant: a report is made from [`Figures`] alone, so that text, JSON and the page know no method by name.
+
+use super::JSON_VERSION;
+use super::quantities::{bytes, count};
+use crate::grid::journal::Identity;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// A name and a value, for people.
+pub type Row = (&'static str, String);
+
+/// A value of a JSON object.
+pub type Json<'a> = Box<dyn erased_serde::Serialize + 'a>;
+
+/// What a run took, as the road measured it.
+#[derive(Clone, Copy, Debug)]
+pub struct Spent {
+    /// The time of the search.
+    pub search: Duration,
+    /// The time before it.
+    pub build: Duration,
+    /// Threads of this process.
+    pub workers: usize,
+}
+
+impl Spent {
+    /// Seconds of the search and before it.
+    pub fn seconds(&self) -> [Row; 2] {
+        let seconds = |time: Duration| format!("{:.3}", time.as_secs_f64());
+        [("seconds", seconds(self.search)), ("build seconds", seconds(self.build))]
+    }
+
+    /// The threads.
+    pub fn workers(&self) -> Row {
+        ("workers", count(self.workers as u64))
+    }
+}
+
+/// What a method tells about a run of it.
+pub trait Figures {
+    /// Whether the search began: else its checkpoint, if there is one, is that of another run.
+    fn begun(&self) -> bool {
+        true
+    }
+
+    /// What follows the verdict in the first line, if that is not what the conclusion says.
+    fn headline(&self) -> Option<String> {
+        None
+    }
+
+    /// A line before the rows.
+    fn note(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// What was done, as numbers; a value of several words begins with its number.
+    fn rows(&self, spent: &Spent) -> Vec<Row>;
+
+    /// How it was run, in words.
+    fn settings(&self) -> Vec<Row> {
+        Vec::new()
+    }
+
+    /// Tables below the rows; `strong` and `off` stand around headings.
+    fn write_tables(&self, _strong: &str, _off: &str, _out: &mut dyn Write) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Its fields of the JSON result. One of a name that every result has replaces that.
+    fn fields(&self) -> Vec<(&'static str, Json<'_>)>;
+
+    /// Its part of the page, below rows and settings: HTML.
+    fn write_page(&self, _out: &mut dyn Write) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The figures of a run that did not begin.
+pub struct Nothing;
+
+impl Figures for Nothing {
+    fn begun(&self) -> bool {
+        false
+    }
+
+    fn rows(&self, spent: &Spent) -> Vec<Row> {
+        let mut rows = spent.seconds().to_vec();
+        rows.push(spent.workers());
+        rows
+    }
+
+    fn fields(&self) -> Vec<(&'static str, Json<'_>)> {
+        Vec::new()
+    }
+
+    fn write_page(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "<p>It ended before the search began.</p>")
+    }
+}
+
+/// What went over the network of an MPI job.
+#[derive(Serialize, Clone, Copy, Debug)]
+#[allow(missing_docs)]
+pub struct Traffic {
+    pub ranks: u32,
+    pub messages: u64,
+    pub bytes: u64,
+}
+
+impl Traffic {
+    /// For people, with the number of jobs for which there were messages.
+    pub fn shown(&self, jobs: u64) -> String {
+        let each = |total: u64| total as f64 / jobs.max(1) as f64;
+        let (messages, volume) = (each(self.messages), bytes(each(self.bytes) as u64));
+        format!("{} ranks, {messages:.1} messages and {volume} a job", self.ranks)
+    }
+}
+
+/// The page in a checkpoint that tells how far the run is.
+#[derive(Serialize, Deserialize, Clone, Debug)]
+#[allow(missing_docs)]
+pub struct StatusPage {
+    pub version: u32,
+    /// Version of the program.
+    pub gridlock: String,
+    /// The file, as named on the command line.
+    pub specification: String,
+    /// When the page was written, in seconds since 1970.
+    pub written: u64,
+    /// Time of this run so far; what was done before it was resumed does not count.
+    pub seconds: f64,
+    pub workers: usize,
+    /// Answers that were in the checkpoint when the run began.
+    pub resumed: usize,
+    pub identity: BTreeMap<String, String>,
+    /// Where the run is: a field of a name that the method chooses.
+    #[serde(flatten)]
+    pub figures: serde_json::Map<String, serde_json::Value>,
+}
+
+impl StatusPage {
+    /// A page of now, without figures.
+    pub fn new(specification: &str, workers: usize, identity: &Identity) -> Self {
+        StatusPage {
+            version: JSON_VERSION,
+            gridlock: env!("CARGO_PKG_VERSION").to_owned(),
+            specification: specification.to_owned(),
+            written: 0,
+            seconds: 0.0,
+            workers,
+            resumed: 0,
+            identity: identity.iter().cloned().collect(),
+            figures: serde_json::Map::new(),
+        }
+    }
+
+    /// The page of now as bytes. One that cannot be written is no reason to stop, and numbers and texts always can.
+    pub fn bytes(&self, time: Duration, name: &str, figures: &impl Serialize) -> Vec<u8> {
+        let mut page = self.clone();
+        page.written = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs());
+        page.seconds = time.as_secs_f64();
+        page.figures.insert(name.to_owned(), serde_json::to_value(figures).unwrap_or_default());
+        serde_json::to_vec_pretty(&page).unwrap_or_default()
+    }
+
+    /// The figures of a name, if they are there and make sense.
+    pub fn figures<'d, T: Deserialize<'d>>(&'d self, name: &str) -> Option<T> {
+        T::deserialize(self.figures.get(name)?).ok()
+    }
+}

@@ -1,0 +1,398 @@
+//! What a hunt has done and seen, for people and programs. `docs/json.md` documents every field.
+
+use super::options::Hunting;
+use super::plan::Plan;
+use crate::hunt::{LeafCoverage, MemberStatus, Part, Status, Traces};
+use crate::method::quantities::{big, count, counted};
+use crate::method::{Bound, Figures, Json, Row, Spent, Traffic};
+use gridlock_lts::model::network::{self, Network};
+use gridlock_worker::hunt::sketch;
+use num_bigint::BigUint;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+/// Of more leaves the text shows only the sum.
+const SHOWN_LEAVES: usize = 12;
+
+/// The figures of a hunt, as results and checkpoints have them.
+#[derive(Serialize, Deserialize, Clone, Debug)]
+#[allow(missing_docs)]
+pub struct Numbers {
+    pub jobs_made: u64,
+    pub jobs_done: u64,
+    pub jobs_lost: u64,
+    /// Jobs whose answer was taken into account; what follows counts these.
+    pub searches: u64,
+    /// Different violations.
+    pub found: u64,
+    pub states: u64,
+    pub transitions: u64,
+    /// States expanded to shorten findings, not counted above.
+    pub shortening_states: u64,
+    pub largest_memory_bytes: u64,
+    /// The time of all searches, added up.
+    pub total_seconds: f64,
+    pub coverage: Coverage,
+    pub members: Vec<Member>,
+}
+
+/// How much was seen.
+#[derive(Serialize, Deserialize, Clone, Debug)]
+#[allow(missing_docs)]
+pub struct Coverage {
+    /// Whether every reachable state was seen. It is no verdict.
+    pub everything: bool,
+    pub leaves: Vec<Leaf>,
+    /// An estimate, and its standard error as a part of it.
+    pub distinct_states: f64,
+    pub distinct_states_error: f64,
+    /// Traces of the subsystem, if there is one.
+    pub traces: Option<TraceCoverage>,
+    /// Bit arrays, if there were any.
+    pub bits: Option<Bits>,
+}
+
+/// What was seen of a process.
+#[derive(Serialize, Deserialize, Clone, Debug)]
+#[allow(missing_docs)]
+pub struct Leaf {
+    pub name: String,
+    pub local_states: u64,
+    pub local_states_total: u64,
+    pub local_transitions: u64,
+    pub local_transitions_total: u64,
+}
+
+/// What was done of the traces of the subsystem; big numbers are text.
+#[derive(Serialize, Deserialize, Clone, Debug)]
+#[allow(missing_docs)]
+pub struct TraceCoverage {
+    /// The member that has done most of them.
+    pub member: String,
+    pub all: String,
+    pub explored: String,
+    pub pruned: String,
+}
+
+/// Bit arrays of bitstate searches.
+#[derive(Serialize, Deserialize, Clone, Debug)]
+#[allow(missing_docs)]
+pub struct Bits {
+    pub jobs: u64,
+    /// The fullest array, and what is expected to be left out by the search with it.
+    pub fill: f64,
+    pub expected_omissions: f64,
+    pub taken_for_visited: u64,
+}
+
+/// What a member of the portfolio has done.
+#[derive(Serialize, Deserialize, Clone, Debug)]
+#[allow(missing_docs)]
+pub struct Member {
+    pub name: String,
+    pub jobs: u64,
+    pub states: u64,
+    pub seconds: f64,
+    pub new_local_states: u64,
+    pub new_local_transitions: u64,
+    pub new_states: f64,
+    pub findings: u64,
+    /// The worth of new things for each state in its last jobs, and its part of the work at the end.
+    #[serde(rename = "yield")]
+    pub yields: f64,
+    pub weight: f64,
+    pub job_states: u64,
+}
+
+impl Numbers {
+    /// The figures of a status.
+    pub fn new(net: &Network, status: &Status) -> Self {
+        let seconds = |nanoseconds: u64| nanoseconds as f64 / 1e9;
+        let leaf = |(leaf, seen): (&network::Leaf, &LeafCoverage)| Leaf {
+            name: leaf.name.clone(),
+            local_states: seen.locals.reached,
+            local_states_total: seen.locals.total,
+            local_transitions: seen.moves.reached,
+            local_transitions_total: seen.moves.total,
+        };
+        let bits = status.bits;
+        let coverage = Coverage {
+            everything: status.everything,
+            leaves: net.leaves.iter().zip(&status.leaves).map(leaf).collect(),
+            distinct_states: status.distinct.round(),
+            distinct_states_error: sketch::ERROR,
+            traces: traces(&status.members),
+            bits: (bits.jobs > 0).then_some(Bits {
+                jobs: bits.jobs,
+                fill: bits.fill,
+                expected_omissions: bits.omissions,
+                taken_for_visited: bits.taken_for_visited,
+            }),
+        };
+        let member = |m: &MemberStatus| Member {
+            name: m.kind.to_string(),
+            jobs: m.jobs,
+            states: m.states,
+            seconds: seconds(m.nanoseconds),
+            new_local_states: m.locals,
+            new_local_transitions: m.moves,
+            new_states: m.distinct.round(),
+            findings: m.findings,
+            yields: m.yields,
+            weight: m.weight,
+            job_states: m.size,
+        };
+        Numbers {
+            jobs_made: status.made,
+            jobs_done: status.done,
+            jobs_lost: status.lost,
+            searches: status.processed,
+            found: status.findings,
+            states: status.total.states,
+            transitions: status.total.transitions,
+            shortening_states: status.shortening,
+            largest_memory_bytes: status.total.memory,
+            total_seconds: seconds(status.total.nanoseconds),
+            coverage,
+            members: status.members.iter().map(member).collect(),
+        }
+    }
+
+    /// For people who look at a checkpoint.
+    pub fn status_rows(&self) -> Vec<Row> {
+        let in_work = self.jobs_made.saturating_sub(self.jobs_done);
+        let mut rows = vec![
+            ("findings", count(self.found)),
+            ("jobs done", format!("{}, {} in work", count(self.jobs_done), count(in_work))),
+        ];
+        rows.extend(self.rows());
+        rows
+    }
+
+    /// What was done and seen, for people.
+    fn rows(&self) -> Vec<Row> {
+        let Coverage { leaves, distinct_states, distinct_states_error, .. } = &self.coverage;
+        let sum = |reached: fn(&Leaf) -> u64, total: fn(&Leaf) -> u64| {
+            part(leaves.iter().map(reached).sum(), leaves.iter().map(total).sum())
+        };
+        let mut rows = vec![
+            ("searches", count(self.searches)),
+            ("states", count(self.states)),
+            ("transitions", count(self.transitions)),
+        ];
+        if self.shortening_states > 0 {
+            rows.push(("to shorten", format!("{} states", count(self.shortening_states))));
+        }
+        let error = 100.0 * distinct_states_error;
+        rows.push((
+            "different",
+            format!("{} states, give or take {error:.1} %", count(*distinct_states as u64)),
+        ));
+        rows.push(("local states", sum(|l| l.local_states, |l| l.local_states_total)));
+        rows.push(("local steps", sum(|l| l.local_transitions, |l| l.local_transitions_total)));
+        if let Some(t) = &self.coverage.traces {
+            let number = |digits: &str| digits.parse::<BigUint>().map_or(digits.to_owned(), |n| big(&n));
+            let (explored, pruned, all) = (number(&t.explored), number(&t.pruned), number(&t.all));
+            rows.push(("traces", format!("{explored} explored, {pruned} impossible, of {all}")));
+        }
+        if let Some(b) = &self.coverage.bits {
+            let (fill, omitted) = (100.0 * b.fill, b.expected_omissions);
+            rows.push((
+                "bit array",
+                format!("{fill:.2} % full at most, {omitted:.3} states omitted by that"),
+            ));
+        }
+        rows
+    }
+
+    /// Leaf by leaf, if they are few: name, local states, local transitions.
+    fn leaf_rows(&self) -> Vec<(&str, String, String)> {
+        let leaves = &self.coverage.leaves;
+        if leaves.len() > SHOWN_LEAVES {
+            return Vec::new();
+        }
+        let row = |l: &Leaf| {
+            (part(l.local_states, l.local_states_total), part(l.local_transitions, l.local_transitions_total))
+        };
+        leaves.iter().map(|l| (l.name.as_str(), row(l).0, row(l).1)).collect()
+    }
+}
+
+/// The figures of a hunt.
+#[derive(Default)]
+pub struct Hunted {
+    /// Why it ended.
+    reason: Option<&'static str>,
+    seed: Option<u64>,
+    budget_seconds: f64,
+    subsystem: Option<Vec<String>>,
+    unroll: Option<u32>,
+    checkpoint: Option<String>,
+    resumed: usize,
+    identity: BTreeMap<String, String>,
+    traffic: Option<Traffic>,
+    /// None if it ended before the first search.
+    numbers: Option<Numbers>,
+    headline: Option<String>,
+}
+
+impl Hunted {
+    /// Those of a hunt that has not begun.
+    pub fn new(hunting: &Hunting) -> Self {
+        Hunted {
+            budget_seconds: hunting.budget.as_secs_f64(),
+            checkpoint: hunting.checkpoint.shown(),
+            ..Hunted::default()
+        }
+    }
+
+    /// Takes what came of one that has.
+    pub fn fill(&mut self, plan: &Plan, numbers: Numbers, resumed: usize, traffic: Option<Traffic>) {
+        let guide = plan.guide.as_ref();
+        self.numbers = Some(numbers);
+        self.seed = Some(plan.config.seed);
+        self.subsystem = guide.map(|guided| guided.subsystem.clone());
+        self.unroll = guide.and_then(|guided| guided.unroll);
+        self.resumed = resumed;
+        self.identity = plan.identity.iter().cloned().collect();
+        self.traffic = traffic;
+    }
+
+    /// Learns how many violations there are and why it ended.
+    pub fn ended(&mut self, findings: u64, ending: &Bound) {
+        self.reason = Some(ending.name);
+        if findings > 1 {
+            let violations = counted(findings as usize, "violation");
+            self.headline = Some(format!("{violations} in different places; {}", ending.message));
+        }
+    }
+}
+
+impl Figures for Hunted {
+    fn begun(&self) -> bool {
+        self.numbers.is_some()
+    }
+
+    fn headline(&self) -> Option<String> {
+        self.headline.clone()
+    }
+
+    fn note(&self) -> Option<&'static str> {
+        let everything = self.numbers.as_ref().is_some_and(|numbers| numbers.coverage.everything);
+        everything.then_some("every reachable state was seen (a hunt gives no verdict on that: `check` does)")
+    }
+
+    fn rows(&self, spent: &Spent) -> Vec<Row> {
+        let Some(numbers) = &self.numbers else { return Vec::new() };
+        let mut rows = numbers.rows();
+        rows.extend(spent.seconds());
+        rows.push(spent.workers());
+        rows.extend(self.seed.map(|seed| ("seed", seed.to_string())));
+        rows
+    }
+
+    fn settings(&self) -> Vec<Row> {
+        let Some(names) = &self.subsystem else { return Vec::new() };
+        let times = |k: u32| format!(", closing cycles {}", counted(k as usize, "time"));
+        vec![("subsystem", format!("{}{}", names.join(", "), self.unroll.map_or(String::new(), times)))]
+    }
+
+    fn write_tables(&self, strong: &str, off: &str, out: &mut dyn Write) -> io::Result<()> {
+        let Some(numbers) = &self.numbers else { return Ok(()) };
+        let leaves = numbers.leaf_rows();
+        if !leaves.is_empty() {
+            writeln!(out, "\n{strong}seen of each process{off}: local states, local transitions")?;
+            let width = leaves.iter().map(|row| row.0.chars().count()).max().unwrap_or(0);
+            let next = leaves.iter().map(|row| row.1.len()).max().unwrap_or(0);
+            for (name, states, steps) in &leaves {
+                writeln!(out, "  {name:<width$}  {states:<next$}  {steps}")?;
+            }
+        }
+        let heads = ["searches", "states", "new states", "locals", "steps", "share"];
+        let [a, b, c, d, e, f] = heads;
+        writeln!(out, "\n{strong}{:<20}{a:>8}{b:>14}{c:>14}{d:>8}{e:>8}{f:>7}{off}", "portfolio")?;
+        for m in &numbers.members {
+            writeln!(
+                out,
+                "  {:<18}{:>8}{:>14}{:>14}{:>8}{:>8}{:>6.0}%",
+                m.name,
+                count(m.jobs),
+                count(m.states),
+                count(m.new_states as u64),
+                count(m.new_local_states),
+                count(m.new_local_transitions),
+                100.0 * m.weight
+            )?;
+        }
+        Ok(())
+    }
+
+    fn fields(&self) -> Vec<(&'static str, Json<'_>)> {
+        let mut fields: Vec<(&'static str, Json<'_>)> = vec![("command", Box::new("hunt"))];
+        if let Some(reason) = self.reason {
+            fields.push(("reason", Box::new(reason)));
+        }
+        fields.push(("seed", Box::new(self.seed)));
+        fields.push(("budget_seconds", Box::new(self.budget_seconds)));
+        fields.push(("subsystem", Box::new(&self.subsystem)));
+        fields.push(("unroll", Box::new(self.unroll)));
+        if let Some(n) = &self.numbers {
+            fields.push(("jobs_made", Box::new(n.jobs_made)));
+            fields.push(("jobs_done", Box::new(n.jobs_done)));
+            fields.push(("jobs_lost", Box::new(n.jobs_lost)));
+            fields.push(("searches", Box::new(n.searches)));
+            fields.push(("found", Box::new(n.found)));
+            fields.push(("states", Box::new(n.states)));
+            fields.push(("transitions", Box::new(n.transitions)));
+            fields.push(("shortening_states", Box::new(n.shortening_states)));
+            fields.push(("largest_memory_bytes", Box::new(n.largest_memory_bytes)));
+            fields.push(("total_seconds", Box::new(n.total_seconds)));
+            fields.push(("coverage", Box::new(&n.coverage)));
+            fields.push(("members", Box::new(&n.members)));
+        }
+        fields.push(("checkpoint", Box::new(&self.checkpoint)));
+        fields.push(("resumed", Box::new(self.resumed)));
+        fields.push(("identity", Box::new(&self.identity)));
+        fields.push(("traffic", Box::new(self.traffic)));
+        fields
+    }
+}
+
+/// `12 of 34 (35.3 %)`.
+fn part(reached: u64, total: u64) -> String {
+    let share = if total == 0 { 100.0 } else { 100.0 * reached as f64 / total as f64 };
+    format!("{} of {} ({share:.1} %)", count(reached), count(total))
+}
+
+/// What the member did that has done most of the traces.
+fn traces(members: &[MemberStatus]) -> Option<TraceCoverage> {
+    let done = members.iter().filter_map(|member| Some((member.kind, member.traces.as_ref()?)));
+    // The first of equal ones.
+    let most = done.reduce(|best, next| {
+        let sum = |t: &Traces| &t.explored + &t.pruned;
+        if sum(next.1) > sum(best.1) { next } else { best }
+    });
+    most.map(|(kind, traces)| TraceCoverage {
+        member: kind.to_string(),
+        all: traces.all.to_string(),
+        explored: traces.explored.to_string(),
+        pruned: traces.pruned.to_string(),
+    })
+}
+
+/// How far a hunt is, for the line of progress.
+pub fn progress(status: &Status) -> String {
+    let part = |parts: &mut dyn Iterator<Item = Part>| {
+        let (reached, total) = parts.fold((0, 0), |(r, t), part| (r + part.reached, t + part.total));
+        100.0 * reached as f64 / (total as f64).max(1.0)
+    };
+    format!(
+        "{} jobs done, {} found, about {} different states, {:.0} % of local states, {:.0} % of local steps",
+        count(status.done),
+        count(status.findings),
+        count(status.distinct as u64),
+        part(&mut status.leaves.iter().map(|leaf| leaf.locals)),
+        part(&mut status.leaves.iter().map(|leaf| leaf.moves)),
+    )
+}

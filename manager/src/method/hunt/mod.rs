@@ -1,0 +1,265 @@
+//! A hunt: looks for bugs with many cheap, very different searches.
+//!
+//! Invariant: it never says `holds`. What it says to be violated was replayed before.
+
+mod figures;
+mod job_file;
+mod options;
+mod plan;
+
+pub use options::{Hunting, members};
+
+use super::Team;
+use super::quantities::{count, duration};
+use super::{
+    Bound, Checkpoint, Common, Conclusion, Figures, Finding, Listed, Method, Origin, Outcome, Row, Run,
+    StatusPage,
+};
+use crate::grid::driver::Control;
+use crate::grid::journal::Identity;
+use crate::grid::transport::launch::launched;
+use crate::hunt::run::{self, End};
+use crate::hunt::{self, Found, Status, WINDOW};
+use figures::{Hunted, Numbers};
+use gridlock_lts::base::error::{Limit, Result};
+use gridlock_lts::engine::search::Verdict;
+use gridlock_lts::model::trace::Trace;
+use gridlock_lts::property::Property;
+use job_file::Record;
+use plan::Plan;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// What the figures are called in the page of a checkpoint.
+const NUMBERS: &str = "hunt";
+
+impl Listed for Hunting {
+    const NAME: &'static str = "hunt";
+    const SEARCH: Option<&'static str> = None;
+    const CHOSEN_BY: &'static str = "`gridlock hunt`";
+    const ABOUT: &'static str = "Many cheap, very different searches for violations";
+
+    fn decides(property: &Property) -> bool {
+        match property {
+            Property::DeadlockFree { .. } | Property::Never(_) | Property::Monitor(_) => true,
+        }
+    }
+
+    fn status(page: &StatusPage) -> Vec<Row> {
+        page.figures::<Numbers>(NUMBERS).map_or(Vec::new(), |numbers| numbers.status_rows())
+    }
+}
+
+/// What was found first, as far as the conclusion needs it.
+#[derive(Default)]
+struct First {
+    number: u64,
+    trace: Option<Trace>,
+    violated: Option<usize>,
+    faulty: Option<String>,
+}
+
+impl First {
+    fn see(&mut self, verdict: &Verdict) {
+        let trace = match verdict {
+            Verdict::Violated { property, trace } => {
+                self.violated.get_or_insert(*property);
+                trace
+            }
+            Verdict::Faulty { message, trace } => {
+                self.faulty.get_or_insert_with(|| message.clone());
+                trace
+            }
+            // A finding is none of these.
+            Verdict::Holds | Verdict::Unknown(_) => return,
+        };
+        self.number += 1;
+        self.trace.get_or_insert_with(|| trace.clone());
+    }
+
+    fn outcome(self, ending: Bound, time: Duration, mut figures: Hunted) -> Outcome {
+        figures.ended(self.number, &ending);
+        let conclusion = match (self.violated, self.faulty) {
+            (Some(property), _) => Conclusion::Violated(property),
+            (None, Some(message)) => Conclusion::Faulty(message),
+            (None, None) => Conclusion::Unknown(Bound {
+                message: format!("nothing was found; {}", ending.message),
+                ..ending
+            }),
+        };
+        Outcome { conclusion, trace: self.trace, time, figures: Box::new(figures) }
+    }
+}
+
+impl Method for Hunting {
+    fn runs_on_ranks(&self) -> bool {
+        true
+    }
+
+    fn needs_complete_tables(&self) -> Option<&'static str> {
+        Some("a hunt")
+    }
+
+    fn check(&self, _: &Common) -> Result<()> {
+        self.check_flags()
+    }
+
+    fn checkpoint(&self) -> Option<&Checkpoint> {
+        Some(&self.checkpoint)
+    }
+
+    fn finds_several(&self) -> bool {
+        true
+    }
+
+    fn findings(&self) -> Option<PathBuf> {
+        self.out()
+    }
+
+    fn patterns(&self) -> (&'static str, &[String]) {
+        ("--prefer", &self.prefer)
+    }
+
+    fn bound(&self, limit: Limit) -> Bound {
+        let ending = self.ending(limit);
+        Bound { message: format!("nothing was found; {}", ending.message), ..ending }
+    }
+
+    fn unbegun(&self) -> Box<dyn Figures> {
+        Box::new(Hunted::new(self))
+    }
+
+    fn conduct(&self, run: &mut Run) -> Result<Outcome> {
+        let prepared = run.prepared();
+        let (mut first, mut figures) = (First::default(), Hunted::new(self));
+        if let Some(verdict) = prepared.violated_initially() {
+            first.see(&verdict);
+            run.host.found(run.tables(), Finding { number: 1, verdict, origin: None });
+            let ending = self.over(&hunt::Outcome::Findings);
+            return Ok(first.outcome(ending, Duration::ZERO, figures));
+        }
+        let plan = Plan::new(self, run, &prepared)?;
+        announce(&plan, run);
+        let guide = plan.guide.as_ref().map(|guided| &guided.guide);
+        let opened = self.checkpoint.open(&plan.identity)?;
+        let resumed = opened.as_ref().map_or(0, |(_, records)| records.len());
+        run.host.begin("hunting", "states");
+        let (start, net) = (Instant::now(), prepared.net().clone());
+        let tell = |status: &Status| run.host.progress(status.total.states, 0, figures::progress(status));
+        let page = StatusPage { resumed, ..StatusPage::new(&run.file, run.threads, &plan.identity) };
+        let page = |status: &Status| page.bytes(start.elapsed(), NUMBERS, &Numbers::new(&net, status));
+        let stop = || run.host.stopped().is_some();
+        let control = Control { stop: &stop, progress: &tell, page: &page };
+        let mut found = |found: &Found, verdict: Verdict| {
+            first.see(&verdict);
+            let origin = Some(self.origin(&plan, found, start.elapsed()));
+            run.host.found(run.tables(), Finding { number: found.number, verdict, origin });
+        };
+        let identity = plan.agreed();
+        let team = self.team(run, &identity);
+        let grid = run.peers.grid(&team, &stop)?;
+        let report =
+            run::conduct(&prepared, guide, plan.config.clone(), &grid, opened, &control, &mut found)?;
+        figures.fill(&plan, Numbers::new(&net, &report.status), resumed, run.peers.traffic());
+        let ending = match report.end {
+            End::Over(outcome) => self.over(&outcome),
+            End::Stopped => self.ending(run.limit()),
+            End::Journal(trouble) => Bound {
+                message: self.resumable(format!("the checkpoint cannot be written: {trouble}")),
+                ..Bound::checkpoint("")
+            },
+        };
+        Ok(first.outcome(ending, start.elapsed(), figures))
+    }
+
+    fn serve(&self, run: &mut Run) -> Result<u8> {
+        let prepared = run.prepared();
+        if prepared.violated_initially().is_some() {
+            return run.peers.wait_for_end(None);
+        }
+        let plan = Plan::new(self, run, &prepared)?;
+        let guide = plan.guide.as_ref().map(|guided| &guided.guide);
+        let identity = plan.agreed();
+        run.peers.serve(&self.team(run, &identity), |grid| grid.serve(&run::work(&prepared, guide)?))
+    }
+}
+
+/// Tells what all choices come from, and what the user may not have expected.
+fn announce(plan: &Plan, run: &Run) {
+    let seed = plan.config.seed;
+    run.host.note(&format!("seed {seed} (--seed {seed} makes the same searches)"));
+    let company = launched().filter(|launch| launch.has_company());
+    let workers = run.threads as u64 * company.map_or(1, |launch| launch.size - 1);
+    if workers > WINDOW {
+        run.host
+            .note(&format!("note: at most {WINDOW} of the {workers} workers have something to do at a time"));
+    }
+}
+
+impl Hunting {
+    fn team<'a>(&self, run: &'a Run, identity: &'a Identity) -> Team<'a> {
+        let stuck_after = self.patience.stuck_after();
+        Team { identity, file: &run.file, threads: run.threads, stuck_after, warn: run.warn }
+    }
+
+    /// How a finding came about.
+    fn origin(&self, plan: &Plan, found: &Found, after: Duration) -> Origin {
+        let mut repeat = vec!["--repeat".to_owned()];
+        let all = found.job.limits.findings;
+        if all > 1 {
+            // The search may have come upon others before this one.
+            repeat.extend(["--findings".to_owned(), all.to_string()]);
+        }
+        Origin {
+            job: found.job.number,
+            member: found.member.to_string(),
+            states: found.states,
+            after,
+            found_steps: found.finding.found_steps,
+            stem: format!("{}-{}", plan.config.seed, found.number),
+            repeat,
+            again: plan.again(self, found),
+            record: Box::new(Record::new(plan, found)),
+        }
+    }
+
+    /// With a hint if there is something to resume.
+    fn resumable(&self, message: String) -> String {
+        if self.checkpoint.checkpoint.is_some() { format!("{message}, --resume continues") } else { message }
+    }
+
+    /// What a limit means: those of a hunt are budgets.
+    fn ending(&self, limit: Limit) -> Bound {
+        let (name, message) = match limit {
+            Limit::Time(_) => {
+                ("budget", format!("the budget of {} is spent (--budget)", duration(self.budget)))
+            }
+            Limit::Memory(_) => ("memory", "the memory is used up (--memory)".to_owned()),
+            _ => ("interrupted", "interrupted".to_owned()),
+        };
+        Bound::new(name, self.resumable(message))
+    }
+
+    /// What it means that a hunt ended by itself.
+    fn over(&self, outcome: &hunt::Outcome) -> Bound {
+        let (name, message) = match outcome {
+            hunt::Outcome::Findings => ("findings", "as many as wanted were found (--findings)".to_owned()),
+            hunt::Outcome::Everything => ("everything", "every reachable state was seen".to_owned()),
+            hunt::Outcome::Jobs if self.repeat.is_some() => {
+                ("max-jobs", "the search was repeated".to_owned())
+            }
+            hunt::Outcome::Jobs => {
+                let jobs = count(self.max_jobs.unwrap_or(0));
+                ("max-jobs", format!("{jobs} searches were done (--max-jobs)"))
+            }
+            hunt::Outcome::States => {
+                let states = count(self.max_states.unwrap_or(0));
+                ("max-states", format!("{states} states were expanded (--max-states)"))
+            }
+            hunt::Outcome::Exhausted | hunt::Outcome::Failed { .. } => {
+                ("exhausted", "no member of the portfolio has anything left to do".to_owned())
+            }
+        };
+        Bound::new(name, message)
+    }
+}

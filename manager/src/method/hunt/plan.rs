@@ -1,0 +1,190 @@
+//! What a hunt does, settled before it begins: portfolio, guide, budgets, and the identity of the run.
+
+use super::job_file::Record;
+use super::options::Hunting;
+use crate::grid::journal::Identity;
+use crate::hunt::{Config, Found, Kind};
+use crate::method::checkpoint::JOB_MEMORY;
+use crate::method::subsystem::{self, split_names};
+use crate::method::traces::choose::{self, Look};
+use crate::method::{Listed, Run};
+use gridlock_lts::base::error::{Error, Result};
+use gridlock_lts::base::rng::Rng;
+use gridlock_lts::engine::prepared::Prepared;
+use gridlock_lts::guide::Guide;
+use gridlock_lts::model::network::{LeafIx, Network, Outcome, VectorIx};
+use gridlock_lts::property::Property;
+use gridlock_worker::job::JobLimits;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// What the states of one job take at most by default, and at least.
+const DEFAULT_JOB_MEMORY: std::ops::RangeInclusive<u64> = 1 << 20..=128 << 20;
+/// A short look is enough to choose a subsystem that guides only some of the searches.
+const LOOK: JobLimits = JobLimits { states: 500, memory: 8 << 20 };
+/// How often the cycles of a subsystem that was chosen are closed.
+const UNROLL: u32 = 1;
+
+const SEED: &str = "seed";
+
+/// See the module head.
+pub struct Plan {
+    /// For the manager.
+    pub config: Config,
+    /// What guides the guided members, if there are any.
+    pub guide: Option<Guided>,
+    /// What this run is.
+    pub identity: Identity,
+}
+
+/// The subsystem of the guided members.
+pub struct Guided {
+    /// The names of its leaves.
+    pub subsystem: Vec<String>,
+    /// How often its cycles are closed.
+    pub unroll: Option<u32>,
+    /// Its traces.
+    pub guide: Arc<Guide>,
+}
+
+impl Plan {
+    /// Settles everything.
+    pub fn new(hunting: &Hunting, run: &Run, prepared: &Prepared) -> Result<Plan> {
+        let repeated = hunting.repeat.as_ref().map(|path| Record::read(path)).transpose()?;
+        let net = prepared.net();
+        let guide = match &repeated {
+            Some(file) => file.subsystem().map(|(names, unroll)| named(net, &names, unroll)).transpose()?,
+            None => choose_guide(hunting, run, prepared)?,
+        };
+        let recorded = |name| hunting.checkpoint.recorded_number(Hunting::NAME, name);
+        let seed = repeated.as_ref().map(|file| file.seed).or(hunting.seed);
+        let seed = seed.or_else(|| recorded(SEED)).unwrap_or_else(any_seed);
+        let mut config = Config::new(seed, guide.is_some(), preferred(net, &run.patterns));
+        if !hunting.portfolio.is_empty() {
+            config.portfolio = hunting.portfolio.clone();
+        }
+        config.steering = !hunting.no_steering;
+        config.max_jobs = hunting.max_jobs;
+        config.max_states = hunting.max_states;
+        config.findings = hunting.findings;
+        let memory = hunting.job_memory.or_else(|| recorded(JOB_MEMORY));
+        config.job_memory = memory.unwrap_or_else(|| run.share(DEFAULT_JOB_MEMORY));
+        if let Some(file) = repeated {
+            config.portfolio = vec![file.member()?];
+            config.job_memory = file.job.limits.memory;
+            config.only = Some(file.job);
+        }
+        let identity = identity(hunting, run, &config, guide.as_ref());
+        Ok(Plan { config, guide, identity })
+    }
+
+    /// What all processes of a run must agree on: what jobs mean. The jobs themselves come from one of them.
+    pub fn agreed(&self) -> Identity {
+        let own = [SEED, JOB_MEMORY];
+        self.identity.iter().filter(|(name, _)| !own.contains(&name.as_str())).cloned().collect()
+    }
+
+    /// The options that make the same jobs up to the one that found something.
+    pub fn again(&self, hunting: &Hunting, found: &Found) -> Vec<String> {
+        let Plan { config, guide, .. } = self;
+        if let (Some(_), Some(path)) = (&config.only, &hunting.repeat) {
+            return vec!["--repeat".to_owned(), path.display().to_string()];
+        }
+        let portfolio: Vec<String> = config.portfolio.iter().map(ToString::to_string).collect();
+        let mut all = Vec::new();
+        let mut more = |name: &str, value: String| all.extend([name.to_owned(), value]);
+        more("--seed", config.seed.to_string());
+        more("--max-jobs", (found.job.number + 1).to_string());
+        more("--findings", config.findings.to_string());
+        more("--job-memory", config.job_memory.to_string());
+        more("--portfolio", portfolio.join(","));
+        more("--budget", "1d".to_owned());
+        if let Some(most) = config.max_states {
+            more("--max-states", most.to_string());
+        }
+        hunting.prefer.iter().for_each(|pattern| more("--prefer", pattern.clone()));
+        if let Some(guided) = guide {
+            more("--subsystem", guided.subsystem.join(","));
+            if let Some(bound) = guided.unroll {
+                more("--unroll", bound.to_string());
+            }
+        }
+        if !config.steering {
+            all.push("--no-steering".to_owned());
+        }
+        all
+    }
+}
+
+fn identity(hunting: &Hunting, run: &Run, config: &Config, guide: Option<&Guided>) -> Identity {
+    let portfolio: Vec<String> = config.portfolio.iter().map(Kind::to_string).collect();
+    let no = || "no".to_owned();
+    run.identity(
+        Hunting::NAME,
+        [
+            ("portfolio", portfolio.join(",")),
+            ("steering", if config.steering { "yes" } else { "no" }.to_owned()),
+            ("prefer", hunting.prefer.join(", ")),
+            ("subsystem", guide.map_or_else(no, |guided| guided.subsystem.join(", "))),
+            ("unroll", guide.and_then(|guided| guided.unroll).map_or_else(no, |k| k.to_string())),
+            // More of these would make other jobs. More jobs would not.
+            ("max states", config.max_states.map_or_else(no, |n| n.to_string())),
+            ("findings", config.findings.to_string()),
+            (JOB_MEMORY, config.job_memory.to_string()),
+            (SEED, config.seed.to_string()),
+        ],
+    )
+}
+
+/// The guide of the guided members; none if there are none, or if nobody named a subsystem and no process is fit for one.
+fn choose_guide(hunting: &Hunting, run: &Run, prepared: &Prepared) -> Result<Option<Guided>> {
+    let wanted = &hunting.portfolio;
+    if !wanted.is_empty() && !wanted.iter().any(|kind| kind.is_guided()) {
+        return Ok(None);
+    }
+    let names = split_names(&hunting.subsystem);
+    if names.iter().any(|name| name != "auto") {
+        return named(prepared.net(), &names, hunting.unroll).map(Some);
+    }
+    let mut bounds = vec![hunting.unroll];
+    if hunting.unroll.is_none() {
+        bounds.push(Some(UNROLL));
+    }
+    for unroll in bounds {
+        match choose::choose(prepared, unroll, LOOK, Look::Short, run.host) {
+            Ok((leaves, _)) => return guided(prepared.net(), &leaves, unroll).map(Some),
+            Err(Error::Input(_)) if unroll.is_none() || wanted.is_empty() => {}
+            Err(other) => return Err(other),
+        }
+    }
+    Ok(None)
+}
+
+fn named(net: &Network, names: &[String], unroll: Option<u32>) -> Result<Guided> {
+    guided(net, &subsystem::find_leaves(net, names)?, unroll)
+}
+
+fn guided(net: &Network, leaves: &[LeafIx], unroll: Option<u32>) -> Result<Guided> {
+    let built = subsystem::build(net, leaves)?;
+    let guide = Arc::new(subsystem::guide(net, &built, unroll)?);
+    Ok(Guided { subsystem: subsystem::names(net, leaves), unroll, guide })
+}
+
+/// The vectors whose labels match one of the patterns.
+fn preferred(net: &Network, patterns: &[Property]) -> Vec<u32> {
+    let mut vectors = Vec::new();
+    for pattern in patterns {
+        let Property::Never(matches) = pattern else { continue };
+        let is_step = |v: u32| matches!(net.vectors[v as usize].outcome, Outcome::Step(_));
+        vectors.extend((0..net.vectors.len() as u32).filter(|&v| is_step(v) && matches(net, VectorIx(v))));
+    }
+    vectors.sort_unstable();
+    vectors.dedup();
+    vectors
+}
+
+/// A seed that nobody chose, short enough to be typed.
+fn any_seed() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64);
+    Rng::new(now ^ (u64::from(std::process::id()) << 32)).bits() >> 32
+}

@@ -1,0 +1,142 @@
+//! What comes out of a search, whichever it was.
+//!
+//! Invariant: a [`Conclusion`] is a verdict of the library, or says which bound kept the search from one.
+
+use super::Figures;
+use super::quantities::{bytes, count, duration};
+use gridlock_lts::base::error::Limit;
+use gridlock_lts::engine::search::Verdict;
+use gridlock_lts::model::trace::Trace;
+use std::time::Duration;
+
+/// The answer to what was asked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Conclusion {
+    /// All properties hold.
+    Holds,
+    /// The property of that index does not.
+    Violated(usize),
+    /// The specification has no meaning in a reachable state; this is why.
+    Faulty(String),
+    /// No answer.
+    Unknown(Bound),
+}
+
+impl Conclusion {
+    /// The answer in a word.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Conclusion::Holds => "holds",
+            Conclusion::Violated(_) => "violated",
+            Conclusion::Faulty(_) => "faulty",
+            Conclusion::Unknown(_) => "unknown",
+        }
+    }
+}
+
+/// What kept a search from an answer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Bound {
+    /// A stable name for programs.
+    pub name: &'static str,
+    /// What stands in parentheses behind the verdict, if the bound has a meaning of its own.
+    pub kind: Option<&'static str>,
+    /// For people.
+    pub message: String,
+    /// Whether the checkpoint cannot be written: then there is no use in writing the result into it.
+    pub checkpoint_lost: bool,
+}
+
+impl Bound {
+    /// A bound that only has a reason.
+    pub fn new(name: &'static str, message: String) -> Self {
+        Bound { name, kind: None, message, checkpoint_lost: false }
+    }
+
+    /// The same with a word behind the verdict.
+    pub fn of_kind(self, kind: &'static str) -> Self {
+        Bound { kind: Some(kind), ..self }
+    }
+
+    /// The same; if there is a checkpoint, there is something to resume.
+    pub fn resumable(self, checkpoint: bool) -> Self {
+        if !checkpoint {
+            return self;
+        }
+        Bound { message: format!("{}; --resume continues", self.message), ..self }
+            .of_kind("interrupted, resumable")
+    }
+
+    /// The checkpoint cannot be written: why.
+    pub fn checkpoint(why: impl std::fmt::Display) -> Self {
+        let message = format!("the checkpoint cannot be written: {why}; --resume continues");
+        Bound { checkpoint_lost: true, ..Bound::new("checkpoint", message) }
+    }
+}
+
+impl From<Limit> for Bound {
+    fn from(limit: Limit) -> Self {
+        let too_large = "job too large";
+        match limit {
+            Limit::States(n) => Bound::new(
+                "max-states",
+                format!("there are more than {} states, which is the limit (--max-states)", count(n)),
+            ),
+            Limit::Depth(n) => Bound::new(
+                "max-depth",
+                format!("there are states at a depth of {}, where the search stops (--max-depth)", count(n)),
+            ),
+            Limit::Memory(n) => Bound::new(
+                "max-memory",
+                format!("the memory limit of {} is reached (--max-memory sets another)", bytes(n)),
+            ),
+            Limit::JobMemory(n) => Bound::new(
+                "job-too-large",
+                format!(
+                    "{} for a job is not enough for what cannot be divided any more: --job-memory allows more",
+                    bytes(n)
+                ),
+            )
+            .of_kind(too_large),
+            Limit::Time(t) => {
+                Bound::new("time-limit", format!("the time limit of {} is reached (--time-limit)", duration(t)))
+            }
+            Limit::Interrupted => Bound::new("interrupted", "interrupted".to_owned()),
+        }
+    }
+}
+
+/// What came out.
+pub struct Outcome {
+    /// The answer.
+    pub conclusion: Conclusion,
+    /// The run that shows a violation or a fault.
+    pub trace: Option<Trace>,
+    /// The time of the search.
+    pub time: Duration,
+    /// What it took, for people and programs.
+    pub figures: Box<dyn Figures>,
+}
+
+impl Outcome {
+    /// A verdict with its trace; what `Unknown` means, the caller says.
+    pub fn of(
+        verdict: Verdict,
+        time: Duration,
+        figures: Box<dyn Figures>,
+        bound: impl FnOnce() -> Bound,
+    ) -> Self {
+        let (conclusion, trace) = match verdict {
+            Verdict::Holds => (Conclusion::Holds, None),
+            Verdict::Violated { property, trace } => (Conclusion::Violated(property), Some(trace)),
+            Verdict::Faulty { message, trace } => (Conclusion::Faulty(message), Some(trace)),
+            Verdict::Unknown(_) => (Conclusion::Unknown(bound()), None),
+        };
+        Outcome { conclusion, trace, time, figures }
+    }
+
+    /// No answer.
+    pub fn unknown(bound: Bound, time: Duration, figures: Box<dyn Figures>) -> Self {
+        Outcome { conclusion: Conclusion::Unknown(bound), trace: None, time, figures }
+    }
+}

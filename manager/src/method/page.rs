@@ -1,0 +1,44 @@
+//! What the pages of methods share.
+//!
+//! Invariant: a page is well-formed HTML whatever names and labels contain, and loads nothing from elsewhere.
+
+/// Rows of the table of the largest jobs.
+pub(super) const LARGEST: usize = 20;
+
+/// The number of colours for workers; then they repeat.
+pub const COLOURS: usize = 8;
+
+/// The colours of the workers.
+pub const WORKERS: [&str; COLOURS] =
+    ["#1f6fb2", "#2f9e8f", "#6aa84f", "#3d85c6", "#a2653e", "#8e7cc3", "#45818e", "#b4678c"];
+
+/// Cells of a picture from left to right.
+pub(super) const COLUMNS: usize = 1000;
+
+/// Text for XML, in content and in attributes. Characters that XML has no way to say are replaced.
+pub fn escaped(text: &str) -> String {
+    let mut xml = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => xml.push_str("&amp;"),
+            '<' => xml.push_str("&lt;"),
+            '>' => xml.push_str("&gt;"),
+            '"' => xml.push_str("&quot;"),
+            '\'' => xml.push_str("&#39;"),
+            '\n' | '\t' | '\r' => xml.push(' '),
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => xml.push('\u{fffd}'),
+            c => xml.push(c),
+        }
+    }
+    xml
+}
+
+/// The beginning of a picture.
+pub(super) fn open(out: &mut String, label: &str, height: usize) {
+    use std::fmt::Write as _;
+    let _ = writeln!(
+        out,
+        "<svg class=\"swarm\" role=\"img\" aria-label=\"{label}\" viewBox=\"0 0 {COLUMNS} {height}\" \
+         preserveAspectRatio=\"none\" style=\"height:{height}px\">"
+    );
+}

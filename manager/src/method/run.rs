@@ -1,0 +1,173 @@
+//! What every method gets: the system, what is asked of it, where jobs are done, limits, and whom to tell.
+
+use super::Peers;
+use super::checkpoint;
+use super::outcome::Bound;
+use crate::grid::journal::Identity;
+use gridlock_lts::base::error::{Error, Limit, Result};
+use gridlock_lts::base::halt::Halt;
+use gridlock_lts::base::memory::resident;
+use gridlock_lts::engine::prepared::Prepared;
+use gridlock_lts::engine::search::Verdict;
+use gridlock_lts::model::network::{Network, TableSource};
+use gridlock_lts::property::Property;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What the user wrote that every search understands.
+#[derive(Clone, Default, Debug)]
+pub struct Common {
+    /// The number of threads.
+    pub workers: Option<u16>,
+    /// The most states.
+    pub max_states: Option<u64>,
+    /// All flags on the command line.
+    pub given: Vec<String>,
+}
+
+/// The processes, and what fills their tables.
+pub struct Tables {
+    /// The processes.
+    pub network: Arc<Network>,
+    /// Fills tables, and knows what local states are called.
+    pub source: Box<dyn TableSource>,
+    /// Whether there is nothing left to fill.
+    pub complete: bool,
+}
+
+/// What the road does for a method while it runs.
+pub trait Host: Sync {
+    /// Whether and why to stop.
+    fn stopped(&self) -> Option<Limit>;
+    /// The same as a flag, for computations that look at one.
+    fn halt(&self) -> Arc<Halt>;
+    /// Says what is being done and counted from now on.
+    fn begin(&self, what: &'static str, unit: &'static str);
+    /// Says how far that is, with what else belongs into the line of progress.
+    fn progress(&self, counted: u64, transitions: u64, detail: String);
+    /// Says which part of the work is done, from 0 to 1.
+    fn part_done(&self, part: f64);
+    /// Tells the user something that is no result.
+    fn note(&self, text: &str);
+    /// Takes a violation of a method that may find several.
+    fn found(&self, tables: &Tables, finding: Finding);
+}
+
+/// A violation of a method that may find several.
+pub struct Finding {
+    /// Counted from 1.
+    pub number: u64,
+    /// What it is, replayed.
+    pub verdict: Verdict,
+    /// How it was found; `None`: no search was needed.
+    pub origin: Option<Origin>,
+}
+
+/// How a violation was found, and how it is found again.
+pub struct Origin {
+    /// The job.
+    pub job: u64,
+    /// What it belongs to.
+    pub member: String,
+    /// States expanded until then.
+    pub states: u64,
+    /// Time since the search began.
+    pub after: Duration,
+    /// Steps before the finding was shortened.
+    pub found_steps: u64,
+    /// The beginning of the names of its files, after that of the specification.
+    pub stem: String,
+    /// The options that do the same search again; the file of the finding follows the first.
+    pub repeat: Vec<String>,
+    /// The options that do everything again up to that search.
+    pub again: Vec<String>,
+    /// What the file of the finding says about the search.
+    pub record: Box<dyn erased_serde::Serialize>,
+}
+
+/// See the module head.
+pub struct Run<'a> {
+    /// The processes; away while a search fills their tables.
+    pub tables: Option<Tables>,
+    /// What is asked.
+    pub properties: Arc<[Property]>,
+    /// What [`Method::patterns`](super::Method::patterns) mean, one for each.
+    pub patterns: Vec<Property>,
+    /// The specification, as the user calls it.
+    pub file: String,
+    /// What decides what the system and the properties are.
+    pub asked: Identity,
+    /// Where jobs are done.
+    pub peers: &'a Peers,
+    /// What the user wrote that every search understands.
+    pub common: Common,
+    /// Threads of this process.
+    pub threads: usize,
+    /// Bytes that the process may use.
+    pub memory: u64,
+    /// Whom to ask and tell.
+    pub host: &'a dyn Host,
+    /// Tells the user something that should not be.
+    pub warn: &'a dyn Fn(String),
+}
+
+impl Run<'_> {
+    /// The processes.
+    ///
+    /// # Panics
+    /// While they are away, which only the search that took them could notice.
+    pub fn tables(&self) -> &Tables {
+        self.tables.as_ref().expect("the tables are there between searches")
+    }
+
+    /// Takes the processes, for a search that fills their tables.
+    pub fn take_tables(&mut self) -> Result<Tables> {
+        self.tables.take().ok_or_else(|| Error::internal("the tables are away"))
+    }
+
+    /// Puts them back.
+    pub fn put_tables(&mut self, tables: Tables) {
+        self.tables = Some(tables);
+    }
+
+    /// The network with its properties built in. Its tables must be complete.
+    pub fn prepared(&self) -> Arc<Prepared> {
+        Arc::new(Prepared::new(self.tables().network.clone(), self.properties.clone()))
+    }
+
+    /// What of the memory is left for a search.
+    pub fn room(&self) -> u64 {
+        self.memory.saturating_sub(resident().unwrap_or(0))
+    }
+
+    /// An equal share of the memory for each thread, a power of two: machines that are nearly the same make the same
+    /// jobs.
+    pub fn share(&self, bounds: std::ops::RangeInclusive<u64>) -> u64 {
+        let share = self.room() / self.threads.max(1) as u64;
+        1 << share.clamp(*bounds.start(), *bounds.end()).ilog2()
+    }
+
+    /// An error if the run is to stop.
+    pub fn go_on(&self) -> Result<()> {
+        self.host.stopped().map_or(Ok(()), |limit| Err(Error::Limit(limit)))
+    }
+
+    /// Why the run was stopped.
+    pub fn limit(&self) -> Limit {
+        self.host.stopped().unwrap_or(Limit::Interrupted)
+    }
+
+    /// The bound of a run that was told to stop.
+    pub fn stopped(&self, checkpoint: bool) -> Bound {
+        Bound::from(self.limit()).resumable(checkpoint)
+    }
+
+    /// What this run is: the method, what is asked, and what else decides which jobs there are.
+    pub fn identity<const N: usize>(&self, method: &str, parts: [(&str, String); N]) -> Identity {
+        let own = parts.map(|(name, value)| (name.to_owned(), value));
+        let mut identity = vec![(checkpoint::METHOD.to_owned(), method.to_owned())];
+        identity.extend(self.asked.iter().cloned());
+        identity.extend(own);
+        identity
+    }
+}

@@ -1,0 +1,185 @@
+//! The figures of a search by slices, for people and as JSON.
+
+use super::plan::Plan;
+use super::{Slices, page};
+use crate::method::exhaustive;
+use crate::method::quantities::{bytes, count};
+use crate::method::{Figures, Json, Row, Spent, Traffic};
+use crate::slices::{Progress, Report};
+use gridlock_lts::engine::search::Stats;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+/// What a search by slices did, as `docs/json.md` documents it.
+#[derive(Serialize, Clone, Debug)]
+pub struct Sliced {
+    subsystem: Vec<String>,
+    slices: usize,
+    largest_states: u64,
+    divided: u64,
+    forgotten: u64,
+    rounds: u64,
+    activations: u64,
+    states_sent: u64,
+    states_loaded: u64,
+    job_memory_bytes: u64,
+    largest_job_memory_bytes: u64,
+    spilled_bytes: u64,
+    /// What went over the network, if there was one.
+    traffic: Option<Traffic>,
+    checkpoint: Option<String>,
+    /// Results that were in the checkpoint when the run began.
+    resumed: u64,
+    /// Why the subsystem was chosen, if the program chose it.
+    auto: Option<String>,
+    identity: BTreeMap<String, String>,
+    #[serde(skip)]
+    stats: Stats,
+    /// The slices, if a page is to be written.
+    #[serde(skip)]
+    sizes: Vec<ShownSlice>,
+}
+
+/// A slice for people.
+#[derive(Clone, Debug)]
+pub struct ShownSlice {
+    /// The local states of the subsystem.
+    pub place: String,
+    /// Whether this is a part of a slice that was divided.
+    pub part: bool,
+    /// Its states.
+    pub states: u64,
+    /// How often it was searched.
+    pub activations: u64,
+}
+
+impl Sliced {
+    /// The figures of a run that has come to an end.
+    pub fn new(search: &Slices, plan: Plan, report: &Report, traffic: Option<Traffic>) -> Self {
+        Sliced {
+            subsystem: plan.names,
+            slices: report.slices.len(),
+            largest_states: report.largest,
+            divided: report.splits,
+            forgotten: report.forgotten,
+            rounds: report.rounds,
+            activations: report.activations,
+            states_sent: report.sent,
+            states_loaded: report.loaded,
+            job_memory_bytes: search.job_memory(),
+            largest_job_memory_bytes: report.job_peak,
+            spilled_bytes: report.spilled,
+            traffic,
+            checkpoint: search.informed.checkpoint.shown(),
+            resumed: report.resumed,
+            auto: plan.chosen,
+            identity: plan.identity.into_iter().collect(),
+            stats: Stats {
+                states: report.states,
+                transitions: report.transitions,
+                deadlocks: report.deadlocks,
+                peak_memory: report.peak_memory,
+                time: report.time,
+                ..Stats::default()
+            },
+            sizes: Vec::new(),
+        }
+    }
+
+    /// The same with the slices themselves.
+    pub fn with_sizes(self, sizes: Vec<ShownSlice>) -> Self {
+        Sliced { sizes, ..self }
+    }
+}
+
+impl Figures for Sliced {
+    fn rows(&self, spent: &Spent) -> Vec<Row> {
+        let mut rows = vec![
+            ("states", count(self.stats.states)),
+            ("transitions", count(self.stats.transitions)),
+            ("deadlocks", count(self.stats.deadlocks)),
+            ("slices", count(self.slices as u64)),
+            ("largest slice", format!("{} states", count(self.largest_states))),
+            ("slices divided", count(self.divided)),
+            ("rounds", count(self.rounds)),
+            ("activations", count(self.activations)),
+            ("largest job", bytes(self.largest_job_memory_bytes)),
+            ("spilled", bytes(self.spilled_bytes)),
+        ];
+        if let Some(traffic) = &self.traffic {
+            rows.push(("network", traffic.shown(self.activations.saturating_sub(self.resumed))));
+        }
+        rows.extend(spent.seconds());
+        rows.extend(exhaustive::memory_rows(&self.stats));
+        rows
+    }
+
+    fn settings(&self) -> Vec<Row> {
+        let mut rows = vec![
+            ("subsystem", self.subsystem.join(", ")),
+            ("jobs", format!("slice, at most {}", bytes(self.job_memory_bytes))),
+        ];
+        if let Some(dir) = &self.checkpoint {
+            rows.push(("checkpoint", format!("{dir}, {} results resumed", count(self.resumed))));
+        }
+        rows
+    }
+
+    fn fields(&self) -> Vec<(&'static str, Json<'_>)> {
+        let mut fields = exhaustive::fields(&self.stats, None);
+        fields.push(("slices", Box::new(self)));
+        fields
+    }
+
+    fn write_page(&self, out: &mut dyn Write) -> io::Result<()> {
+        page::write(&self.sizes, out)
+    }
+}
+
+/// Where a search by slices is, for the page in its checkpoint.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug)]
+pub struct Numbers {
+    states: u64,
+    transitions: u64,
+    slices: u64,
+    largest_states: u64,
+    /// States in inboxes; some of them more than once.
+    states_waiting: u64,
+    rounds: u64,
+    activations: u64,
+    divided: u64,
+    memory_bytes: u64,
+    spilled_bytes: u64,
+}
+
+impl Numbers {
+    /// The figures of a search.
+    pub fn new(progress: &Progress) -> Self {
+        Numbers {
+            states: progress.states,
+            transitions: progress.transitions,
+            slices: progress.slices,
+            largest_states: progress.largest,
+            states_waiting: progress.waiting,
+            rounds: progress.rounds,
+            activations: progress.activations,
+            divided: progress.splits,
+            memory_bytes: progress.memory,
+            spilled_bytes: progress.spilled,
+        }
+    }
+
+    /// For people who look at a checkpoint.
+    pub fn rows(&self) -> Vec<Row> {
+        let (memory, spilled) = (bytes(self.memory_bytes), bytes(self.spilled_bytes));
+        vec![
+            ("states", count(self.states)),
+            ("states waiting", format!("{}, some more than once", count(self.states_waiting))),
+            ("slices", format!("{}, {} divided", count(self.slices), count(self.divided))),
+            ("largest slice", format!("{} states", count(self.largest_states))),
+            ("rounds", format!("{}, {} activations", count(self.rounds), count(self.activations))),
+            ("put away", format!("{memory} in memory, {spilled} spilled")),
+        ]
+    }
+}

@@ -1,0 +1,279 @@
+//! Chooses a subsystem: a short look at what each would mean.
+//!
+//! Candidates are all processes, and all pairs of them if they are few, whose traces have an end (or are bounded by
+//! `--unroll`). For each, some traces spread evenly over its IDs are searched with a small budget. The sizes of these
+//! searches predict the largest job and the work of one search for each trace; what `prefix` saves is not predicted.
+//! Invariant: the choice depends on the network, the properties and the limits only.
+
+use crate::method::Host;
+use crate::method::quantities::{big, count};
+use crate::method::subsystem::{self, GUIDE_LIMIT};
+use gridlock_lts::base::error::{Error, Result};
+use gridlock_lts::engine::prepared::{Prepared, Visitor};
+use gridlock_lts::engine::successors::Successors;
+use gridlock_lts::guide::{Guide, Subsystem};
+use gridlock_lts::model::network::{LeafIx, Network};
+use gridlock_worker::guided::{Setting, Worker};
+use gridlock_worker::job::{End, Job, JobLimits, Order, Then};
+use gridlock_worker::life::Life;
+use num_bigint::BigUint;
+use serde::Serialize;
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+/// Pairs are candidates if there are not more processes than this.
+const FEW: usize = 8;
+/// A candidate with more states is left out.
+const LARGEST: usize = 100_000;
+const _: () = assert!(LARGEST <= GUIDE_LIMIT);
+/// Of more candidates only those with the most traces are sampled.
+const SAMPLED: usize = 64;
+/// Traces that are searched for each candidate.
+const SAMPLES: u64 = 5;
+/// What each of these searches may use.
+const SAMPLE: JobLimits = JobLimits { states: 20_000, memory: 32 << 20 };
+
+/// What was seen of a candidate.
+#[derive(Serialize, Clone, Debug)]
+pub struct Candidate {
+    /// Its processes.
+    pub subsystem: Vec<String>,
+    #[serde(skip)]
+    leaves: Vec<LeafIx>,
+    /// States of its LTS, or of its unrolling.
+    pub states: usize,
+    /// How many traces it has.
+    pub traces: String,
+    #[serde(skip)]
+    number: BigUint,
+    /// Traces that were searched.
+    pub sampled: u64,
+    /// How many of these searches stayed within their budget.
+    pub within_budget: u64,
+    /// The most states in one of them, and all of them added up.
+    pub largest_states: u64,
+    #[serde(skip)]
+    total: u64,
+    /// What one search for each trace would visit in all, if all were like these.
+    pub predicted_total: String,
+    #[serde(skip)]
+    predicted: BigUint,
+    /// Whether one of them found a violation.
+    pub found: bool,
+}
+
+/// How the subsystem was chosen.
+#[derive(Serialize, Clone, Debug)]
+pub struct Choice {
+    /// Why.
+    pub reason: String,
+    /// Processes and pairs that were left out since they are cyclic or too large.
+    pub left_out: usize,
+    /// Best first: the first one is the choice.
+    pub candidates: Vec<Candidate>,
+}
+
+/// How closely candidates are looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Look {
+    /// As the module head says.
+    Close,
+    /// Single processes with few states, for searches that can do without a good subsystem.
+    Short,
+}
+
+/// Chooses.
+pub fn choose(
+    prepared: &Prepared,
+    unroll: Option<u32>,
+    limits: JobLimits,
+    look: Look,
+    host: &dyn Host,
+) -> Result<(Vec<LeafIx>, Choice)> {
+    host.begin("choosing a subsystem", "states");
+    let net = prepared.net();
+    let (mut guides, mut left_out) = (Vec::new(), 0);
+    let (few, largest) = match look {
+        Look::Close => (FEW, LARGEST),
+        Look::Short => (0, LARGEST / 10),
+    };
+    for leaves in groups(net.leaves.len(), few) {
+        go_on(host)?;
+        match guide(net, &leaves, unroll, largest) {
+            // A subsystem that never moves guides nobody.
+            Some(guide) if guide.edge_count() > 0 => guides.push(guide),
+            _ => left_out += 1,
+        }
+    }
+    guides.sort_by(|a, b| b.traces().cmp(a.traces()));
+    left_out += guides.len().saturating_sub(SAMPLED);
+    guides.truncate(SAMPLED);
+    let limits =
+        JobLimits { states: SAMPLE.states.min(limits.states), memory: SAMPLE.memory.min(limits.memory) };
+    let sampling = Sampling { prepared, guides, limits, host };
+    let mut candidates = prepared.visit(sampling)??;
+    candidates.sort_by(|a, b| rank(a).cmp(&rank(b)));
+    let Some(best) = candidates.first() else {
+        return Err(Error::input(match unroll {
+            None => {
+                "--subsystem auto: no process has traces that end; --unroll K bounds cycles, try --unroll 1"
+            }
+            Some(_) => "--subsystem auto: no process is small enough; name one, or use a smaller --unroll",
+        }));
+    };
+    let leaves = best.leaves.clone();
+    let reason = reason(best);
+    Ok((leaves, Choice { reason, left_out, candidates }))
+}
+
+/// All leaves one by one, and in pairs if they are few.
+fn groups(leaves: usize, few: usize) -> Vec<Vec<LeafIx>> {
+    let leaf = |k: usize| LeafIx(k as u32);
+    let mut groups: Vec<Vec<LeafIx>> = (0..leaves).map(|a| vec![leaf(a)]).collect();
+    if leaves <= few {
+        groups.extend((0..leaves).flat_map(|a| (a + 1..leaves).map(move |b| vec![leaf(a), leaf(b)])));
+    }
+    groups
+}
+
+fn guide(net: &Network, leaves: &[LeafIx], unroll: Option<u32>, largest: usize) -> Option<Guide> {
+    let subsystem = Subsystem::new(net, leaves, largest).ok()?;
+    match unroll {
+        None => subsystem.guide(net).ok(),
+        Some(bound) => subsystem.unrolled(bound, largest).ok(),
+    }
+}
+
+/// The best is the least: a violation is found at once; else searches stay small, and of those who do so the work is the
+/// least; else the more the traces divide the better.
+fn rank(c: &Candidate) -> impl Ord {
+    let over = c.sampled - c.within_budget;
+    let least = if over == 0 { c.predicted.clone() } else { BigUint::ZERO };
+    let most = if over == 0 { BigUint::ZERO } else { c.number.clone() };
+    (!c.found, over, least, Reverse(most), c.largest_states, c.leaves.len(), c.leaves.clone())
+}
+
+fn reason(best: &Candidate) -> String {
+    if best.found {
+        return "a search along one of its traces found a violation at once".to_owned();
+    }
+    if best.within_budget == best.sampled {
+        return format!(
+            "sampled searches are small ({} with at most {} states), and one for each trace means the least work",
+            best.sampled,
+            count(best.largest_states)
+        );
+    }
+    format!(
+        "{} of {} sampled searches are small, more than with others, and it has many traces to divide the rest by",
+        best.within_budget, best.sampled
+    )
+}
+
+fn go_on(host: &dyn Host) -> Result<()> {
+    host.stopped().map_or(Ok(()), |limit| Err(Error::Limit(limit)))
+}
+
+struct Sampling<'a> {
+    prepared: &'a Prepared,
+    guides: Vec<Guide>,
+    limits: JobLimits,
+    host: &'a dyn Host,
+}
+
+impl Visitor for Sampling<'_> {
+    type Out = Result<Vec<Candidate>>;
+
+    fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Self::Out {
+        let Sampling { prepared, guides, limits, host } = self;
+        let net = prepared.net();
+        let mut seen = 0;
+        let mut sample = |guide: Guide| {
+            let guide = Arc::new(guide);
+            let mut candidate = Candidate::new(net, &guide);
+            let mut worker = Worker::new(Setting { system: &*system, net, guide: guide.clone() });
+            let samples = u64::try_from(guide.traces()).map_or(SAMPLES, |traces| traces.min(SAMPLES));
+            for k in 0..samples {
+                go_on(host)?;
+                let id = guide.traces() * k / samples;
+                let path = guide.trace(&id).unwrap_or_default().into_iter().map(|edge| edge.0).collect();
+                let job = Job {
+                    number: k,
+                    refinements: Vec::new(),
+                    path,
+                    then: Then::Stop,
+                    order: Order::BreadthFirst,
+                    limits,
+                };
+                let feedback = worker.run(&job, &Life::default());
+                seen += feedback.effort.states;
+                host.progress(seen, 0, String::new());
+                candidate.see(feedback.effort.states, &feedback.end);
+            }
+            candidate.predict();
+            Ok(candidate)
+        };
+        guides.into_iter().map(&mut sample).collect()
+    }
+}
+
+impl Candidate {
+    fn new(net: &Network, guide: &Guide) -> Self {
+        Candidate {
+            subsystem: subsystem::names(net, guide.leaves()),
+            leaves: guide.leaves().to_vec(),
+            states: guide.states(),
+            traces: guide.traces().to_string(),
+            number: guide.traces().clone(),
+            sampled: 0,
+            within_budget: 0,
+            largest_states: 0,
+            total: 0,
+            predicted_total: String::new(),
+            predicted: BigUint::ZERO,
+            found: false,
+        }
+    }
+
+    fn see(&mut self, states: u64, end: &End) {
+        self.sampled += 1;
+        self.within_budget += u64::from(matches!(end, End::Complete | End::Found(_)));
+        self.found |= matches!(end, End::Found(_));
+        self.largest_states = self.largest_states.max(states);
+        self.total += states;
+    }
+
+    fn predict(&mut self) {
+        self.predicted = &self.number * self.total / self.sampled.max(1);
+        self.predicted_total = self.predicted.to_string();
+    }
+}
+
+impl Choice {
+    /// Tells the user what was chosen and why.
+    pub fn tell(&self, host: &dyn Host) {
+        const SHOWN: usize = 8;
+        let Some(best) = self.candidates.first() else { return };
+        host.note(&format!("subsystem: {}, because {}", best.subsystem.join(", "), self.reason));
+        let mut rows = vec![["subsystem", "traces", "small", "largest", "in all"].map(str::to_owned)];
+        rows.extend(self.candidates.iter().take(SHOWN).map(|c| {
+            let small = format!("{}/{}", c.within_budget, c.sampled);
+            let over = if c.within_budget < c.sampled { ">" } else { "" };
+            let all = format!("{over}{}", big(&c.predicted));
+            [c.subsystem.join(", "), big(&c.number), small, format!("{over}{}", count(c.largest_states)), all]
+        }));
+        let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..5).map(width).collect();
+        for row in &rows {
+            let mut line = format!("  {:<w$}", row[0], w = widths[0]);
+            (1..5).for_each(|c| line += &format!("  {:>w$}", row[c], w = widths[c]));
+            host.note(&line);
+        }
+        if self.candidates.len() > SHOWN {
+            host.note(&format!("  ... and {} more", self.candidates.len() - SHOWN));
+        }
+        if self.left_out > 0 {
+            host.note(&format!("  {} others are cyclic, too large or never move", self.left_out));
+        }
+    }
+}

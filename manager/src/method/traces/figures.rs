@@ -1,0 +1,231 @@
+//! The figures of a swarm: the columns by which informed swarms are compared, for people and as JSON.
+
+use super::choose::Choice;
+use super::compare::Compared;
+use super::numbers::{Numbers, shown};
+use super::options::{Iss, Traces};
+use super::page::{self, Record};
+use super::plan::Plan;
+use crate::method::quantities::{bytes, count};
+use crate::method::{Conclusion, Figures, Json, Row, Spent, Traffic};
+use crate::traces::swarm::{Pace, Status, Stuck};
+use gridlock_lts::base::error::{Error, Result};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+/// What a swarm did, as `docs/json.md` documents it.
+#[derive(Serialize, Clone, Debug)]
+pub struct Swarmed {
+    /// The processes of the subsystem, and the size of its LTS.
+    pub subsystem: Vec<String>,
+    subsystem_states: usize,
+    subsystem_edges: usize,
+    cyclic: bool,
+    unroll: Option<u32>,
+    /// How many traces it has, in digits.
+    pub traces: String,
+    /// The trace IDs that were to be done: from, and up to without.
+    ids: [String; 2],
+    jobs: String,
+    job_memory_bytes: u64,
+    job_states: Option<u64>,
+    strategy: &'static str,
+    seed: u64,
+    iss: Iss,
+    window: Option<u64>,
+    simulate_workers: Option<u64>,
+    #[serde(flatten)]
+    pub numbers: Numbers,
+    /// The size of the state space, if it is known, and the work as a multiple of it.
+    state_space: Option<u64>,
+    multiple: Option<f64>,
+    compared: Option<Compared>,
+    /// What went over the network, if the swarm had one.
+    pub traffic: Option<Traffic>,
+    /// The job that found the violation.
+    pub found_by: Option<u64>,
+    /// Jobs that were too large.
+    too_large: Vec<JobTooLarge>,
+    checkpoint: Option<String>,
+    /// Answers that were in the checkpoint when the run began.
+    resumed: usize,
+    auto: Option<Choice>,
+    identity: BTreeMap<String, String>,
+    /// Job by job, for the page.
+    #[serde(skip)]
+    pub record: Record,
+}
+
+/// A job that was over its budget and could not be divided.
+#[derive(Serialize, Clone, Debug)]
+struct JobTooLarge {
+    job: u64,
+    states: u64,
+    memory_bytes: u64,
+    /// Where on its trace it stopped, and how long that is.
+    position: usize,
+    length: usize,
+    ids: String,
+}
+
+impl Swarmed {
+    /// The figures of a run that has come to an end.
+    pub fn new(plan: &Plan, traces: &Traces, status: &Status, resumed: usize) -> Self {
+        let (window, simulate_workers) = match plan.config.pace {
+            Pace::Window(n) => (Some(n), None),
+            Pace::Batch(n) => (None, Some(n)),
+        };
+        let mut figures = Swarmed {
+            subsystem: plan.subsystem.clone(),
+            subsystem_states: plan.size.0,
+            subsystem_edges: plan.size.1,
+            cyclic: plan.cyclic,
+            unroll: traces.unroll,
+            traces: plan.guide.traces().to_string(),
+            ids: [plan.ids.start.to_string(), plan.ids.end.to_string()],
+            jobs: plan.config.granularity.to_string(),
+            job_memory_bytes: plan.config.limits.memory,
+            job_states: traces.job_states,
+            strategy: plan.config.strategy.name(),
+            seed: plan.config.seed,
+            iss: traces.iss(),
+            window,
+            simulate_workers,
+            numbers: Numbers::new(status),
+            state_space: None,
+            multiple: None,
+            compared: None,
+            traffic: None,
+            found_by: None,
+            too_large: Vec::new(),
+            checkpoint: traces.informed.checkpoint.shown(),
+            resumed,
+            auto: plan.choice.clone(),
+            identity: plan.identity.iter().cloned().collect(),
+            record: Record { ids: plan.ids.clone(), ..Record::default() },
+        };
+        figures.set_state_space(traces.states);
+        figures
+    }
+
+    fn set_state_space(&mut self, states: Option<u64>) {
+        self.state_space = states;
+        self.multiple = states.map(|n| self.numbers.total_states as f64 / n.max(1) as f64);
+    }
+
+    /// Remembers what was too large.
+    pub fn set_too_large(&mut self, stuck: &[Stuck]) {
+        let job = |s: &Stuck| JobTooLarge {
+            job: s.number,
+            states: s.effort.states,
+            memory_bytes: s.effort.memory,
+            position: s.position,
+            length: s.length,
+            ids: s.ids.to_string(),
+        };
+        self.too_large = stuck.iter().map(job).collect();
+    }
+
+    /// Takes the exhaustive search into account; that the two contradict each other is a fault of ours.
+    pub fn compare(&mut self, compared: Compared, conclusion: &Conclusion) -> Result<()> {
+        if !compared.agrees(conclusion) {
+            return Err(Error::internal(format_args!(
+                "the swarm says {} and the exhaustive search {}",
+                conclusion.name(),
+                compared.verdict
+            )));
+        }
+        if compared.verdict == "holds" {
+            self.set_state_space(Some(compared.states));
+        }
+        self.compared = Some(compared);
+        Ok(())
+    }
+}
+
+impl Figures for Swarmed {
+    fn rows(&self, spent: &Spent) -> Vec<Row> {
+        let n = &self.numbers;
+        let part = self.state_space.map_or(String::new(), |states| {
+            format!(", {:.4} of the state space", n.largest_states as f64 / states.max(1) as f64)
+        });
+        let mut rows = vec![
+            ("traces", shown(&self.traces)),
+            ("searches", count(n.searches)),
+            ("largest search", format!("{} states{part}", count(n.largest_states))),
+            ("longest search", format!("{:.3} s", n.longest_seconds)),
+            ("states in total", count(n.total_states)),
+        ];
+        if let (Some(states), Some(multiple)) = (self.state_space, self.multiple) {
+            rows.push(("state space", format!("{} states", count(states))));
+            rows.push(("work", format!("{multiple:.2} times the state space")));
+        }
+        if let Some(t) = &self.traffic {
+            // Answers that were in the checkpoint came over no network.
+            rows.push(("network", t.shown(n.jobs_done.saturating_sub(self.resumed as u64))));
+        }
+        if let Some(compared) = &self.compared {
+            rows.push(("exhaustive", format!("{:.3} s, {}", compared.seconds, compared.verdict)));
+        }
+        rows.push(("IDs explored", shown(&n.ids_explored)));
+        rows.push(("IDs pruned", shown(&n.ids_pruned)));
+        let some = |digits: &str| digits != "0";
+        for (name, digits) in [
+            ("IDs in work", &n.ids_in_work),
+            ("IDs remaining", &n.ids_remaining),
+            ("IDs given up", &n.ids_given_up),
+        ] {
+            if some(digits) {
+                rows.push((name, shown(digits)));
+            }
+        }
+        if n.finer_guides > 0 {
+            rows.push(("finer guides", count(n.finer_guides)));
+        }
+        if let Some(job) = self.found_by {
+            rows.push(("found by job", count(job)));
+        }
+        rows.extend(spent.seconds());
+        rows.push(spent.workers());
+        rows
+    }
+
+    fn settings(&self) -> Vec<Row> {
+        let (states, edges) = (count(self.subsystem_states as u64), count(self.subsystem_edges as u64));
+        let mut jobs = format!("{}, at most {}", self.jobs, bytes(self.job_memory_bytes));
+        if let Some(states) = self.job_states {
+            jobs += &format!(" and {} states", count(states));
+        }
+        let mut strategy = self.strategy.to_owned();
+        if strategy == "random" {
+            strategy += &format!(", seed {}", self.seed);
+        }
+        let mut rows = vec![
+            ("subsystem", format!("{}: {states} states, {edges} edges", self.subsystem.join(", "))),
+            ("jobs", jobs),
+            ("strategy", strategy),
+        ];
+        if let Some(unroll) = self.unroll.filter(|_| self.cyclic) {
+            rows.insert(1, ("unroll", unroll.to_string()));
+        }
+        if self.ids != ["0", self.traces.as_str()] {
+            rows.push(("trace IDs", format!("{}..{}", self.ids[0], self.ids[1])));
+        }
+        if let Some(workers) = self.simulate_workers {
+            rows.push(("simulated", format!("{} workers in step", count(workers))));
+        }
+        if let Some(dir) = &self.checkpoint {
+            rows.push(("checkpoint", format!("{dir}, {} answers resumed", count(self.resumed as u64))));
+        }
+        rows
+    }
+    fn fields(&self) -> Vec<(&'static str, Json<'_>)> {
+        // The searches overlap: nobody knows how many different states they saw.
+        vec![("swarm", Box::new(self))]
+    }
+
+    fn write_page(&self, out: &mut dyn Write) -> io::Result<()> {
+        page::write(&self.record, out)
+    }
+}

@@ -1,0 +1,244 @@
+//! Informed swarm verification: many small searches along the traces of a subsystem.
+//!
+//! Invariant: a conclusion is that of the manager; `holds` comes from a swarm that has done or pruned every trace ID of
+//! the subsystem, unbounded, and from nothing else.
+
+pub mod choose;
+mod compare;
+mod figures;
+pub mod ids;
+mod numbers;
+pub mod options;
+mod page;
+mod picture;
+mod plan;
+
+pub use options::Traces;
+pub use plan::{ALL_IDS, IDS, OF_THE_SPACE};
+
+use super::Team;
+use super::quantities::{big, bytes, count, counted};
+use super::{Bound, Checkpoint, Common, Conclusion, Listed, Method, Nothing, Outcome, Row, Run, StatusPage};
+use crate::grid::driver::Control;
+use crate::grid::journal::Identity;
+use crate::traces as swarm;
+use crate::traces::swarm::{Repeats, Status, Stuck};
+use figures::Swarmed;
+use gridlock_lts::base::error::{Error, Result};
+use gridlock_lts::property::Property;
+use num_bigint::BigUint;
+use numbers::{Numbers, part_done, progress};
+use plan::Plan;
+use std::path::Path;
+use std::time::Instant;
+
+/// What the figures are called in the page of a checkpoint.
+const NUMBERS: &str = "numbers";
+
+/// A number that a file has as text, shortened for people. Text that is no number stays as it is.
+pub fn shown(digits: &str) -> String {
+    numbers::shown(digits)
+}
+
+impl Listed for Traces {
+    const NAME: &'static str = "traces";
+    const SEARCH: Option<&'static str> = Some("isv");
+    const CHOSEN_BY: &'static str = "--search isv --jobs prefix";
+    const ABOUT: &'static str = "Informed swarm along the traces of a subsystem";
+
+    fn decides(property: &Property) -> bool {
+        match property {
+            Property::DeadlockFree { .. } | Property::Never(_) | Property::Monitor(_) => true,
+        }
+    }
+
+    fn status(page: &StatusPage) -> Vec<Row> {
+        page.figures::<Numbers>(NUMBERS).map_or(Vec::new(), |numbers| numbers.rows())
+    }
+}
+
+impl Method for Traces {
+    fn runs_on_ranks(&self) -> bool {
+        true
+    }
+
+    fn needs_complete_tables(&self) -> Option<&'static str> {
+        Some("an informed swarm")
+    }
+
+    fn check(&self, common: &Common) -> Result<()> {
+        self.check_flags(&common.given)?;
+        if common.max_states.is_some() {
+            return Err(Error::input(
+                "--max-states does not belong to --search isv: --job-states bounds a job",
+            ));
+        }
+        Ok(())
+    }
+
+    fn checkpoint(&self) -> Option<&Checkpoint> {
+        Some(&self.informed.checkpoint)
+    }
+
+    fn report(&self) -> Option<&Path> {
+        self.informed.report.as_deref()
+    }
+
+    fn conduct(&self, run: &mut Run) -> Result<Outcome> {
+        let prepared = run.prepared();
+        if let Some(verdict) = prepared.violated_initially() {
+            return Ok(Outcome::of(verdict, Default::default(), Box::new(Nothing), || run.stopped(false)));
+        }
+        let plan = Plan::new(self, run, &prepared)?;
+        self.announce(&plan, run);
+        let start = Instant::now();
+        let opened = self.informed.checkpoint.open(&plan.identity)?;
+        let resumed = opened.as_ref().map_or(0, |(_, records)| records.len());
+        run.host.begin("searching", "states");
+        let tell = |status: &Status| {
+            run.host.progress(status.total.states, 0, progress(status));
+            run.host.part_done(part_done(status));
+        };
+        let page = StatusPage { resumed, ..StatusPage::new(&run.file, run.threads, &plan.identity) };
+        let page = |status: &Status| page.bytes(start.elapsed(), NUMBERS, &Numbers::new(status));
+        let stop = || run.host.stopped().is_some();
+        let control = Control { stop: &stop, progress: &tell, page: &page };
+        let identity = plan.agreed();
+        let team = self.team(run, &identity);
+        let grid = run.peers.grid(&team, &stop)?;
+        let report = swarm::conduct(&prepared, &plan.guide, plan.config.clone(), &grid, opened, &control)?;
+        let mut figures = Swarmed::new(&plan, self, &report.status, resumed);
+        figures.traffic = run.peers.traffic();
+        (figures.record.events, figures.record.times) = (report.events, report.times);
+        let time = start.elapsed();
+        let (conclusion, trace) = match report.conclusion {
+            swarm::Conclusion::Found(verdict, job) => {
+                figures.found_by = Some(job);
+                let found = Outcome::of(verdict, time, Box::new(Nothing), || run.stopped(false));
+                (found.conclusion, found.trace)
+            }
+            swarm::Conclusion::Holds => (Conclusion::Holds, None),
+            other => {
+                (Conclusion::Unknown(self.bound_of(other, &report.status.given_up, &mut figures, run)), None)
+            }
+        };
+        if self.compare_bfs && run.host.stopped().is_none() {
+            figures.compare(compare::search(run)?, &conclusion)?;
+        }
+        Ok(Outcome { conclusion, trace, time, figures: Box::new(figures) })
+    }
+
+    fn serve(&self, run: &mut Run) -> Result<u8> {
+        let prepared = run.prepared();
+        if prepared.violated_initially().is_some() {
+            return run.peers.wait_for_end(None);
+        }
+        let plan = Plan::new(self, run, &prepared)?;
+        let identity = plan.agreed();
+        run.peers.serve(&self.team(run, &identity), |grid| grid.serve(&swarm::work(&prepared, &plan.guide)?))
+    }
+}
+
+impl Traces {
+    fn team<'a>(&self, run: &'a Run, identity: &'a Identity) -> Team<'a> {
+        Team {
+            identity,
+            file: &run.file,
+            threads: run.threads,
+            stuck_after: self.informed.patience.stuck_after(),
+            warn: run.warn,
+        }
+    }
+
+    /// Tells what was chosen, and what the user may not have expected.
+    fn announce(&self, plan: &Plan, run: &Run) {
+        if let Some(choice) = &plan.choice {
+            choice.tell(run.host);
+        }
+        let width = plan.config.pace.width();
+        if run.threads as u64 > width {
+            run.host.note(&format!(
+                "note: at most {} of the {} workers have something to do at a time (--window)",
+                count(width),
+                run.threads
+            ));
+        }
+    }
+
+    /// What kept a swarm from an answer.
+    fn bound_of(
+        &self,
+        conclusion: swarm::Conclusion,
+        given_up: &BigUint,
+        figures: &mut Swarmed,
+        run: &Run,
+    ) -> Bound {
+        match conclusion {
+            swarm::Conclusion::TooLarge(stuck) => {
+                figures.set_too_large(&stuck);
+                too_large(&stuck, given_up)
+            }
+            swarm::Conclusion::Repeats(repeats) => {
+                repeating(&repeats).resumable(self.informed.checkpoint.checkpoint.is_some())
+            }
+            swarm::Conclusion::Shard { bounded } => shard(bounded),
+            swarm::Conclusion::Bounded => Bound::new(
+                "bounded",
+                format!(
+                    "nothing was found while cycles of the subsystem are closed at most {} times (--unroll), and the \
+                     subsystem could have gone on",
+                    self.unroll.unwrap_or(0)
+                ),
+            )
+            .of_kind("bounded"),
+            swarm::Conclusion::Journal(trouble) => Bound::checkpoint(trouble),
+            // `Holds` and `Found` are answers and do not come here.
+            swarm::Conclusion::Stopped | swarm::Conclusion::Holds | swarm::Conclusion::Found(..) => {
+                run.stopped(self.informed.checkpoint.checkpoint.is_some())
+            }
+        }
+    }
+}
+
+/// Jobs did not fit into their budget and could not be divided.
+fn too_large(stuck: &[Stuck], given_up: &BigUint) -> Bound {
+    let states = stuck.iter().map(|s| s.effort.states).max().unwrap_or(0);
+    let memory = stuck.iter().map(|s| s.effort.memory).max().unwrap_or(0);
+    Bound::new(
+        "job-too-large",
+        format!(
+            "nothing was found, but {} {} did not fit into the budget of a job, which gave up after {} and {}: \
+             --job-memory and --job-states allow more",
+            big(given_up),
+            if *given_up == BigUint::from(1u32) { "trace" } else { "traces" },
+            counted(states as usize, "state"),
+            bytes(memory)
+        ),
+    )
+    .of_kind("job too large")
+}
+
+/// Jobs did the same work again and again.
+fn repeating(Repeats { states, distinct }: &Repeats) -> Bound {
+    Bound::new(
+        "work-limit",
+        format!(
+            "jobs have expanded {} states, {} times the {} or so that are different, and find hardly any new ones: \
+             larger jobs (--job-memory, --job-states) or slices (--jobs slice) do less; --work-limit N allows N times \
+             the work",
+            count(*states),
+            states / (*distinct).max(1),
+            count(*distinct)
+        ),
+    )
+}
+
+/// Nothing was found for the IDs that were to be done.
+fn shard(bounded: bool) -> Bound {
+    let (name, kind, more) = match bounded {
+        false => ("shard", "shard holds", ""),
+        true => ("shard-bounded", "shard bounded", ", and the subsystem could have gone on (--unroll)"),
+    };
+    let message = format!("nothing was found for these trace IDs{more}; `gridlock merge` joins shards");
+    Bound::new(name, message).of_kind(kind)
+}

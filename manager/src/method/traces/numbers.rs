@@ -1,0 +1,115 @@
+//! The figures of a swarm as files have them: in the page of a checkpoint, and as a part of the result.
+//!
+//! Invariant: big numbers are written in digits as text, since programs that read numbers as floating-point ones would
+//! lose some.
+
+use crate::method::Row;
+use crate::method::quantities::{big, bytes, count, percent};
+use crate::traces::swarm::Status;
+use num_bigint::BigUint;
+use serde::{Deserialize, Serialize};
+
+/// Where a swarm is and what it took.
+#[derive(Serialize, Deserialize, Clone, Debug)]
+#[allow(missing_docs)]
+pub struct Numbers {
+    /// Jobs made, jobs answered, jobs lost and handed out again.
+    pub jobs_made: u64,
+    pub jobs_done: u64,
+    pub jobs_lost: u64,
+    /// Jobs whose answer was taken into account.
+    pub searches: u64,
+    /// Trace IDs: to be done in all, and what became of them.
+    pub ids_all: String,
+    pub ids_remaining: String,
+    pub ids_in_work: String,
+    pub ids_explored: String,
+    pub ids_pruned: String,
+    pub ids_given_up: String,
+    /// Finer guides made for single traces.
+    pub finer_guides: u64,
+    pub largest_states: u64,
+    pub largest_job: u64,
+    pub largest_memory_bytes: u64,
+    pub longest_seconds: f64,
+    pub total_states: u64,
+    pub total_transitions: u64,
+    /// The time of all searches, added up.
+    pub total_seconds: f64,
+    /// Whether the subsystem could have moved on where its cycles were bounded.
+    pub bounded: bool,
+}
+
+impl Numbers {
+    /// The figures of a status.
+    pub fn new(status: &Status) -> Self {
+        let seconds = |nanoseconds: u64| nanoseconds as f64 / 1e9;
+        Numbers {
+            jobs_made: status.made,
+            jobs_done: status.done,
+            jobs_lost: status.lost,
+            searches: status.processed,
+            ids_all: status.all.to_string(),
+            ids_remaining: status.remaining.to_string(),
+            ids_in_work: status.in_work.to_string(),
+            ids_explored: status.explored.to_string(),
+            ids_pruned: status.pruned.to_string(),
+            ids_given_up: status.given_up.to_string(),
+            finer_guides: status.nested,
+            largest_states: status.largest.value,
+            largest_job: status.largest.number,
+            largest_memory_bytes: status.most_memory.value,
+            longest_seconds: seconds(status.longest.value),
+            total_states: status.total.states,
+            total_transitions: status.total.transitions,
+            total_seconds: seconds(status.total.nanoseconds),
+            bounded: status.bounded,
+        }
+    }
+
+    /// For people who look at a checkpoint.
+    pub fn rows(&self) -> Vec<Row> {
+        let number = |digits: &str| digits.parse().unwrap_or(BigUint::ZERO);
+        let remaining = percent(&number(&self.ids_remaining), &number(&self.ids_all));
+        let in_work = self.jobs_made.saturating_sub(self.jobs_done);
+        let (left, all) = (shown(&self.ids_remaining), shown(&self.ids_all));
+        let largest = format!("{} states, {}", count(self.largest_states), bytes(self.largest_memory_bytes));
+        vec![
+            ("jobs done", format!("{}, {} in work", count(self.jobs_done), count(in_work))),
+            ("IDs remaining", format!("{remaining} = {left} of {all}")),
+            ("IDs explored", shown(&self.ids_explored)),
+            ("IDs pruned", shown(&self.ids_pruned)),
+            ("largest search", largest),
+            ("longest search", format!("{:.3} s", self.longest_seconds)),
+            ("states in total", count(self.total_states)),
+        ]
+    }
+}
+
+/// A number that a file has as text, shortened for people. Text that is no number stays as it is.
+pub fn shown(digits: &str) -> String {
+    digits.parse::<BigUint>().map_or_else(|_| digits.to_owned(), |n| big(&n))
+}
+
+/// How far a swarm is, for the line of progress.
+pub fn progress(status: &Status) -> String {
+    let in_work = status.made.saturating_sub(status.done);
+    format!(
+        "{} jobs done, {} in work, {} = {} IDs remaining, largest job {} states",
+        count(status.done),
+        count(in_work),
+        percent(&status.remaining, &status.all),
+        big(&status.remaining),
+        count(status.largest.value)
+    )
+}
+
+/// The part of the IDs that are done with, from 0 to 1.
+pub fn part_done(status: &Status) -> f64 {
+    let open = &status.remaining + &status.in_work;
+    if status.all == BigUint::ZERO || open > status.all {
+        return 0.0;
+    }
+    let millionths = (&status.all - open) * 1_000_000u32 / &status.all;
+    u32::try_from(millionths).map_or(0.0, |n| f64::from(n) / 1e6)
+}

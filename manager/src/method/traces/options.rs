@@ -1,0 +1,221 @@
+//! What can be said on the command line about informed swarms: along traces, and by slices.
+
+use super::ids::{Ids, Share};
+use crate::method::quantities::parse_bytes;
+use crate::method::{Checkpoint, Entry, Patience, slices::Slices};
+use crate::traces::strategy::StrategyKind;
+use crate::traces::swarm::{Granularity, Pace};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
+use gridlock_lts::base::error::{Error, Result};
+use gridlock_worker::job::Order;
+use serde::Serialize;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// The flags that traces and slices share.
+#[derive(Args, Clone, Default, Debug)]
+#[command(next_help_heading = "Informed swarm (with --search isv)")]
+#[allow(missing_docs)]
+pub struct Informed {
+    /// A process as `info` names it; may be repeated, or several with commas between them; `auto` chooses and says why
+    /// [default for slices: auto]
+    #[arg(long, value_name = "LEAF")]
+    pub subsystem: Vec<String>,
+
+    /// What a job is [default: slice; prefix if an option is given that only traces have]
+    #[arg(long, value_name = "SIZE", value_enum)]
+    pub jobs: Option<Jobs>,
+
+    /// What the states of one job may take [default: max-memory / workers, a power of two, at most 1 GiB; for slices
+    /// 64 MiB]
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
+    pub job_memory: Option<u64>,
+
+    #[command(flatten)]
+    pub checkpoint: Checkpoint,
+
+    #[command(flatten)]
+    pub patience: Patience,
+
+    /// Write a page about the swarm: slices, or trace IDs, workers and largest jobs; the counterexample
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+}
+
+/// What a job is.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Jobs {
+    /// The states in which the subsystem stands at one place, each expanded once
+    Slice,
+    /// One trace of the subsystem
+    Trace,
+    /// All traces with a prefix that is as short as the limits of jobs allow
+    Prefix,
+}
+
+/// What `--subsystem` says to leave the choice to the program.
+const AUTO: &str = "auto";
+
+impl Informed {
+    /// Says no to what does not fit together.
+    pub fn check(&self) -> Result<()> {
+        if self.is_auto() && self.subsystem.len() > 1 {
+            return Err(Error::input("--subsystem auto chooses by itself: leave the other ones out"));
+        }
+        if self.job_memory == Some(0) {
+            return Err(Error::input("--job-memory 0 leaves no room for a state"));
+        }
+        self.checkpoint.check()
+    }
+
+    /// Whether the program is to choose the subsystem.
+    pub fn is_auto(&self) -> bool {
+        self.subsystem.is_empty() || self.subsystem.iter().any(|name| name.trim() == AUTO)
+    }
+}
+
+/// An informed swarm along the traces of a subsystem.
+#[derive(Args, Clone, Default, Debug)]
+#[command(next_help_heading = "Informed swarm along traces (with --search isv)")]
+pub struct Traces {
+    #[command(flatten)]
+    pub(super) informed: Informed,
+
+    /// Bound a cyclic subsystem: close cycles at most K times in each part in which it can go round
+    #[arg(long, value_name = "K")]
+    pub(super) unroll: Option<u32>,
+
+    /// The most states that one job may visit
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) job_states: Option<u64>,
+
+    /// Prefixes: stop when jobs have expanded N times as many states as there are different ones [default: 10]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) work_limit: Option<u64>,
+
+    /// Which trace is next: `even` spreads over what remains [default: even]
+    #[arg(long, value_name = "HOW", value_parser = strategies())]
+    pub(super) strategy: Option<StrategyKind>,
+
+    /// For --strategy random: another seed, other choices [default: 0]
+    #[arg(long, value_name = "N")]
+    pub(super) seed: Option<u64>,
+
+    /// The order in which a job visits states [default: bfs]
+    #[arg(long, value_name = "ORDER", value_enum)]
+    pub(super) iss: Option<Iss>,
+
+    /// Choose a job by the answers to all but the last N - 1 before it; more workers than that have nothing to do
+    /// [default: 64]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "simulate_workers")]
+    pub(super) window: Option<u64>,
+
+    /// Look at answers only after every N jobs, as a swarm of N workers in step would
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) simulate_workers: Option<u64>,
+
+    /// Do only these trace IDs, the last one not included: a shard, for `gridlock merge`
+    #[arg(long, value_name = "A..B", value_parser = Ids::from_str)]
+    pub(super) ids: Option<Ids>,
+
+    /// Do only the I-th of N equal parts of the trace IDs, counted from 0: a shard, for `gridlock merge`
+    #[arg(long, value_name = "I/N", value_parser = Share::from_str, conflicts_with = "ids")]
+    pub(super) shard: Option<Share>,
+
+    /// The size of the state space, if it is known, to compare the work with
+    #[arg(long, value_name = "N", conflicts_with = "compare_bfs", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) states: Option<u64>,
+
+    /// Search exhaustively as well: compare the work, and check that the verdicts agree
+    #[arg(long)]
+    pub(super) compare_bfs: bool,
+}
+
+/// The strategies by name.
+fn strategies() -> impl TypedValueParser<Value = StrategyKind> {
+    PossibleValuesParser::new(StrategyKind::ALL.map(StrategyKind::name))
+        .try_map(|name| StrategyKind::from_str(&name))
+}
+
+/// The order in which a guided search visits states.
+#[derive(ValueEnum, Serialize, Clone, Copy, PartialEq, Eq, Debug)]
+#[serde(rename_all = "lowercase")]
+pub enum Iss {
+    /// Position by position, each breadth first; states of earlier positions are forgotten
+    Bfs,
+    /// Along the trace first, for hunting
+    Dfs,
+}
+
+/// The first flag that was given and that only traces have.
+pub fn about_traces(given: &[String]) -> Option<&str> {
+    let (traces, slices) = (Entry::of::<Traces>().flags(), Entry::of::<Slices>().flags());
+    given.iter().find(|flag| traces.contains(flag) && !slices.contains(flag)).map(String::as_str)
+}
+
+impl Traces {
+    /// Says no to what does not fit together.
+    pub(super) fn check_flags(&self, given: &[String]) -> Result<()> {
+        if self.informed.subsystem.is_empty() {
+            let about = match about_traces(given) {
+                Some(flag) if self.informed.jobs.is_none() => format!(" ({flag} is about traces)"),
+                _ => String::new(),
+            };
+            return Err(Error::input(format_args!(
+                "a swarm over traces{about} needs --subsystem: a process that `gridlock info` shows, or auto"
+            )));
+        }
+        self.informed.check()?;
+        if self.seed.is_some() && self.strategy() != StrategyKind::Random {
+            return Err(Error::input("--seed belongs to --strategy random"));
+        }
+        Ok(())
+    }
+
+    /// How much of the ID space is one job.
+    pub(super) fn granularity(&self) -> Granularity {
+        match self.informed.jobs {
+            Some(Jobs::Trace) => Granularity::Trace,
+            Some(Jobs::Prefix) => Granularity::Prefix,
+            Some(Jobs::Slice) | None => Granularity::default(),
+        }
+    }
+
+    /// How IDs are chosen.
+    pub(super) fn strategy(&self) -> StrategyKind {
+        self.strategy.unwrap_or_default()
+    }
+
+    /// In which order a job visits states.
+    pub(super) fn iss(&self) -> Iss {
+        self.iss.unwrap_or(Iss::Bfs)
+    }
+
+    /// Which answers a job is based on.
+    pub(super) fn pace(&self) -> Pace {
+        match (self.simulate_workers, self.window) {
+            (Some(workers), _) => Pace::Batch(workers),
+            (None, Some(window)) => Pace::Window(window),
+            (None, None) => Pace::default(),
+        }
+    }
+}
+
+impl Iss {
+    /// The same for the worker.
+    pub fn order(self) -> Order {
+        match self {
+            Iss::Bfs => Order::BreadthFirst,
+            Iss::Dfs => Order::DepthFirst,
+        }
+    }
+
+    /// What it is called on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Iss::Bfs => "bfs",
+            Iss::Dfs => "dfs",
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! What a swarm does, settled before it begins: subsystem, guide, budgets, and the identity of the run.
+
+use super::choose::{self, Choice, Look};
+use super::options::Traces;
+use crate::grid::journal::Identity;
+use crate::method::checkpoint::JOB_MEMORY;
+use crate::method::subsystem::{self, split_names};
+use crate::method::{Listed, Run};
+use crate::traces::swarm::{Config, Pace};
+use gridlock_lts::base::error::Result;
+use gridlock_lts::engine::prepared::Prepared;
+use gridlock_lts::guide::Guide;
+use gridlock_worker::job::JobLimits;
+use num_bigint::BigUint;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Nobody needs more for a single job by default, and less than the smaller one is too little for any.
+const DEFAULT_JOB_MEMORY: std::ops::RangeInclusive<u64> = 1 << 20..=1 << 30;
+
+/// How many times the work of an exhaustive search prefixes may do by default.
+const WORK_LIMIT: u64 = 10;
+
+/// Parts of the identity that decide what trace IDs mean and what is asked about them: the shards of one swarm share
+/// them.
+pub const OF_THE_SPACE: [&str; 6] =
+    ["specification", "properties", "tables", "subsystem", "unroll", "traces"];
+/// The part of the identity that says which IDs are to be done.
+pub const IDS: &str = "ids";
+/// What it says if all of them are.
+pub const ALL_IDS: &str = "all";
+
+/// See the module head.
+pub struct Plan {
+    /// The names of the subsystem's leaves.
+    pub subsystem: Vec<String>,
+    /// States and edges of its LTS.
+    pub size: (usize, usize),
+    /// Whether that is cyclic.
+    pub cyclic: bool,
+    /// What guides the searches.
+    pub guide: Arc<Guide>,
+    /// How the subsystem was chosen, if the program chose it.
+    pub choice: Option<Choice>,
+    /// The IDs to be done.
+    pub ids: Range<BigUint>,
+    /// For the manager.
+    pub config: Config,
+    /// What this run is.
+    pub identity: Identity,
+}
+
+impl Plan {
+    /// Settles everything.
+    pub fn new(traces: &Traces, run: &Run, prepared: &Prepared) -> Result<Plan> {
+        let informed = &traces.informed;
+        let recorded = || informed.checkpoint.recorded_number(Traces::NAME, JOB_MEMORY);
+        // The number of workers may differ from run to run, so the checkpoint comes first.
+        let memory = informed.job_memory.or_else(recorded).unwrap_or_else(|| run.share(DEFAULT_JOB_MEMORY));
+        let limits = JobLimits { states: traces.job_states.unwrap_or(u64::MAX), memory };
+        let net = prepared.net();
+        let (leaves, choice) = if informed.is_auto() {
+            let (leaves, choice) = choose::choose(prepared, traces.unroll, limits, Look::Close, run.host)?;
+            (leaves, Some(choice))
+        } else {
+            (subsystem::find_leaves(net, &split_names(&informed.subsystem))?, None)
+        };
+        let built = subsystem::build(net, &leaves)?;
+        let guide = Arc::new(subsystem::guide(net, &built, traces.unroll)?);
+        let all = guide.traces();
+        let shard = match (&traces.ids, &traces.shard) {
+            (Some(ids), _) => Some(ids.resolve(all, "--ids")?),
+            (None, Some(share)) => Some(share.resolve(all, "--shard")?),
+            (None, None) => None,
+        };
+        let config = Config {
+            granularity: traces.granularity(),
+            strategy: traces.strategy(),
+            seed: traces.seed.unwrap_or(0),
+            order: traces.iss().order(),
+            pace: traces.pace(),
+            shard: shard.clone(),
+            record: informed.report.is_some(),
+            work_limit: Some(traces.work_limit.unwrap_or(WORK_LIMIT)),
+            ..Config::new(limits)
+        };
+        let names = subsystem::names(net, &leaves);
+        Ok(Plan {
+            identity: identity(traces, run, &names, all, &config),
+            subsystem: names,
+            size: (built.states(), built.edge_count()),
+            cyclic: built.cycle(net).is_some(),
+            choice,
+            ids: shard.unwrap_or(BigUint::ZERO..all.clone()),
+            config,
+            guide,
+        })
+    }
+
+    /// What all processes of a run must agree on. Jobs come with their limits, so machines of different size may help.
+    pub fn agreed(&self) -> Identity {
+        self.identity.iter().filter(|(name, _)| name != JOB_MEMORY).cloned().collect()
+    }
+}
+
+fn identity(traces: &Traces, run: &Run, names: &[String], all: &BigUint, config: &Config) -> Identity {
+    let shown_ids = |ids: &Range<BigUint>| format!("{}..{}", ids.start, ids.end);
+    let pace = match config.pace {
+        Pace::Window(n) => format!("window {n}"),
+        Pace::Batch(n) => format!("simulated workers {n}"),
+    };
+    run.identity(
+        Traces::NAME,
+        [
+            ("subsystem", names.join(", ")),
+            ("unroll", traces.unroll.map_or("no".to_owned(), |k| k.to_string())),
+            ("traces", all.to_string()),
+            (IDS, config.shard.as_ref().map_or(ALL_IDS.to_owned(), shown_ids)),
+            ("jobs", config.granularity.to_string()),
+            (JOB_MEMORY, config.limits.memory.to_string()),
+            ("job states", traces.job_states.map_or("no limit".to_owned(), |n| n.to_string())),
+            ("strategy", config.strategy.to_string()),
+            ("seed", config.seed.to_string()),
+            ("iss", traces.iss().name().to_owned()),
+            ("pace", pace),
+        ],
+    )
+}
