@@ -139,7 +139,12 @@ pub fn conduct(
         (Ended::Done, None) => return Err(Error::internal("a swarm is done without an outcome")),
         (_, Some(outcome)) => conclude(prepared, outcome, sharded)?,
     };
-    let status = swarm.status();
+    let mut status = swarm.status();
+    if let Conclusion::Found(..) = conclusion {
+        // How many jobs were under way when it was found depends on the workers. They do not count.
+        status.remaining += std::mem::take(&mut status.in_work);
+        (status.made, status.done) = (status.processed, status.processed);
+    }
     Ok(Report { conclusion, status, events: swarm.take_events(), times })
 }
 
