@@ -524,13 +524,9 @@ fn large_formulas_end_with_an_answer_or_an_error() {
         ],
     );
     let system = load(&spec);
-    for (text, message) in [(
-        "[(exists e, f, g: E. val(e != f && f != g) && a(e))]false",
-        "the quantifiers of this formula range over too many values",
-    )] {
-        let errors = property::formula(&system.builder, &Sight::default(), "f.mcf", text).unwrap_err();
-        assert_eq!(errors[0].message, message);
-    }
+    let text = "[(exists e, f, g: E. val(e != f && f != g) && a(e))]false";
+    let errors = property::formula(&system.builder, &Sight::default(), "f.mcf", text).unwrap_err();
+    assert_eq!(errors[0].message, "the quantifiers of this formula range over too many values");
     let bits = "act a: Bool # Bool # Bool; init a(true, true, true) . delta;";
     check_formulas(bits, &[("[a(true, _, _) && a(_, true, _) && a(_, _, true)]false", Some(1))]);
     let nested = format!("{}false{}", "[a(true, _, _)](true && ".repeat(900), ")".repeat(900));

@@ -522,8 +522,12 @@ fn around<'c>(context: &'c Context, leaf: usize, number: &mut usize, path: &mut 
     match context {
         Context::Leaf(here) => *here == leaf,
         Context::Parallel(parts) => {
+            let mut found = false;
             // All parts are visited, since all of them count.
-            parts.iter().fold(false, |found, part| around(part, leaf, number, path) || found)
+            for part in parts {
+                found |= around(part, leaf, number, path);
+            }
+            found
         }
         Context::Operator(operator, inside) => {
             let mine = *number;

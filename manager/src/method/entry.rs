@@ -127,7 +127,7 @@ impl Chosen {
             .collect();
         let same = methods.iter().filter(|method| method.search == Some(search));
         let meant = same.clone().find(|method| (method.is_meant)(matches, &given));
-        let Some(entry) = meant.or(same.clone().last()) else {
+        let Some(entry) = meant.or(same.clone().next_back()) else {
             return Err(clap::Error::raw(clap::error::ErrorKind::InvalidValue, "there is no such search\n"));
         };
         Ok(Chosen { entry, method: (entry.parse)(matches)?, given })

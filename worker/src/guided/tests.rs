@@ -275,7 +275,7 @@ fn violations_are_found_and_replay() {
                         .iter()
                         .map(|(v, target)| (gridlock_lts::model::network::VectorIx(*v), target.clone()))
                         .collect();
-                    prepared.verdict(finding.what.into(), &path).unwrap();
+                    prepared.verdict(finding.what, &path).unwrap();
                 }
                 (expected, found) => panic!("seed {seed}: {expected:?}, {found:?}"),
             }

@@ -131,7 +131,7 @@ fn three_partners_and_sums_without_bounds() {
 
 #[test]
 fn what_offers_nothing_has_no_reasons_and_blocks_are_named() {
-    assert_eq!(explained("init delta || delta;"), [String::new(); 0]);
+    assert_eq!(explained("init delta || delta;"), Vec::<String>::new());
     let text = "act a, b; proc P = a.delta; init block({b},\nblock({a}, P));";
     assert_eq!(
         explained(text),
@@ -152,7 +152,7 @@ fn info_knows_what_never_happens() {
     let text = "act s, r, c, x: Nat; proc P = s(1).x(1).P; Q = sum n: Nat. r(n).Q + x(3).Q;
         init allow({c}, comm({s|r -> c}, P || Q));";
     assert_eq!(blocked(text), ["P: x", "Q: x"]);
-    assert_eq!(blocked("act a; proc P = a.P; init P;"), [String::new(); 0]);
+    assert_eq!(blocked("act a; proc P = a.P; init P;"), Vec::<String>::new());
 }
 
 #[test]
@@ -161,12 +161,12 @@ fn points_inside_a_process_are_named_by_its_line() {
     let System { network, mut builder, .. } = system(text);
     let mut network = network;
     let mut names = vec![BTreeSet::new(); network.leaves.len()];
-    for leaf in 0..network.leaves.len() {
+    for (leaf, names) in names.iter_mut().enumerate() {
         let mut local = 0;
         while local < network.leaves[leaf].states.len() {
             let (ix, at) = (LeafIx(leaf as u32), Local(local as u32));
             builder.expand(&mut network, ix, at).expect("expands");
-            names[leaf].insert((builder.describe(ix, at), builder.excerpt(ix, at).unwrap_or_default()));
+            names.insert((builder.describe(ix, at), builder.excerpt(ix, at).unwrap_or_default()));
             local += 1;
         }
     }
