@@ -590,8 +590,8 @@ fn a_regular_end_is_no_deadlock_in_any_search_if_it_is_allowed() {
         &["--search", "bfs", "--tables", "on-demand"],
         &["--search", "dfs"],
         &["--search", "isv"],
-        &["--search", "isv", "--jobs", "trace"],
-        &["--search", "isv", "--jobs", "prefix"],
+        &["--search", "isv", "--jobs", "trace", "--subsystem", "auto"],
+        &["--search", "isv", "--jobs", "prefix", "--subsystem", "auto"],
     ] {
         for (file, option, expected) in [
             (&ends, "--deadlock", 1),
