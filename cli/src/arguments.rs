@@ -9,7 +9,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgAction, Args, ColorChoice, CommandFactory, FromArgMatches, Parser, ValueEnum};
 use gridlock_lang::system::{Options, Tables};
 use gridlock_lts::base::memory::default_limit;
-use gridlock_manager::transport::launch::launched;
+use gridlock_manager::grid::transport::launch::launched;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::Duration;

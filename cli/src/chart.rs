@@ -2,9 +2,9 @@
 //!
 //! A step of two leaves is an arrow between their lifelines, with a head at either end, since actions that communicate
 //! have no direction. More leaves are joined by a bar, a single one has a box. Steps whose label is hidden are grey.
-//! Invariant: whatever labels and names contain, the picture is well-formed XML, and rows are written one by one.
+//! Invariant: with any labels and names the picture is well-formed XML, and rows are written one by one.
 
-use crate::shown_trace::{ShownStep, ShownTrace};
+use crate::shown_trace::{ShownState, ShownStep, ShownTrace};
 pub use gridlock_manager::method::page::escaped;
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -41,7 +41,7 @@ pub const DARK: &str = "\
 /// Where things are.
 struct Layout {
     /// The names of the lifelines.
-    names: Vec<String>,
+    names: Vec<Name>,
     /// The place of the first lifeline, and the distance to the next.
     first: f64,
     gap: f64,
@@ -73,14 +73,11 @@ pub fn write(trace: &ShownTrace, title: &str, out: &mut dyn Write) -> io::Result
 
 /// Draws a part of a trace for a page that brings [`STYLE`] itself and wants to know which step is pointed at: each row
 /// has the attribute `data-step`. The first one is the step of that number, counted from 1. All leaves have a lifeline if
-/// they are few, so that the picture does not change under the eyes of whoever goes on.
+/// they are few, so that the picture does not change while the reader goes on.
 pub fn embedded(trace: &ShownTrace, first_number: usize) -> String {
     const FEW: usize = 8;
-    let names = if trace.end.len() <= FEW {
-        trace.end.iter().map(|s| s.name.clone()).collect()
-    } else {
-        involved(trace)
-    };
+    let names =
+        if trace.end.len() <= FEW { trace.end.iter().map(Name::new).collect() } else { involved(trace) };
     let layout = Layout::new(trace, names, 4.0, first_number);
     let mut out = Vec::new();
     // Writing into memory does not fail.
@@ -98,15 +95,27 @@ pub fn embedded(trace: &ShownTrace, first_number: usize) -> String {
 }
 
 /// The names of those who take part in something.
-fn involved(trace: &ShownTrace) -> Vec<String> {
+fn involved(trace: &ShownTrace) -> Vec<Name> {
     let involved: std::collections::BTreeSet<&str> =
         trace.steps.iter().flat_map(|s| &s.leaves).map(|p| p.name.as_str()).collect();
-    trace.end.iter().map(|s| s.name.clone()).filter(|n| involved.contains(n.as_str())).collect()
+    trace.end.iter().filter(|s| involved.contains(s.name.as_str())).map(Name::new).collect()
+}
+
+/// What a lifeline is called.
+struct Name {
+    full: String,
+    short: String,
+}
+
+impl Name {
+    fn new(state: &ShownState) -> Self {
+        Name { full: state.name.clone(), short: state.short.clone() }
+    }
 }
 
 impl Layout {
-    fn new(trace: &ShownTrace, names: Vec<String>, top: f64, first_number: usize) -> Self {
-        let longest = names.iter().map(|n| text_width(&cut(n))).fold(0.0, f64::max);
+    fn new(trace: &ShownTrace, names: Vec<Name>, top: f64, first_number: usize) -> Self {
+        let longest = names.iter().map(|n| text_width(&cut(&n.short))).fold(0.0, f64::max);
         let gap = trace.steps.iter().map(|s| arrow_gap(&names, s)).fold(LEAST_GAP, f64::max);
         let gap = gap.max(longest + 3.0 * MARGIN);
         let largest = first_number + trace.steps.len();
@@ -155,7 +164,7 @@ impl Layout {
 
     /// The lifelines of those who take part, from left to right.
     fn involved(&self, step: &ShownStep) -> Vec<f64> {
-        let part = |p: &crate::shown_trace::ShownPart| self.names.iter().position(|n| *n == p.name);
+        let part = |p: &crate::shown_trace::ShownPart| self.names.iter().position(|n| n.full == p.name);
         let mut lifelines: Vec<usize> = step.leaves.iter().filter_map(part).collect();
         lifelines.sort_unstable();
         lifelines.into_iter().map(|lifeline| self.x(lifeline)).collect()
@@ -182,9 +191,9 @@ impl Layout {
                     out,
                     "<g><title>{}</title><rect class=\"head\" x=\"{left}\" y=\"{y}\" width=\"{width}\" \
                      height=\"{NAME_HEIGHT}\" rx=\"4\"/><text class=\"name\" x=\"{x}\" y=\"{}\">{}</text></g>",
-                    escaped(name),
+                    escaped(&name.full),
                     y + 17.0,
-                    escaped(&cut(name))
+                    escaped(&cut(&name.short))
                 )?;
             }
         }
@@ -250,8 +259,8 @@ fn label(step: &ShownStep) -> Cow<'_, str> {
 }
 
 /// The distance between lifelines that lets the label of a step of several leaves fit between them.
-fn arrow_gap(names: &[String], step: &ShownStep) -> f64 {
-    let place = |name: &str| names.iter().position(|n| n == name).unwrap_or(0);
+fn arrow_gap(names: &[Name], step: &ShownStep) -> f64 {
+    let place = |name: &str| names.iter().position(|n| n.full == name).unwrap_or(0);
     match &step.leaves[..] {
         [first, .., last] => {
             let apart = place(&first.name).abs_diff(place(&last.name)).max(1);
@@ -285,18 +294,32 @@ fn text_width(text: &str) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shown_trace::{ShownPart, ShownState};
+    use crate::shown_trace::ShownPart;
 
     fn step(label: &str, names: &[&str]) -> ShownStep {
-        let part =
-            |name: &&str| ShownPart { name: name.to_string(), action: "x".into(), state: String::new() };
+        let part = |name: &&str| ShownPart {
+            name: name.to_string(),
+            short: name.to_string(),
+            action: "x".into(),
+            state: String::new(),
+        };
         ShownStep { label: label.into(), unhidden: None, leaves: names.iter().map(part).collect() }
     }
 
     fn drawn(steps: Vec<ShownStep>) -> String {
-        let end = ["P", "idle", "Q<1>", "R"].map(|n| ShownState { name: n.into(), state: String::new() });
+        let end = ["P", "idle", "Q<1>", "R"].map(|n| ShownState {
+            name: n.into(),
+            short: n.into(),
+            state: String::new(),
+            source: None,
+        });
         let mut out = Vec::new();
-        write(&ShownTrace { steps, end: end.into() }, "a & b", &mut out).expect("memory");
+        write(
+            &ShownTrace { steps, end: end.into(), terminated: false, stuck: Vec::new() },
+            "a & b",
+            &mut out,
+        )
+        .expect("memory");
         String::from_utf8(out).expect("text")
     }
 
@@ -326,9 +349,14 @@ mod tests {
 
     #[test]
     fn a_page_gets_rows_it_can_tell_apart_and_no_style() {
-        let end = ["P", "Q"].map(|n| ShownState { name: n.into(), state: String::new() });
+        let end = ["P", "Q"].map(|n| ShownState {
+            name: n.into(),
+            short: n.into(),
+            state: String::new(),
+            source: None,
+        });
         let steps = vec![step("one", &["P"]), step("two", &["P"])];
-        let svg = embedded(&ShownTrace { steps, end: end.into() }, 41);
+        let svg = embedded(&ShownTrace { steps, end: end.into(), terminated: false, stuck: Vec::new() }, 41);
         assert!(svg.contains("<g class=\"at\" data-step=\"41\">") && svg.contains(">42</text>"), "{svg}");
         assert!(!svg.contains("<style") && !svg.contains("style="), "the page's rules forbid it: {svg}");
         assert_eq!(svg.matches("class=\"life\"").count(), 2, "few leaves all have a lifeline");

@@ -3,16 +3,19 @@
 use crate::arguments::{Limits, TableArguments, TableMode};
 use crate::outcome::Failure;
 use crate::quantities::{count, counted};
-use crate::terminal::Style;
+use crate::terminal::{Style, tell};
 use crate::watch::Watch;
-use gridlock_lang::diagnostic::{Diagnostic, render};
+use gridlock_lang::data::disagreement::{Disagreements, Example};
+use gridlock_lang::diagnostic::{Diagnostic, Span, locate, render};
 use gridlock_lang::network::build::Builder;
 use gridlock_lang::syntax::{MAX_LENGTH, decode};
-use gridlock_lang::system::{self, Options, System};
+use gridlock_lang::system::{Checked, LeftOpen, Options, System};
+use gridlock_lts::base::error::Error;
+use gridlock_lts::engine::explore::{self, Stop};
 use gridlock_lts::model::aut;
 use gridlock_lts::model::explicit::Lts;
-use gridlock_lts::model::explore::{self, Stop};
 use gridlock_lts::model::network::{LeafIx, Local, Network, TableSource};
+use gridlock_lts::property::Property;
 use gridlock_manager::method::fingerprint::fingerprint;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -20,6 +23,9 @@ use std::path::Path;
 
 /// What standard input is called on the command line.
 const STDIN: &str = "-";
+
+/// So many states are looked at while tables are built, however few the user allows.
+const FEW_STATES: usize = 4096;
 
 /// The text of a specification.
 pub struct Specification {
@@ -56,31 +62,28 @@ impl Specification {
         fingerprint(&self.text)
     }
 
-    /// A line of the text, counted from 1, without white space at its ends, from a column on that is counted from 1 too.
-    pub fn excerpt(&self, line: usize, column: usize) -> Option<String> {
-        let line = self.text.lines().nth(line.checked_sub(1)?)?;
-        let from: String = line.chars().skip(column.checked_sub(1)?).collect();
-        Some(from.trim().to_owned()).filter(|text| !text.is_empty())
-    }
-
-    /// Builds the network. Building ahead of time gives up, in favour of building on demand, when more than `most`
-    /// states are found. `place` is how the specification is called in the places that states and faults mention.
-    pub fn load(
+    /// Reads the text: properties can then be translated, and tables filled. `place` is how the specification is called
+    /// in the places that states and faults mention. Tables are not filled ahead far beyond `most` states.
+    pub fn check(
         &self,
         place: &str,
         options: &Options,
         most: usize,
         watch: &Watch,
-    ) -> Result<System, Failure> {
-        watch.begin("building tables", "local states");
-        let mut progress = |states| {
-            watch.count(states, 0);
-            states <= most && watch.stopped().is_none()
+    ) -> Result<Checked, Failure> {
+        watch.begin("reading the specification", "");
+        // Small tables are built anyway: searches are faster with them.
+        let most = most.max(FEW_STATES);
+        let options = Options {
+            table_limit: options.table_limit.min(most),
+            warm_up: options.warm_up.min(most),
+            halt: watch.halt(),
+            ..options.clone()
         };
-        let loaded = system::load(&self.text, place, options, &mut progress);
+        let checked = Checked::read(&self.text, place, options);
         match watch.stopped() {
             Some(_) => Err(Failure::Stopped),
-            None => loaded.map_err(|problems| {
+            None => checked.map_err(|problems| {
                 match (faulty(&self.name, &self.text, &problems), self.mistaken()) {
                     (Failure::Specification(text), Some(note)) => {
                         Failure::Specification(format!("{}\n  {note}", text.trim_end()))
@@ -89,6 +92,43 @@ impl Specification {
                 }
             }),
         }
+    }
+
+    /// Tells on standard error which equations disagree.
+    pub fn tell(&self, disagreements: &Disagreements) {
+        let place = |span: Span| {
+            let (line, column) = locate(&self.text, span.start as usize);
+            format!("{}:{line}:{column}", self.name)
+        };
+        let equation = |span: Span| {
+            let text = self.text.get(span.start as usize..span.end as usize).unwrap_or_default();
+            text.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        for (first, second, example) in disagreements.list() {
+            let Example { call, first: one, second: two } = example;
+            let other = match second {
+                Some(second) => format!("{}: '{}' yields {two}", place(second), equation(second)),
+                None => format!(
+                    "what the operator means anyway is {two}, and counts unless the sort is one of 'cons'"
+                ),
+            };
+            tell(format_args!(
+                "warning: equations disagree on the arguments {call}\n  {}: '{}' yields {one}\n  {other}",
+                place(first),
+                equation(first)
+            ));
+        }
+    }
+
+    /// Reads the text and fills the tables, when no properties are to be checked.
+    pub fn load(
+        &self,
+        place: &str,
+        options: &Options,
+        most: usize,
+        watch: &Watch,
+    ) -> Result<System, Failure> {
+        fill(self.check(place, options, most, watch)?, &[], watch)
     }
 
     /// What to do if this is no specification at all, by its name.
@@ -120,6 +160,38 @@ impl Specification {
     }
 }
 
+/// Says no to a specification whose tables are not complete.
+pub fn require_closed(system: &System, what: &str) -> Result<(), Failure> {
+    let Some(why) = system.left_open else { return Ok(()) };
+    let remedy = match why {
+        LeftOpen::Asked => "leave out --tables on-demand",
+        // The run is over then, and the user is told.
+        LeftOpen::Stopped | LeftOpen::Violated => "run it again",
+        LeftOpen::States(_) | LeftOpen::Work(_) => {
+            "bound the data that grows, or allow more with --table-limit"
+        }
+        LeftOpen::Vectors(_) => {
+            "put an allow around the parallel processes that names fewer actions that may happen at once, or bound \
+             the values of their arguments"
+        }
+        LeftOpen::Steps(_) => "give the equations an end for all values of their sorts",
+    };
+    Err(Failure::input(format_args!(
+        "{what} needs complete tables, and those of this specification are filled on demand: {why}\n  help: \
+         {remedy}; `gridlock check` with --search bfs or dfs needs no complete tables"
+    )))
+}
+
+/// Fills the tables of a specification.
+pub fn fill(checked: Checked, properties: &[Property], watch: &Watch) -> Result<System, Failure> {
+    watch.begin("building tables", "states");
+    let system = checked.fill(properties, &mut |states| {
+        watch.count(states, 0);
+        watch.stopped().is_none()
+    });
+    if watch.stopped().is_some() { Err(Failure::Stopped) } else { Ok(system) }
+}
+
 /// Tables that are no longer filled once the run is to stop: where filling them is slow, a search asks too seldom.
 pub struct Stoppable<'a> {
     /// What fills them.
@@ -129,9 +201,9 @@ pub struct Stoppable<'a> {
 }
 
 impl TableSource for Stoppable<'_> {
-    fn expand(&mut self, net: &mut Network, leaf: LeafIx, local: Local) -> Result<(), String> {
+    fn expand(&mut self, net: &mut Network, leaf: LeafIx, local: Local) -> Result<(), Error> {
         match self.watch.stopped() {
-            Some(_) => Err(self.watch.why_stopped()),
+            Some(_) => Err(Error::Input(self.watch.why_stopped())),
             None => self.builder.expand(net, leaf, local),
         }
     }

@@ -13,6 +13,7 @@ mod progress;
 mod road;
 mod saved_trace;
 mod shown_trace;
+mod stuck;
 mod supervise;
 mod terminal;
 mod watch;
@@ -31,7 +32,10 @@ pub fn run_with(methods: &'static [Entry]) -> ExitCode {
     match arguments::parse() {
         Ok(arguments) => supervise::run(arguments),
         // The same wrong arguments are told once, by the process that speaks for all.
-        Err(e) if process::is_silent() => process::let_speak(e.exit_code() as u8).into(),
+        Err(e) if process::is_silent() => {
+            process::speak_after_others(&e.render().to_string());
+            ExitCode::from(e.exit_code() as u8)
+        }
         Err(e) if e.use_stderr() && !terminal::Style::of_stderr().coloured() => {
             terminal::tell(e.render().to_string().trim_end());
             ExitCode::from(e.exit_code() as u8)

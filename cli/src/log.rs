@@ -1,7 +1,7 @@
 //! What happens inside, for those who want to know: `--log-dir`, and the variable RUST_LOG that says how much.
 
 use crate::outcome::Failure;
-use gridlock_manager::transport::launch::launched;
+use gridlock_manager::grid::transport::launch::launched;
 use std::fs::{self, File};
 use std::path::Path;
 use tracing_subscriber::EnvFilter;

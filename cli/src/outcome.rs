@@ -2,7 +2,7 @@
 
 use crate::terminal::{Style, tell};
 use crate::watch::Watch;
-use gridlock_lts::base::error::Error;
+use gridlock_lts::base::error::{Error, Limit};
 use std::fmt::Display;
 
 /// The exit codes, as `--help` lists them.
@@ -43,6 +43,17 @@ pub enum Failure {
     Served(u8),
 }
 
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Input(message) | Error::Disk(message) => Failure::Input(message),
+            Error::Limit(Limit::Interrupted) => Failure::Stopped,
+            Error::Limit(limit) => Failure::Limit(limit.to_string()),
+            Error::Internal(message) => Failure::Internal(message),
+        }
+    }
+}
+
 impl Failure {
     /// The same for another process to tell.
     pub fn reason(&self, watch: &Watch) -> String {
@@ -58,17 +69,6 @@ impl Failure {
     /// Something the user can put right.
     pub fn input(message: impl Display) -> Self {
         Failure::Input(message.to_string())
-    }
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        match error {
-            Error::Input(message) | Error::Disk(message) => Failure::Input(message),
-            // Which one it is, the watch knows: it ends runs.
-            Error::Limit(_) => Failure::Stopped,
-            Error::Internal(message) => Failure::Internal(message),
-        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Writes results: to a file that appears whole or not at all, or to standard output.
 
 use crate::outcome::Failure;
+use crate::terminal::{Escaping, tell};
 use crate::watch::{Phase, Watch};
 use clap::{Args, ValueEnum};
 use gridlock_lts::base::whole_file::write_whole;
@@ -108,10 +109,22 @@ impl Destination {
     }
 }
 
-/// Writes text to standard output.
+/// Makes one result of several: the first failure. The user is told of the others before.
+pub fn first_failure(results: impl IntoIterator<Item = Result<(), Failure>>) -> Result<(), Failure> {
+    let mut failures = results.into_iter().filter_map(Result::err);
+    let Some(first) = failures.next() else { return Ok(()) };
+    for failure in failures {
+        if let Failure::Input(message) = failure {
+            tell(format_args!("error: {message}"));
+        }
+    }
+    Err(first)
+}
+
+/// Writes text or JSON to standard output.
 pub fn print(watch: &Watch, text: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
     watch.rest();
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = Escaping(BufWriter::new(io::stdout().lock()));
     text(&mut out).and_then(|()| out.flush()).or_else(enough).map_err(|e| Failure::input(to_stdout(e)))
 }
 

@@ -7,8 +7,8 @@ use crate::commands::Command;
 use crate::outcome::{Answer, Failure, INTERNAL_ERROR, finish};
 use crate::terminal::tell;
 use crate::watch::Watch;
-use gridlock_manager::grid::Grid;
-use gridlock_manager::transport::launch::launched;
+use gridlock_manager::grid::transport::launch::launched;
+use gridlock_manager::method::Peers;
 use std::time::Duration;
 
 /// Time for the process that speaks to do so.
@@ -26,38 +26,47 @@ pub fn let_speak(code: u8) -> u8 {
     code
 }
 
-/// Runs a command on the grid that there is; gives the exit code.
+/// Tells, with the rank, what is wrong with the arguments of a process that usually has nothing to say. If the process that
+/// speaks had the same arguments, it has told the same by then, and mpirun has ended this one.
+pub fn speak_after_others(problem: &str) {
+    std::thread::sleep(5 * SPEAK);
+    let rank = launched().and_then(|launch| launch.rank).unwrap_or(0);
+    let problem = problem.trim().trim_start_matches("error: ");
+    tell(format_args!("error: rank {rank}: {problem}"));
+}
+
+/// Runs a command, with the processes that were started together with this one; gives the exit code.
 pub fn run(command: &Command, watch: &Watch, quiet: bool) -> u8 {
     let alone = "only `check --search isv` and `hunt` run on several: start this command once, without mpirun or srun";
-    let grid = match Grid::join((!command.runs_on_ranks()).then_some(alone)) {
-        Ok(grid) => grid,
+    let peers = match Peers::join((!command.runs_on_ranks()).then_some(alone)) {
+        Ok(peers) => peers,
         Err(_) if is_silent() => return let_speak(2),
         Err(error) => {
             watch.rest();
             return finish(Err(error.into()), watch);
         }
     };
-    let outcome = grid.guard(INTERNAL_ERROR, || command.run(watch, quiet, &grid));
+    let outcome = peers.guard(INTERNAL_ERROR, || command.run(watch, quiet, &peers));
     watch.rest();
-    if grid.is_worker() { worker_leaves(&grid, outcome, watch) } else { leave(&grid, outcome, watch) }
+    if peers.is_worker() { worker_leaves(&peers, outcome, watch) } else { leave(&peers, outcome, watch) }
 }
 
-fn leave(grid: &Grid, outcome: Result<Answer, Failure>, watch: &Watch) -> u8 {
+fn leave(peers: &Peers, outcome: Result<Answer, Failure>, watch: &Watch) -> u8 {
     let code = finish(outcome, watch);
-    if let Err(why) = grid.end(code) {
+    if let Err(why) = peers.end(code) {
         tell(format_args!("warning: {why}"));
     }
     code
 }
 
-fn worker_leaves(grid: &Grid, outcome: Result<Answer, Failure>, watch: &Watch) -> u8 {
+fn worker_leaves(peers: &Peers, outcome: Result<Answer, Failure>, watch: &Watch) -> u8 {
     let heard = match outcome {
         Err(Failure::Served(code)) => Ok(code),
-        Ok(_) => grid.wait_for_end(None),
-        Err(failure) => grid.wait_for_end(Some(failure.reason(watch))),
+        Ok(_) => peers.wait_for_end(None),
+        Err(failure) => peers.wait_for_end(Some(failure.reason(watch))),
     };
     heard.unwrap_or_else(|why| {
-        tell(format_args!("error: rank {}: {why}", grid.rank()));
-        grid.abort(2)
+        tell(format_args!("error: rank {}: {why}", peers.rank()));
+        peers.abort(2)
     })
 }

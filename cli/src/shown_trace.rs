@@ -5,12 +5,14 @@
 
 use crate::chart;
 use crate::outcome::Failure;
+use crate::stuck::{self, ShownStuck};
 use crate::terminal::Style;
 use crate::watch::{Phase, Watch};
 use gridlock_lts::base::whole_file::write_whole;
 use gridlock_lts::model::aut;
 use gridlock_lts::model::explicit::{Builder, State};
-use gridlock_lts::model::network::{LeafIx, Network, TableSource};
+use gridlock_lts::model::network::{LeafIx, Network, Outcome, Step, TableSource};
+use gridlock_lts::model::short_names::short_names;
 use gridlock_lts::model::trace::Trace;
 use gridlock_lts::model::trace_file::{RecordedPart, RecordedStep, TraceFile};
 use serde::{Deserialize, Serialize};
@@ -27,6 +29,12 @@ pub struct ShownTrace {
     pub steps: Vec<ShownStep>,
     /// The states of all leaves after the last step.
     pub end: Vec<ShownState>,
+    /// Whether all processes have terminated there.
+    #[serde(skip)]
+    pub terminated: bool,
+    /// If no step is possible there: why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stuck: Vec<ShownStuck>,
 }
 
 /// One step.
@@ -47,6 +55,9 @@ pub struct ShownStep {
 pub struct ShownPart {
     /// The leaf.
     pub name: String,
+    /// The same, briefly.
+    #[serde(skip)]
+    pub short: String,
     /// What it contributes.
     pub action: String,
     /// Its state afterwards.
@@ -59,28 +70,66 @@ pub struct ShownPart {
 pub struct ShownState {
     /// The leaf.
     pub name: String,
+    /// The same, briefly.
+    #[serde(skip)]
+    pub short: String,
     /// Its state.
     pub state: String,
+    /// What stands in the specification where control is, if that is inside a process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
 }
 
 impl ShownTrace {
-    /// Describes a trace of a network.
+    /// Describes a trace of a network from its initial state, and why nothing happens at its end if that is so.
     pub fn new(net: &Network, source: &dyn TableSource, trace: &Trace) -> Self {
+        let short = brief(net);
+        let fault = |step: &Step| matches!(net.vectors[step.vector.0 as usize].outcome, Outcome::Fault(_));
+        let stuck = if trace.steps.last().is_some_and(fault) {
+            Vec::new()
+        } else {
+            stuck::explain(net, source, &trace.end(net), &short)
+        };
+        ShownTrace { stuck, ..ShownTrace::steps(net, source, trace) }
+    }
+
+    /// Describes some steps, from any state.
+    pub fn steps(net: &Network, source: &dyn TableSource, trace: &Trace) -> Self {
+        let short = brief(net);
         let steps = trace.steps.iter().map(|step| {
             let RecordedStep { label, parts } = RecordedStep::new(net, source, step.vector, &step.target);
             let unhidden = &net.labels[net.vectors[step.vector.0 as usize].unhidden.0 as usize];
             // A vector that is a fault has no label that could have been hidden.
             let hidden = net.find_label(&label).is_some() && *unhidden != label;
-            let part = |RecordedPart { leaf, action, state }| ShownPart { name: leaf, action, state };
-            let leaves = parts.into_iter().map(part).collect();
+            let who = net.vectors[step.vector.0 as usize].parts.iter();
+            let part = |(&(ix, _), part): (&(LeafIx, _), RecordedPart)| {
+                let RecordedPart { leaf, action, state } = part;
+                ShownPart { name: leaf, short: short[ix.0 as usize].clone(), action, state }
+            };
+            let leaves = who.zip(parts).map(part).collect();
             ShownStep { label, unhidden: hidden.then(|| unhidden.clone()), leaves }
         });
+        let terminated = net.is_terminated(&trace.end(net));
         let end = (0..).map(LeafIx).zip(net.leaves.iter().zip(trace.end(net)));
         let end = end.map(|(ix, (leaf, local))| ShownState {
             name: leaf.name.clone(),
+            short: short[ix.0 as usize].clone(),
             state: source.describe(ix, local),
+            source: source.excerpt(ix, local),
         });
-        ShownTrace { steps: steps.collect(), end: end.collect() }
+        ShownTrace { steps: steps.collect(), end: end.collect(), terminated, stuck: Vec::new() }
+    }
+
+    /// Whether the text calls processes by other than their full names.
+    pub fn has_short_names(&self) -> bool {
+        self.end.iter().any(|leaf| leaf.short != leaf.name)
+    }
+
+    /// Writes the full names of processes that the rest of the text calls by short ones.
+    pub fn write_names(&self, style: Style, out: &mut dyn Write) -> io::Result<()> {
+        let names: Vec<(&str, &str)> =
+            self.end.iter().map(|leaf| (leaf.short.as_str(), leaf.name.as_str())).collect();
+        write_names(&names, style, out)
     }
 
     /// Writes the steps for people, one a line.
@@ -89,9 +138,18 @@ impl ShownTrace {
     }
 
     /// Writes for people where every leaf is at the end.
-    pub fn write_end(&self, out: &mut dyn Write) -> io::Result<()> {
-        let width = self.end.iter().map(|leaf| leaf.name.chars().count()).max().unwrap_or(0);
-        self.end.iter().try_for_each(|leaf| writeln!(out, "  {:<width$}  {}", leaf.name, leaf.state))
+    pub fn write_end(&self, style: Style, out: &mut dyn Write) -> io::Result<()> {
+        let Style { faint, off, .. } = style;
+        let width = self.end.iter().map(|leaf| leaf.short.chars().count()).max().unwrap_or(0);
+        self.end.iter().try_for_each(|leaf| {
+            let source = leaf.source.as_ref().map_or(String::new(), |text| format!("  {faint}{text}{off}"));
+            writeln!(out, "  {:<width$}  {}{source}", leaf.short, leaf.state)
+        })
+    }
+
+    /// Writes for people why nothing happens at the end, if that is so.
+    pub fn write_stuck(&self, style: Style, out: &mut dyn Write) -> io::Result<()> {
+        stuck::write_text(&self.stuck, style, out)
     }
 
     /// The same as a trace file.
@@ -170,11 +228,28 @@ impl ShownStep {
     fn each_participant(&self) -> Vec<String> {
         match &self.leaves[..] {
             [only] if only.action == *self.unhidden.as_ref().unwrap_or(&self.label) => {
-                vec![only.name.clone()]
+                vec![only.short.clone()]
             }
-            several => several.iter().map(|p| format!("{}: {}", p.name, p.action)).collect(),
+            several => several.iter().map(|p| format!("{}: {}", p.short, p.action)).collect(),
         }
     }
+}
+
+/// A short name for each leaf.
+pub fn brief(net: &Network) -> Vec<String> {
+    short_names(&net.leaves.iter().map(|leaf| leaf.name.as_str()).collect::<Vec<_>>())
+}
+
+/// Writes the full names of what is called by another one, if there are any.
+pub fn write_names(names: &[(&str, &str)], style: Style, out: &mut dyn Write) -> io::Result<()> {
+    let Style { strong, off, .. } = style;
+    let different: Vec<_> = names.iter().filter(|(short, name)| short != name).collect();
+    if different.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{strong}processes{off}")?;
+    let width = different.iter().map(|(short, _)| short.chars().count()).max().unwrap_or(0);
+    different.iter().try_for_each(|(short, name)| writeln!(out, "  {short:<width$}  {name}"))
 }
 
 /// A list with commas that begins in some column. Where the line of a terminal ends, it goes on in another one below.

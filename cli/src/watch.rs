@@ -5,6 +5,7 @@
 
 use crate::progress::Progress;
 use crate::quantities::{bytes, count, duration};
+use gridlock_lts::base::halt::Halt;
 use gridlock_lts::base::memory;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -68,6 +69,8 @@ pub struct Watch {
     limits: Limits,
     started: Instant,
     signalled: Arc<AtomicBool>,
+    /// For those who compute without asking the watch.
+    halt: Arc<Halt>,
     reason: OnceLock<Reason>,
     /// The last line of progress before that.
     last: OnceLock<String>,
@@ -88,6 +91,7 @@ impl Watch {
             limits,
             started: Instant::now(),
             signalled,
+            halt: Arc::new(Halt::new(limits.memory)),
             reason: OnceLock::new(),
             last: OnceLock::new(),
             phase: AtomicU8::new(Phase::Working as u8),
@@ -101,7 +105,27 @@ impl Watch {
 
     /// Whether and why to stop.
     pub fn stopped(&self) -> Option<Reason> {
+        if self.reason.get().is_none()
+            && let Some(limit) = self.halt.exceeded()
+        {
+            self.stop(Reason::Memory(limit));
+        }
         self.reason.get().copied()
+    }
+
+    /// Tells the same to computations that know nothing of a watch, and hears from them of memory that they need and
+    /// that is not there.
+    pub fn halt(&self) -> Arc<Halt> {
+        self.halt.clone()
+    }
+
+    fn stop(&self, reason: Reason) {
+        // Before the work hears of it and gives its memory back.
+        if let Some(activity) = self.lock().activity {
+            let _ = self.last.set(self.line(&activity));
+        }
+        let _ = self.reason.set(reason);
+        self.halt.ask();
     }
 
     /// Compares with the limits.
@@ -119,11 +143,7 @@ impl Watch {
             limits.memory.filter(over).map(Reason::Memory)
         };
         if let Some(reason) = reason {
-            // Before the work hears of it and gives its memory back.
-            if let Some(activity) = self.lock().activity {
-                let _ = self.last.set(self.line(&activity));
-            }
-            let _ = self.reason.set(reason);
+            self.stop(reason);
         }
     }
 

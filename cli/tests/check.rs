@@ -3,6 +3,12 @@
 //! The expected sizes of the models come from `models/*/expect.tsv`, which were found by hand, by formula or by other
 //! tools; the verdict, counts and counterexample must not depend on the number of workers.
 
+// Not all of it is needed here.
+#[allow(dead_code)]
+#[path = "harness/mod.rs"]
+mod harness;
+
+use harness::{command as gridlock, models, run, text};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,22 +32,8 @@ proc P(n: Nat) = good(n) -> a(n) . P(n + 1) <> delta;
      R = b . R;
 init P(0) || R;";
 
-fn gridlock(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_gridlock"));
-    command.args(arguments).stdin(Stdio::null());
-    command
-}
-
-fn run(arguments: &[&str]) -> Output {
-    gridlock(arguments).output().expect("gridlock starts")
-}
-
 fn code(output: &Output) -> i32 {
     output.status.code().expect("an exit code")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).expect("text")
 }
 
 /// The JSON of a check, and its exit code.
@@ -67,10 +59,6 @@ impl Files {
         fs::write(self.0.path().join(name), content).expect("a file");
         self.path(name)
     }
-}
-
-fn models() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../models")
 }
 
 #[test]
@@ -115,18 +103,14 @@ fn verdict_exit_code_and_summary() {
         let (out, err) = (text(&output.stdout), text(&output.stderr));
         assert_eq!(code(&output), expected, "{content} {options:?}: {out}{err}");
         assert!(out.starts_with(first), "{content} {options:?}: {out}");
-        for row in [
-            "states",
-            "transitions",
-            "depth",
-            "deadlocks",
-            "seconds",
-            "build seconds",
-            "peak memory",
-            "bytes/state",
-        ] {
+        for row in ["states", "transitions", "depth", "deadlocks", "seconds", "build seconds", "peak memory"]
+        {
             assert!(out.lines().any(|line| line.trim_start().starts_with(row)), "no {row} in {out}");
         }
+        // Of few states it would be the size of empty tables.
+        let states = out.lines().find_map(|line| line.trim_start().strip_prefix("states"));
+        let states: u64 = states.expect("a row").trim().replace(',', "").parse().expect("a number");
+        assert_eq!(out.contains("bytes/state"), states >= 100_000, "{out}");
         assert_eq!(err, "");
     }
 }
@@ -179,7 +163,17 @@ fn a_property_about_what_cannot_happen_is_told() {
     }
     assert!(!err.contains("action 'c'"), "{err}");
     let hidden = files.write("hidden.mcrl2", "act h; proc P = h . P; init hide({h}, P);");
-    assert_eq!(text(&run(&["check", &hidden, "--never", "h|h"]).stderr), "");
+    let output = run(&["check", &hidden, "--never", "h"]);
+    assert_eq!(code(&output), 0);
+    let warning = "warning: --never h: the specification hides the action 'h' wherever it occurs";
+    assert!(text(&output.stderr).starts_with(warning), "{}", text(&output.stderr));
+    for see in [&["--see-hidden"][..], &["--see-hidden", "h"], &["--see-hidden=h"]] {
+        let output = run(&[&["check", &hidden, "--never", "h"], see].concat());
+        assert_eq!((code(&output), text(&output.stderr)), (1, String::new()), "{see:?}");
+    }
+    let output = run(&["check", &hidden, "--never", "h", "--see-hidden", "g"]);
+    assert_eq!(code(&output), 2);
+    assert!(text(&output.stderr).contains("--see-hidden: no action 'g' is declared"));
 }
 
 #[test]
@@ -584,4 +578,51 @@ fn an_interrupted_search_tells_what_it_saw() {
         assert_eq!((&report["verdict"], &report["reason"]), (&"unknown".into(), &"interrupted".into()));
         assert!(report["states"].as_u64() > Some(0), "{report}");
     }
+}
+
+#[test]
+fn a_regular_end_is_no_deadlock_in_any_search_if_it_is_allowed() {
+    let files = Files::new();
+    let ends = files.write("ends.mcrl2", "act a, b; init a . b || b;");
+    let stuck = files.write("stuck.mcrl2", "act a, b; init a . b || (a + b . delta);");
+    for search in [
+        &["--search", "bfs"][..],
+        &["--search", "bfs", "--tables", "on-demand"],
+        &["--search", "dfs"],
+        &["--search", "isv"],
+        &["--search", "isv", "--jobs", "trace", "--subsystem", "auto"],
+        &["--search", "isv", "--jobs", "prefix", "--subsystem", "auto"],
+    ] {
+        for (file, option, expected) in [
+            (&ends, "--deadlock", 1),
+            (&ends, "--allow-termination", 0),
+            (&stuck, "--deadlock", 1),
+            (&stuck, "--allow-termination", 1),
+        ] {
+            let output = run(&[&["check", file, option, "--quiet"], search].concat());
+            let out = text(&output.stdout);
+            assert_eq!(code(&output), expected, "{search:?} {option}: {out}{}", text(&output.stderr));
+            let regular = out.contains("the processes have all terminated");
+            assert!(!regular || option == "--deadlock", "{search:?} {option}: {out}");
+            assert!(file == &stuck || regular == (option == "--deadlock"), "{search:?} {option}: {out}");
+        }
+    }
+    let output = run(&["check", &ends, "--quiet"]);
+    assert!(text(&output.stdout).contains("  terminated"), "{}", text(&output.stdout));
+}
+
+#[test]
+fn depth_first_search_keeps_the_limit_on_states_and_shortens() {
+    let files = Files::new();
+    let huge = files.write("huge.mcrl2", HUGE);
+    let (report, status) = json(&[&huge, "--search", "dfs", "--max-states", "1000"]);
+    assert_eq!((status, &report["states"]), (3, &Value::from(1000)));
+    let [bug, mutex] = ["peterson-bug.mcrl2", "mutex.mcf"]
+        .map(|name| models().join("peterson").join(name).display().to_string());
+    let [bfs, dfs] = ["bfs", "dfs"].map(|search| {
+        let (report, status) = json(&[&bug, "--search", search, "--property", &mutex]);
+        assert_eq!(status, 1, "{report}");
+        report["trace"].as_array().expect("steps").len()
+    });
+    assert!(dfs <= 2 * bfs, "{dfs} steps, {bfs} would do");
 }

@@ -70,6 +70,8 @@ pub struct Model {
     pub recognisers: Vec<Recogniser>,
     /// The mappings.
     pub functions: Vec<Function>,
+    /// The global variables of the specification, each a mapping whose value was chosen.
+    pub globals: Vec<FuncId>,
     /// All variables.
     pub vars: Vec<Var>,
     /// Names of actions.
@@ -153,6 +155,19 @@ pub struct Function {
     pub clauses: Vec<Clause>,
     /// Where it is declared.
     pub span: Span,
+    /// The built-in operator that this is, if it is one for which the specification has equations.
+    pub builtin: Option<Builtin>,
+}
+
+/// A built-in operator that a specification adds equations to.
+#[derive(Clone, Debug)]
+pub struct Builtin {
+    /// The operator, projection or recogniser.
+    pub symbol: Symbol,
+    /// The sorts of its arguments.
+    pub domain: Vec<SortId>,
+    /// Whether the equations come before what the operator means anyway; otherwise they are for where that says nothing.
+    pub equations_first: bool,
 }
 
 /// `condition -> f(patterns)(patterns)… = right`.

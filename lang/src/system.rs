@@ -1,14 +1,23 @@
-//! The whole road from the text of a specification to a network.
+//! The whole road from the text of a specification to a network, in two stages: [`Checked::read`] says what is wrong
+//! with the text, [`Checked::fill`] fills the tables.
+//!
+//! Invariant: how tables are filled depends on the specification, the properties and the options, and never on time, so
+//! that all ranks have the same tables. Every limit on filling them ahead leads to filling them on demand.
 
 use crate::check::check;
+use crate::data::disagreement::Disagreements;
 use crate::data::eval::{Failure, STEP_LIMIT};
-use crate::diagnostic::{Diagnostic, Span};
-use crate::network::build::Builder;
+use crate::diagnostic::Diagnostic;
+use crate::network::build::{Builder, MAX_VECTORS};
 use crate::network::flatten::flatten;
+use crate::places::Places;
 use crate::process::program::Program;
 use crate::syntax::parse;
-use gridlock_lts::model::explore::{self, warm_up};
+use gridlock_lts::base::error::Error;
+use gridlock_lts::base::halt::Halt;
+use gridlock_lts::engine::explore::{self, WarmUp};
 use gridlock_lts::model::network::{LeafIx, Local, Network, TableSource};
+use gridlock_lts::property::Property;
 use std::sync::Arc;
 
 /// How tables are filled.
@@ -27,17 +36,28 @@ pub enum Tables {
 pub struct Options {
     /// Rewrite steps that one evaluation may take.
     pub step_limit: u64,
-    /// Local states, over all leaves, that may be expanded ahead of time.
+    /// Local states, over all leaves, that may be expanded ahead of time. The work for it is bounded in proportion.
     pub table_limit: usize,
-    /// Global states that the short search of [`Tables::Auto`] may visit.
+    /// Global states that the short search of [`Tables::Auto`] may visit. Its work is bounded in proportion, too.
     pub warm_up: usize,
     /// How tables are filled.
     pub tables: Tables,
+    /// Where equations that disagree are told, if they are looked for.
+    pub disagreements: Option<Arc<Disagreements>>,
+    /// Ends evaluations from outside.
+    pub halt: Arc<Halt>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { step_limit: STEP_LIMIT, table_limit: 200_000, warm_up: 50_000, tables: Tables::Auto }
+        Options {
+            step_limit: STEP_LIMIT,
+            table_limit: 200_000,
+            warm_up: 50_000,
+            tables: Tables::Auto,
+            disagreements: None,
+            halt: Arc::default(),
+        }
     }
 }
 
@@ -45,12 +65,69 @@ impl Default for Options {
 /// that never occur and on which they do not terminate; that is no fault, but a reason to build on demand.
 const AHEAD_STEPS: u64 = 100_000;
 
+/// Units of work ([`Builder::work`]) that the short search may do for each global state it may visit.
+const WORK_PER_STATE: u64 = 200;
+
+/// The same ahead of time, for each local state that may be expanded.
+const WORK_PER_LOCAL: u64 = 500;
+
+/// A specification without fault, whose tables are still empty: what properties are translated for.
+pub struct Checked {
+    network: Network,
+    builder: Builder,
+    options: Options,
+}
+
+/// Why local states are left to be expanded on demand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LeftOpen {
+    /// That was asked for.
+    Asked,
+    /// The building was stopped.
+    Stopped,
+    /// The short search saw a violation, which a search finds soon.
+    Violated,
+    /// There are more local states than this ([`Options::table_limit`]).
+    States(usize),
+    /// There are not, but to work them out takes more work than is allowed for so many.
+    Work(usize),
+    /// Processes can act together in more than so many combinations of actions with values.
+    Vectors(usize),
+    /// Equations do not end within so many steps on values that processes might have.
+    Steps(u64),
+}
+
+impl std::fmt::Display for LeftOpen {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            LeftOpen::Asked => write!(f, "it was asked for"),
+            LeftOpen::Stopped => write!(f, "the building of tables was stopped"),
+            LeftOpen::Violated => write!(f, "a short search saw a violation"),
+            LeftOpen::States(n) => write!(f, "the processes have more than {n} local states"),
+            LeftOpen::Work(n) => {
+                write!(f, "the local states of the processes take more work than is allowed for {n}")
+            }
+            LeftOpen::Vectors(n) => {
+                write!(
+                    f,
+                    "the processes can act together in more than {n} combinations of actions with values"
+                )
+            }
+            LeftOpen::Steps(n) => {
+                write!(f, "an equation does not end within {n} steps on values that the processes might have")
+            }
+        }
+    }
+}
+
 /// A specification as a network, with what is needed to grow and to describe it.
 pub struct System {
     /// The network.
     pub network: Network,
     /// Whether every local state is expanded, so that the network is complete and needs no source.
     pub closed: bool,
+    /// Why not, if it is not so.
+    pub left_open: Option<LeftOpen>,
     /// Grows and describes the network.
     pub builder: Builder,
 }
@@ -61,77 +138,168 @@ impl From<Failure> for Diagnostic {
     }
 }
 
-/// Turns the text of a specification into a network. `file` is how the specification is called in messages.
-///
-/// `progress` is called now and then with the number of local states expanded so far; it stops the building by
-/// returning `false`, in which case tables are left to be filled on demand.
+impl Checked {
+    /// Reads and checks the text of a specification and splits its initial process. `file` is how the specification is
+    /// called in messages.
+    pub fn read(text: &str, file: &str, options: Options) -> Result<Self, Vec<Diagnostic>> {
+        let model = Arc::new(check(&parse(text)?)?);
+        let program = Program::new(model, options.step_limit);
+        program.ev.meter.heed(options.halt.clone());
+        options.disagreements.iter().for_each(|to| program.ev.tell_disagreements(to.clone()));
+        let flat = flatten(&program, text).map_err(|f| vec![f.into()])?;
+        let (builder, network) =
+            Builder::new(program, flat, Places::new(text, file)).map_err(|f| vec![Diagnostic::from(f)])?;
+        Ok(Checked { network, builder, options })
+    }
+
+    /// Translates properties. What it says of labels goes for the tables, too.
+    pub fn builder(&self) -> &Builder {
+        &self.builder
+    }
+
+    /// Fills the tables. If the short search sees a violation of a property and not everything else, the rest is left
+    /// to be filled on demand: a search will find it before it needs much of it.
+    ///
+    /// `progress` is called now and then with the number of states so far; it stops the building by returning
+    /// `false`, in which case the rest is left to be filled on demand.
+    pub fn fill(mut self, properties: &[Property], progress: &mut dyn FnMut(usize) -> bool) -> System {
+        let left_open = self.try_all(properties, progress);
+        if self.builder.has_too_many_vectors() {
+            self.builder.reset(&mut self.network);
+        }
+        System { network: self.network, closed: left_open.is_none(), left_open, builder: self.builder }
+    }
+
+    fn try_all(
+        &mut self,
+        properties: &[Property],
+        progress: &mut dyn FnMut(usize) -> bool,
+    ) -> Option<LeftOpen> {
+        if self.options.tables == Tables::OnDemand {
+            return Some(LeftOpen::Asked);
+        }
+        if self.options.tables == Tables::Auto {
+            let warm = self.warm_up(properties, progress);
+            if warm.complete {
+                self.builder.forget_unexpanded(&mut self.network);
+                return None;
+            }
+            if warm.violated {
+                return Some(LeftOpen::Violated);
+            }
+        }
+        let left_open = self.fill_ahead(progress)?;
+        if self.network.leaves.len() > 1 || left_open == self.cut_off() {
+            // Much of what was built never happens, or is not what the specification says: begin again with what does.
+            self.builder.reset(&mut self.network);
+            if left_open != LeftOpen::Stopped {
+                self.warm_up(&[], progress);
+            }
+        }
+        Some(left_open)
+    }
+
+    fn warm_up(&mut self, properties: &[Property], progress: &mut dyn FnMut(usize) -> bool) -> WarmUp {
+        let Options { warm_up, table_limit, .. } = self.options;
+        // The states of a single leaf are local states.
+        let max_states = if self.network.leaves.len() == 1 { warm_up.min(table_limit) } else { warm_up };
+        let mut source = Bounded::new(&mut self.builder, max_states, WORK_PER_STATE);
+        let mut told = |p: explore::Progress| progress(p.states);
+        let options = explore::Options { max_states, progress: &mut told };
+        explore::warm_up(&mut self.network, &mut source, properties, options)
+    }
+
+    /// Expands all local states, or says which limit was reached.
+    fn fill_ahead(&mut self, progress: &mut dyn FnMut(usize) -> bool) -> Option<LeftOpen> {
+        let LeftOpen::Steps(steps) = self.cut_off() else { unreachable!("a number of steps") };
+        let Checked { network, builder, options } = self;
+        builder.limit_steps(steps);
+        builder.fill_ahead(true);
+        let left_open = expand_all(builder, network, options.table_limit, progress);
+        let left_open = if builder.hit_step_limit() { Some(LeftOpen::Steps(steps)) } else { left_open };
+        builder.limit_steps(options.step_limit);
+        builder.fill_ahead(false);
+        left_open
+    }
+
+    /// What is said when an evaluation was cut off ahead of time. A single leaf is explored exactly; nothing is asked
+    /// there that does not happen.
+    fn cut_off(&self) -> LeftOpen {
+        let limit = self.options.step_limit;
+        LeftOpen::Steps(if self.network.leaves.len() == 1 { limit } else { AHEAD_STEPS.min(limit) })
+    }
+}
+
+/// Turns the text of a specification into a network: [`Checked::read`] and [`Checked::fill`] at once.
 pub fn load(
     text: &str,
     file: &str,
     options: &Options,
     progress: &mut dyn FnMut(usize) -> bool,
 ) -> Result<System, Vec<Diagnostic>> {
-    let tree = parse(text)?;
-    let model = check(&tree)?;
-    let model = Arc::new(model);
-    let start = || -> Result<(Builder, Network), Vec<Diagnostic>> {
-        let program = Program::new(model.clone(), options.step_limit);
-        let flat = flatten(&program, text).map_err(|f| vec![f.into()])?;
-        Builder::new(program, flat, places(text, file)).map_err(|f| vec![Diagnostic::from(f)])
-    };
-    let (mut builder, mut network) = start()?;
-    let mut closed = false;
-    if options.tables == Tables::Auto && network.leaves.len() > 1 {
-        let mut told = |p: explore::Progress| progress(p.states);
-        let options = explore::Options { max_states: options.warm_up, progress: &mut told };
-        closed = warm_up(&mut network, &mut builder, options).unwrap_or(false);
-        if closed {
-            builder.forget_unexpanded(&mut network);
-        }
-    }
-    if !closed && options.tables != Tables::OnDemand {
-        // A single leaf is explored exactly; nothing is asked there that does not happen.
-        let ahead =
-            if network.leaves.len() == 1 { options.step_limit } else { AHEAD_STEPS.min(options.step_limit) };
-        builder.limit_steps(ahead);
-        closed = expand_all(&mut builder, &mut network, options, progress);
-        if builder.hit_step_limit() {
-            // What was built is not what the specification says: begin again, on demand.
-            (builder, network) = start()?;
-            closed = false;
-        }
-        builder.limit_steps(options.step_limit);
-    }
-    if let Some(failure) = builder.too_much() {
-        return Err(vec![failure.into()]);
-    }
-    Ok(System { network, closed, builder })
+    Ok(Checked::read(text, file, options.clone())?.fill(&[], progress))
 }
 
-/// Expands local states until none is left (`true`) or a limit is reached. A single leaf is its own state space:
-/// expanding it ahead of time is exact, so the limit on local states is not for it.
+/// Tables that are filled until a certain amount of work is done.
+struct Bounded<'b> {
+    builder: &'b mut Builder,
+    until: u64,
+}
+
+impl<'b> Bounded<'b> {
+    fn new(builder: &'b mut Builder, count: usize, each: u64) -> Self {
+        let until = builder.work().saturating_add((count as u64).saturating_mul(each));
+        Bounded { builder, until }
+    }
+
+    fn is_over(&self) -> bool {
+        self.builder.work() > self.until
+    }
+}
+
+impl TableSource for Bounded<'_> {
+    fn expand(&mut self, net: &mut Network, leaf: LeafIx, local: Local) -> Result<(), Error> {
+        if self.is_over() {
+            return Err(Error::input("the work for it is too much"));
+        }
+        self.builder.expand(net, leaf, local)
+    }
+
+    fn describe(&self, leaf: LeafIx, local: Local) -> String {
+        self.builder.describe(leaf, local)
+    }
+}
+
+/// Expands local states until none is left or a limit is reached: which.
 fn expand_all(
     builder: &mut Builder,
     network: &mut Network,
-    options: &Options,
+    limit: usize,
     progress: &mut dyn FnMut(usize) -> bool,
-) -> bool {
-    let limit = if network.leaves.len() == 1 { usize::MAX } else { options.table_limit };
+) -> Option<LeftOpen> {
+    let mut source = Bounded::new(builder, limit, WORK_PER_LOCAL);
     let mut done = vec![0usize; network.leaves.len()];
-    let mut total = 0;
+    let mut total = 0usize;
     loop {
         let mut grown = false;
         for (leaf, done) in done.iter_mut().enumerate() {
             // One round takes the states that are there now, so that leaves advance together, breadth first.
             for local in *done..network.leaves[leaf].states.len() {
-                if total >= limit
-                    || builder.hit_step_limit()
-                    || (total.is_multiple_of(1024) && !progress(total))
-                {
-                    return false;
+                if total.is_multiple_of(1024) && !progress(total) {
+                    return Some(LeftOpen::Stopped);
                 }
-                if builder.expand(network, LeafIx(leaf as u32), Local(local as u32)).is_err() {
-                    return false;
+                if total >= limit {
+                    return Some(LeftOpen::States(limit));
+                }
+                if source.builder.hit_step_limit() {
+                    return Some(LeftOpen::Steps(source.builder.step_limit()));
+                }
+                if source.expand(network, LeafIx(leaf as u32), Local(local as u32)).is_err() {
+                    return Some(match () {
+                        () if source.is_over() => LeftOpen::Work(limit),
+                        () if source.builder.has_too_many_vectors() => LeftOpen::Vectors(MAX_VECTORS),
+                        () => LeftOpen::Stopped,
+                    });
                 }
                 *done = local + 1;
                 total += 1;
@@ -139,19 +307,7 @@ fn expand_all(
             }
         }
         if !grown {
-            return true;
+            return None;
         }
     }
-}
-
-/// Turns spans into `file:line:column`.
-fn places(text: &str, file: &str) -> Box<dyn Fn(Span) -> String + Send> {
-    let file = file.to_owned();
-    let text: Arc<str> = text.into();
-    Box::new(move |span| {
-        let before = text.get(..span.start as usize).unwrap_or("");
-        let line = before.matches('\n').count() + 1;
-        let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
-        format!("{file}:{line}:{column}")
-    })
 }

@@ -1,7 +1,7 @@
 //! The value of closed expressions, as the label of an action shows it.
 
 use gridlock_lang::system::{Options, load};
-use gridlock_lts::model::explore::{self, Stop, explore};
+use gridlock_lts::engine::explore::{self, Stop, explore};
 
 /// The first label of a specification whose only action carries `expression` of the given sort.
 fn value(declarations: &str, sort: &str, expression: &str) -> String {
@@ -194,17 +194,17 @@ fn functions() {
 }
 
 #[test]
-fn equations_prefer_the_more_special_one_and_respect_conditions() {
+fn equations_respect_conditions_and_repeated_variables() {
     let maps = "sort N = struct z | s(N); map f: Nat -> Nat; add: N # N -> N; same: Nat # Nat -> Bool; len: List(Nat) -> Nat; last: List(Nat) -> Nat;
                 var n, m: Nat; x, y: N; l: List(Nat);
-                eqn f(n) = 0; f(1) = 7; n > 10 -> f(n) = 5;
+                eqn n > 10 -> f(n) = 5; f(1) = 7; n <= 10 -> f(n) = 0;
                     add(z, y) = y; add(s(x), y) = s(add(x, y));
                     same(n, n) = true; n != m -> same(n, m) = false;
                     len([]) = 0; len(n |> l) = len(l) + 1; last(l <| n) = n;";
     check_with(
         maps,
         "Nat",
-        &[("f(1)", "7"), ("f(2)", "0"), ("len([4, 5, 6])", "3"), ("last([1, 2, 9])", "9")],
+        &[("f(1)", "7"), ("f(2)", "0"), ("f(11)", "5"), ("len([4, 5, 6])", "3"), ("last([1, 2, 9])", "9")],
     );
     check_with(maps, "N", &[("add(s(s(z)), s(z))", "s(s(s(z)))")]);
     check_with(maps, "Bool", &[("same(3, 3)", "true"), ("same(3, 4)", "false")]);
@@ -217,4 +217,96 @@ fn what_does_not_end_is_reported_at_its_place() {
     let message = value(maps, "Nat", "g");
     assert!(message.contains("'g' is defined in terms of itself") || message.contains("steps"), "{message}");
     assert!(value("", "Nat", "exp(7, exp(2, 60))").contains("64 million bits"));
+}
+
+#[test]
+fn equations_are_tried_in_the_order_of_the_reference() {
+    let thing = "sort D = struct none | some(n: Nat); map hi: Nat # D -> Nat; var x: Nat; y: D; eqn ";
+    // An equation that looks at nothing comes first, wherever it stands.
+    check_with(&format!("{thing} hi(x, y) = 1; hi(x, none) = 2;"), "Nat", &[("hi(5, none)", "1")]);
+    check_with(&format!("{thing} hi(x, none) = 2; hi(x, y) = 1;"), "Nat", &[("hi(5, none)", "1")]);
+    // A condition and a variable that is used twice are looks, too; among equals the text decides.
+    check_with(
+        &format!("{thing} y == none -> hi(x, y) = 1; hi(x, none) = 2;"),
+        "Nat",
+        &[("hi(5, none)", "1")],
+    );
+    check_with(
+        &format!("{thing} hi(x, none) = 2; y == none -> hi(x, y) = 1;"),
+        "Nat",
+        &[("hi(5, none)", "2")],
+    );
+    check_with(&format!("{thing} hi(x, none) = 2; hi(x, y) = x + x;"), "Nat", &[("hi(5, none)", "10")]);
+    // The argument that most equations look at is evaluated first.
+    check_with(
+        &format!("{thing} hi(0, none) = 0; hi(0, y) = 1; hi(x, none) = 2; hi(1, y) = 3;"),
+        "Nat",
+        &[("hi(0, none)", "1"), ("hi(1, none)", "3"), ("hi(2, none)", "2")],
+    );
+    let three = "map f: Bool # Bool # Bool -> Nat; var a, b, c: Bool; eqn ";
+    check_with(
+        &format!("{three} f(true, true, c) = 1; f(a, true, true) = 2; f(a, b, true) = 3;"),
+        "Nat",
+        &[("f(true, true, true)", "2"), ("f(true, true, false)", "1"), ("f(false, false, true)", "3")],
+    );
+}
+
+#[test]
+fn built_in_operators_can_have_equations() {
+    let floors = "sort F; cons low, mid, high: F;
+        eqn low < mid = true; mid < high = true; low < high = true; mid < low = false; high < mid = false;
+            high < low = false;";
+    let cases =
+        [("low < high", "true"), ("high < low", "false"), ("high > low", "true"), ("low == high", "false")];
+    check_with(floors, "Bool", &cases);
+    // On a sort of a 'cons' section the equations say what an operator means.
+    let reversed =
+        "sort F; cons low, high: F; eqn low < high = false; high < low = true; low == high = true;";
+    check_with(
+        reversed,
+        "Bool",
+        &[
+            ("low < high", "false"),
+            ("high < low", "true"),
+            ("low > high", "true"),
+            ("low == high", "true"),
+            ("low != high", "false"),
+            ("high == low", "false"),
+            ("low == low", "true"),
+        ],
+    );
+    // A sort without constructors has constants that only equations tell apart.
+    let constants =
+        "sort F; map low, high: F; eqn low == high = false; high == low = false; low < high = true;";
+    check_with(
+        constants,
+        "Bool",
+        &[("low == high", "false"), ("low != high", "true"), ("high > low", "true")],
+    );
+    // Elsewhere equations are for where the operator says nothing.
+    let partial = "var n: Nat; l: List(Nat); eqn l == [] -> head(l) = 7; l . n = 9;";
+    check_with(
+        partial,
+        "Nat",
+        &[("head([])", "7"), ("head([3])", "3"), ("[1, 2] . 1", "2"), ("[1] . 5", "9")],
+    );
+    let structs = "sort S = struct one | two; eqn two < one = true; if(true, one, two) = two;";
+    check_with(structs, "Bool", &[("two < one", "false"), ("one < two", "true")]);
+    check_with(structs, "S", &[("if(true, one, two)", "one")]);
+    let recognised = "sort S = struct one?is_one | two; map odd: S; eqn is_one(odd) = true;";
+    check_with(
+        recognised,
+        "Bool",
+        &[("is_one(one)", "true"), ("is_one(two)", "false"), ("is_one(odd)", "true")],
+    );
+}
+
+#[test]
+fn a_global_variable_has_some_value() {
+    let declarations = "sort T = struct node(left: T, right: T) | leaf(n: Nat); U;
+        glob b: Bool; p: Pos; n: Nat; l: List(Nat); s: Set(Nat); t: T; f: Nat -> Bool; u: U;";
+    check_with(declarations, "Bool", &[("b", "false"), ("f(3)", "false"), ("u == u", "true")]);
+    check_with(declarations, "Nat", &[("n + p + #l", "1")]);
+    check_with(declarations, "T", &[("t", "leaf(0)")]);
+    check_with(declarations, "U", &[("u", "u")]);
 }

@@ -1,15 +1,28 @@
 //! Specifications that are too much for the tables: a clear answer, soon.
 
-use gridlock_lang::system::{Options, load};
+use gridlock_lang::property::{Sight, never};
+use gridlock_lang::system::{Checked, LeftOpen, Options, System, Tables, load};
+use gridlock_lts::base::error::{Error, Limit};
+use gridlock_lts::base::halt::Halt;
+use gridlock_lts::engine::explore::{self, Stop};
+use gridlock_lts::engine::lazy::Lazy;
+use gridlock_lts::engine::search::{Report, Verdict, check_on_demand};
+use gridlock_lts::model::network::{LeafIx, Local, TableSource};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 #[test]
-fn unrestricted_parallel_processes_with_data_are_refused() {
+fn unrestricted_parallel_processes_with_data_are_searched_on_demand() {
     let text = "act tick: Nat; proc Clock(n: Nat) = tick(n) . Clock((n + 1) mod 50);
                 init Clock(0) || Clock(0) || Clock(0) || Clock(0) || Clock(0) || Clock(0) || Clock(0) || Clock(0);";
-    let Err(found) = load(text, "clocks", &Options::default(), &mut |_| true) else { panic!("loaded") };
-    assert!(found[0].message.contains("combinations of actions"), "{found:?}");
-    assert!(found[0].help.as_ref().is_some_and(|h| h.contains("allow")), "{found:?}");
+    let Ok(mut system) = load(text, "clocks", &Options::default(), &mut |_| true) else { panic!("refused") };
+    assert_eq!(system.left_open, Some(LeftOpen::Vectors(300_000)));
+    // There is an end to that, too, and it says what helps: one local state adds too much.
+    let all = (0..50).flat_map(|n| (0..8).map(move |leaf| (LeafIx(leaf), Local(n))));
+    let expanded: Result<(), Error> =
+        all.into_iter().try_for_each(|(leaf, n)| system.builder.expand(&mut system.network, leaf, n));
+    let why = expanded.expect_err("too much").to_string();
+    assert!(why.contains("in more than 300000 ways") && why.contains("put an allow around"), "{why}");
 }
 
 #[test]
@@ -95,10 +108,9 @@ fn equal_parts_of_a_process_are_interchangeable() {
     let parts = vec!["Q"; 24].join(" || ");
     let text = format!("act start, a, b; proc Q = a . b; init allow({{start, a, b}}, start . ({parts}));");
     let Ok(mut system) = load(&text, "parts", &Options::default(), &mut |_| true) else { panic!("refused") };
-    let options = gridlock_lts::model::explore::Options { max_states: 1_000, progress: &mut |_| true };
-    let source: Option<&mut dyn gridlock_lts::model::network::TableSource> =
-        if system.closed { None } else { Some(&mut system.builder) };
-    let Ok(lts) = gridlock_lts::model::explore::explore(&mut system.network, source, options) else {
+    let options = explore::Options { max_states: 1_000, progress: &mut |_| true };
+    let source: Option<&mut dyn TableSource> = if system.closed { None } else { Some(&mut system.builder) };
+    let Ok(lts) = gridlock_lts::engine::explore::explore(&mut system.network, source, options) else {
         panic!("fault")
     };
     // Before `start`, after `Terminate`, and i before `a` with j before `b` where i + j is at most 24.
@@ -110,8 +122,8 @@ fn equal_parts_of_a_process_move_together_too() {
     let text = "act start, a, b; proc Q = a + b; init start . (Q || Q);";
     let Ok(mut system) = load(text, "parts", &Options::default(), &mut |_| true) else { panic!("refused") };
     assert!(system.closed);
-    let options = gridlock_lts::model::explore::Options { max_states: 1_000, progress: &mut |_| true };
-    let Ok(lts) = gridlock_lts::model::explore::explore(&mut system.network, None, options) else {
+    let options = explore::Options { max_states: 1_000, progress: &mut |_| true };
+    let Ok(lts) = gridlock_lts::engine::explore::explore(&mut system.network, None, options) else {
         panic!("fault")
     };
     let mut labels: Vec<&String> = lts.labels().iter().filter(|label| *label != "tau").collect();
@@ -132,4 +144,108 @@ fn a_choice_of_thousands_of_actions_is_quick() {
     // Each alone and each with b, and b alone; P never ends, so there is no Terminate.
     assert_eq!(system.network.vectors.len(), 20_001);
     assert!(begun.elapsed() < Duration::from_secs(10), "took {:?}", begun.elapsed());
+}
+
+/// Counts up and down without an end.
+const COUNTER: &str =
+    "act up, down: Nat; proc P(n: Nat) = up(n) . P(n + 1) + (n > 0) -> down(n) . P(Int2Nat(n - 1));
+                       init P(0);";
+
+/// Two servers elect leaders, in terms that grow without an end.
+const ELECTION: &str = "act ask, hear, request, start, lead: Nat # Nat;
+    proc Server(i, term: Nat) = start(i, term + 1) . Candidate(i, term + 1) + Listen(i, term);
+         Candidate(i, term: Nat) = ask(i, term) . lead(i, term) . Server(i, term) + Listen(i, term);
+         Listen(i, term: Nat) =
+           sum j, t: Nat. (j < 2 && j != i) -> hear(j, t) . (t > term) -> Server(i, t) <> Server(i, term);
+    init allow({request, start, lead}, comm({ask|hear -> request}, Server(0, 0) || Server(1, 0)));";
+
+/// Fills the tables of a specification that is searched for a pattern.
+fn searched_for(
+    text: &str,
+    pattern: &str,
+    options: &Options,
+) -> (System, Vec<gridlock_lts::property::Property>) {
+    let checked = Checked::read(text, "unbounded", options.clone()).expect("a specification");
+    let properties = vec![never(checked.builder(), &Sight::default(), pattern).expect("a pattern")];
+    (checked.fill(&properties, &mut |_| true), properties)
+}
+
+/// The number of steps of the counterexample that a search on demand finds.
+fn steps_to(text: &str, pattern: &str, options: &Options) -> usize {
+    let (system, properties) = searched_for(text, pattern, options);
+    let lazy = Lazy::new(system.network, Box::new(system.builder), &properties).expect("a network");
+    match check_on_demand(&lazy, &Default::default()) {
+        Ok(Report { verdict: Verdict::Violated { trace, .. }, .. }) => trace.steps.len(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_short_search_sees_violations_where_there_is_no_end() {
+    for (text, pattern, steps) in [(COUNTER, "up(5)", 6), (ELECTION, "lead(1, 3)", 9)] {
+        let options = Options { warm_up: 1_000, ..Options::default() };
+        assert_eq!(searched_for(text, pattern, &options).0.left_open, Some(LeftOpen::Violated));
+        let on_demand = Options { tables: Tables::OnDemand, ..Options::default() };
+        let found = steps_to(text, pattern, &options);
+        assert_eq!((found, found), (steps_to(text, pattern, &on_demand), steps), "{pattern}");
+    }
+    // A system with an end has complete tables, whatever is violated.
+    let small = "act a, b; init a . b . delta || delta;";
+    assert_eq!(searched_for(small, "b", &Options::default()).0.left_open, None);
+}
+
+#[test]
+fn every_limit_on_building_ahead_leads_to_on_demand() {
+    let limited = |table_limit| Options { warm_up: 100, table_limit, ..Options::default() };
+    for (text, options) in [(COUNTER, limited(1_000)), (ELECTION, limited(300))] {
+        let limit = options.table_limit;
+        let load =
+            || load(text, "unbounded", &options, &mut |_| true).map_err(|_| "refused").expect("loaded");
+        let mut system = load();
+        assert_eq!(system.left_open, Some(LeftOpen::States(limit)), "{text}");
+        assert_eq!(system.builder.work(), load().builder.work(), "work depends on nothing else");
+        let bounded = explore::Options { max_states: 3_000, progress: &mut |_| true };
+        let explored = explore::explore(&mut system.network, Some(&mut system.builder), bounded);
+        assert!(matches!(explored, Err(Stop::Limit(_))), "{explored:?}");
+    }
+}
+
+#[test]
+fn building_ahead_has_a_budget_of_work() {
+    // Each local state is little, but takes an evaluation that is longer than the last.
+    let text = "map f: Nat # Nat -> Nat; var n, m: Nat;
+                eqn f(0, m) = m; n > 0 -> f(n, m) = f(Int2Nat(n - 1), (m + n) mod 7);
+                act a, b: Nat; proc P(n: Nat) = a(f(n, 0)) . P(n + 1); init allow({a, b}, P(0) || b(0));";
+    let options = Options { warm_up: 50, table_limit: 20_000, ..Options::default() };
+    let Ok(system) = load(text, "slow", &options, &mut |_| true) else { panic!("refused") };
+    assert_eq!(system.left_open, Some(LeftOpen::Work(20_000)));
+}
+
+#[test]
+fn an_evaluation_ends_when_it_is_asked_to() {
+    let text = "map f: Nat -> Nat; var n: Nat; eqn f(n) = f(n + 1); act a: Nat; init a(f(0));";
+    let halt = Arc::new(Halt::default());
+    let options = Options { step_limit: u64::MAX, halt: halt.clone(), ..Options::default() };
+    let asking = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(50));
+        halt.ask();
+    });
+    let Ok(mut system) = load(text, "endless", &options, &mut |_| true) else { panic!("refused") };
+    asking.join().expect("no panic");
+    let expanded = system.builder.expand(&mut system.network, LeafIx(0), Local(0));
+    let stopped = Err(Error::Limit(Limit::Interrupted));
+    assert_eq!(expanded, stopped, "what was cut short is no fault");
+}
+
+#[test]
+fn values_that_do_not_fit_are_not_made() {
+    // Twice as long in every step: without a limit, 2^40 elements.
+    let text = "map f: Nat # List(Bool) -> List(Bool); var n: Nat; l: List(Bool);
+                eqn f(0, l) = l; n > 0 -> f(n, l) = f(Int2Nat(n - 1), l ++ l);
+                act a: Nat; init a(#f(40, [true]));";
+    let Some(used) = gridlock_lts::base::memory::resident() else { return };
+    let halt = Arc::new(Halt::new(Some(used + (100 << 20))));
+    let options = Options { step_limit: u64::MAX, halt: halt.clone(), ..Options::default() };
+    assert!(load(text, "large", &options, &mut |_| true).is_ok());
+    assert_eq!(halt.exceeded(), Some(used + (100 << 20)));
 }

@@ -6,7 +6,7 @@
 //! only read as well.
 
 use gridlock_lang::{check, syntax, system};
-use gridlock_lts::model::explore::{self, explore};
+use gridlock_lts::engine::explore::{self, explore};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 

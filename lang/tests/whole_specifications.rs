@@ -3,7 +3,7 @@
 //! A fixed number of cases is part of the ordinary tests; `GRIDLOCK_FUZZ_SECONDS=600` makes it run that long.
 
 use gridlock_lang::system::{Options, Tables, load};
-use gridlock_lts::model::explore::{self, explore};
+use gridlock_lts::engine::explore::{self, explore};
 use std::time::{Duration, Instant};
 
 /// Seeds of the mutations: together they use every construct of the language.
@@ -97,7 +97,8 @@ fn broken_specifications_are_answered() {
         let text = mutate(&mut r);
         let begun = Instant::now();
         let tables = [Tables::Auto, Tables::OnDemand, Tables::AheadOfTime][r.below(3)];
-        let options = Options { tables, step_limit: 20_000, table_limit: 2_000, warm_up: 300 };
+        let options =
+            Options { tables, step_limit: 20_000, table_limit: 2_000, warm_up: 300, ..Options::default() };
         // A single leaf is expanded until it ends or the caller has enough.
         match load(&text, "fuzz", &options, &mut |n| n < 3_000 && begun.elapsed() < Duration::from_secs(5)) {
             Err(found) => {

@@ -8,6 +8,7 @@
 //! Invariant of [`instrument`]: vectors keep their numbers, leaves keep theirs, and without its last leaves the
 //! instrumented network has exactly the steps of the original one.
 
+use crate::base::error::{Error, Result};
 use crate::base::hash::Map;
 use crate::model::network::{LeafIx, Local, LocalLabel, Network, Outcome, VectorIx};
 use crate::model::vector_set::VectorSet;
@@ -23,13 +24,32 @@ pub enum Finding {
     Property(usize),
 }
 
+/// What a state without steps is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DeadEnd {
+    /// All processes have terminated, and the property allows that. It does not count as a deadlock.
+    Regular,
+    /// A deadlock, with the index of the property that asks for freedom from it.
+    Deadlock(Option<usize>),
+}
+
+impl DeadEnd {
+    /// Whether the state counts as a deadlock.
+    pub fn is_deadlock(self) -> bool {
+        self != DeadEnd::Regular
+    }
+}
+
 /// A predicate on the vectors of a network. It is asked once for each vector, also for those found during a search.
 pub type VectorPredicate = Box<dyn Fn(&Network, VectorIx) -> bool + Send + Sync>;
 
 /// What a search can check. A search may check several; they are known by their index.
 pub enum Property {
     /// No reachable state is without steps.
-    DeadlockFree,
+    DeadlockFree {
+        /// Whether a state in which all processes have terminated is none of these.
+        allow_termination: bool,
+    },
     /// No step of these vectors is reachable.
     Never(VectorPredicate),
     /// The monitor never becomes bad.
@@ -39,7 +59,7 @@ pub enum Property {
 impl std::fmt::Debug for Property {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Property::DeadlockFree => "DeadlockFree",
+            Property::DeadlockFree { .. } => "DeadlockFree",
             Property::Never(_) => "Never",
             Property::Monitor(_) => "Monitor",
         })
@@ -66,13 +86,13 @@ impl Monitor {
         classify: Classify,
         next: Vec<Vec<u32>>,
         bad: Vec<bool>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self> {
         let name = name.into();
         let classes = next.first().map_or(0, Vec::len);
         let total =
             next.iter().all(|row| row.len() == classes && row.iter().all(|&s| (s as usize) < next.len()));
         if classes == 0 || !total || bad.len() != next.len() || u32::try_from(next.len()).is_err() {
-            return Err(format!("the automaton of the monitor `{name}` is not total"));
+            return Err(Error::Internal(format!("the automaton of the monitor `{name}` is not total")));
         }
         Ok(Monitor { name, classify, next, bad })
     }
@@ -158,12 +178,17 @@ pub struct Alarms {
     faults: Map<VectorIx, u32>,
     never: Vec<(usize, VectorSet)>,
     monitors: Vec<(usize, LeafIx, Vec<bool>)>,
+    /// The first property that asks for freedom from deadlock, and whether it allows termination.
+    deadlock: Option<(usize, bool)>,
+    /// For each leaf that is not a monitor its local state after termination.
+    terminated: Vec<Option<Local>>,
 }
 
 impl Alarms {
     /// The alarms of a network without properties: its faults.
     pub fn faults_of(net: &Network) -> Self {
-        let mut alarms = Alarms::default();
+        let terminated = net.leaves.iter().map(|leaf| leaf.terminated).collect();
+        let mut alarms = Alarms { terminated, ..Alarms::default() };
         for (v, vector) in net.vectors.iter().enumerate() {
             if let Outcome::Fault(fault) = vector.outcome {
                 alarms.faults.insert(VectorIx(v as u32), fault);
@@ -186,6 +211,18 @@ impl Alarms {
     /// Whether a leaf is a monitor, and bad in a state.
     pub(crate) fn is_bad(&self, leaf: LeafIx, state: Local) -> bool {
         self.monitors.iter().any(|(_, monitor, bad)| *monitor == leaf && bad[state.0 as usize])
+    }
+
+    /// What a state without steps is, given its local states.
+    pub fn dead_end(&self, local: impl Fn(LeafIx) -> Local) -> DeadEnd {
+        let ended = || {
+            let leaves = (0..).map(LeafIx).zip(&self.terminated);
+            leaves.into_iter().all(|(leaf, terminated)| *terminated == Some(local(leaf)))
+        };
+        match self.deadlock {
+            Some((_, true)) if ended() => DeadEnd::Regular,
+            deadlock => DeadEnd::Deadlock(deadlock.map(|(property, _)| property)),
+        }
     }
 
     /// What a step is, given the local states of its target.
@@ -234,7 +271,9 @@ pub fn instrument<'a>(net: &'a Network, properties: &[Property]) -> Instrumented
     let mut alarms = Alarms::faults_of(net);
     for (index, property) in properties.iter().enumerate() {
         match property {
-            Property::DeadlockFree => {}
+            Property::DeadlockFree { allow_termination } => {
+                alarms.deadlock.get_or_insert((index, *allow_termination));
+            }
             Property::Never(forbidden) => {
                 let mut set = VectorSet::default();
                 for v in (0..net.vectors.len() as u32).map(VectorIx).filter(|&v| forbidden(net, v)) {
@@ -259,7 +298,7 @@ pub fn violated_initially(properties: &[Property]) -> Option<usize> {
 
 /// The index of the first property that asks for freedom from deadlock.
 pub fn asks_for_deadlocks(properties: &[Property]) -> Option<usize> {
-    properties.iter().position(|p| matches!(p, Property::DeadlockFree))
+    properties.iter().position(|p| matches!(p, Property::DeadlockFree { .. }))
 }
 
 #[cfg(test)]

@@ -10,8 +10,9 @@ use gridlock_lts::engine::prepared::{Prepared, Visitor};
 use gridlock_lts::engine::successors::Successors;
 use gridlock_lts::guide::{Guide, Subsystem};
 use gridlock_lts::model::network::{LeafIx, Local, Network};
-use gridlock_manager::strategy::StrategyKind;
-use gridlock_manager::swarm::{Config, Granularity, Next, Pace, Swarm};
+use gridlock_manager::grid::machine::{Machine, Next};
+use gridlock_manager::traces::strategy::StrategyKind;
+use gridlock_manager::traces::swarm::{Config, Granularity, Pace, Swarm};
 use gridlock_worker::guided::{Setting, Worker};
 use gridlock_worker::job::JobLimits;
 use gridlock_worker::life::Life;
@@ -82,7 +83,7 @@ impl Visitor for Play<'_> {
         config.granularity = Granularity::Trace;
         config.strategy = StrategyKind::Different;
         config.pace = Pace::Window(1);
-        let setting = Setting { system, net, deadlock: None, guide: Arc::new(guide.clone()) };
+        let setting = Setting { system, net, guide: Arc::new(guide.clone()) };
         let (mut worker, mut swarm) = (Worker::new(setting), Swarm::new(net, guide, config));
         let mut searches = Vec::new();
         while let Next::Job(job) = swarm.next() {
@@ -158,7 +159,7 @@ fn main() -> Result<(), String> {
     let leaf = LeafIx(leaf.ok_or(format!("no process begins with {process}"))? as u32);
     let guide = Subsystem::new(net, &[leaf], 1 << 20).and_then(|subsystem| subsystem.guide(net));
     let guide = guide.map_err(|_| format!("{process} is cyclic or too large"))?;
-    let searches = Prepared::new(net.clone(), []).visit(Play { net, guide })?;
+    let searches = Prepared::new(net.clone(), []).visit(Play { net, guide }).map_err(|e| e.to_string())?;
     print!("{}", draw(&space(net), &searches));
     Ok(())
 }

@@ -13,10 +13,11 @@ use gridlock_lts::guide::Subsystem;
 use gridlock_lts::model::network::LeafIx;
 use gridlock_lts::property::Property;
 use gridlock_lts::samples::random::Shape;
-use gridlock_manager::driver::Control;
-use gridlock_manager::isv::{Conclusion, Report, on_ranks, on_threads, with_workers};
-use gridlock_manager::swarm::{Config, Granularity};
-use gridlock_manager::transport::mpi::{Run, World, serve};
+use gridlock_manager::grid::driver::Control;
+use gridlock_manager::grid::transport::mpi::{Run, World};
+use gridlock_manager::grid::work::Grid;
+use gridlock_manager::traces::swarm::{Config, Granularity};
+use gridlock_manager::traces::{Conclusion, Report, conduct, work};
 use gridlock_worker::job::JobLimits;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -49,18 +50,21 @@ fn main() -> ExitCode {
         world.cut(if seed % 2 == 0 { 1 << 28 } else { 7 });
         let net = Shape { acyclic: true, ..Shape::default() }.network(seed);
         let rng = &mut Rng::new(seed);
-        let properties = if rng.percent(50) { vec![Property::DeadlockFree] } else { Vec::new() };
-        let prepared = Prepared::new(net.clone(), properties);
+        let properties = if rng.percent(50) {
+            vec![Property::DeadlockFree { allow_termination: false }]
+        } else {
+            Vec::new()
+        };
+        let prepared = Arc::new(Prepared::new(net.clone(), properties));
         let leaf = LeafIx(rng.below(net.leaves.len()) as u32);
         let guide =
             Subsystem::new(&net, &[leaf], 100_000).and_then(|s| s.guide(&net)).expect("it is acyclic");
         let guide = Arc::new(guide);
         let run = Run { file: String::new(), identity: vec![("seed".to_owned(), seed.to_string())] };
+        let warn = |text| eprintln!("{text}");
+        let grid = Grid::ranks(&world, &run, 2, None, &|| false, &warn).expect("all agree");
         if world.rank() > 0 {
-            world.hello(2, Ok(run)).expect("rank 0 listens");
-            let code = with_workers(&prepared, &guide, 2, |pool| serve(&world, pool))
-                .flatten()
-                .expect("rank 0 has work");
+            let code = grid.serve(&work(&prepared, &guide).expect("a system")).expect("rank 0 has work");
             assert_eq!(code, 7, "the code of rank 0");
             continue;
         }
@@ -69,13 +73,11 @@ fn main() -> ExitCode {
         config.record = true;
         config.granularity = if rng.percent(50) { Granularity::Trace } else { Granularity::Prefix };
         let control = Control { stop: &|| false, progress: &|_| {}, page: &|_| Vec::new() };
-        let hellos = world.gather(&run, &|| false).expect("all agree");
-        let report = on_ranks(&world, &hellos, &prepared, &guide, config.clone(), None, &control, &|w| {
-            eprintln!("{w}")
-        });
+        let report = conduct(&prepared, &guide, config.clone(), &grid, None, &control);
         world.end(7).expect("all have heard it");
         let ranks = figures(report.expect("a report"));
-        let threads = figures(on_threads(&prepared, &guide, config, 2, None, &control).expect("a report"));
+        let threads = conduct(&prepared, &guide, config, &Grid::threads(2, None), None, &control);
+        let threads = figures(threads.expect("a report"));
         if ranks != threads {
             eprintln!("seed {seed}: ranks\n{ranks}\nthreads\n{threads}");
             world.abort(1);

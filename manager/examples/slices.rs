@@ -11,6 +11,8 @@ use gridlock_lts::engine::search;
 use gridlock_lts::model::network::{LeafIx, Network};
 use gridlock_lts::property::Property;
 use gridlock_lts::samples::synthetic;
+use gridlock_manager::grid::driver::Control;
+use gridlock_manager::grid::work::Grid;
 use gridlock_manager::slices::{self, Options};
 
 fn network(model: &str) -> Result<Network, String> {
@@ -39,29 +41,31 @@ fn network(model: &str) -> Result<Network, String> {
     }
 }
 
-fn main() -> Result<(), String> {
+fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let [model, subsystem, workers, limits @ ..] = &args[..] else {
-        return Err("MODEL SUBSYSTEM WORKERS JOB_MEMORY [MEMORY]".to_owned());
+        return Err("MODEL SUBSYSTEM WORKERS JOB_MEMORY [MEMORY]".into());
     };
     let net = network(model)?;
     let workers = workers.parse().map_err(|_| "WORKERS is a number".to_owned())?;
     let bytes = |k: usize| limits.get(k).and_then(|mb: &String| mb.parse::<u64>().ok()).map(|mb| mb << 20);
-    let properties = [Property::DeadlockFree];
+    let properties = [Property::DeadlockFree { allow_termination: false }];
     let before = processor_time();
     if subsystem == "bfs" {
         let options = search::Options { workers, ..search::Options::default() };
-        let report = search::check(&net, &properties, &options)?;
+        let report = search::check(&net, &properties, &options).map_err(|e| e.to_string())?;
         println!("{:?} {:?}, {:.1} s of processors", report.verdict, report.stats, processor_time() - before);
         return Ok(());
     }
     let prepared = Prepared::new(net, properties);
     let job_memory = bytes(0).unwrap_or(64 << 20);
-    let options = Options { workers, job_memory, max_memory: bytes(1), ..Options::default() };
+    let options = Options { job_memory, max_memory: bytes(1), ..Options::default() };
+    let grid = Grid::threads(workers, None);
+    let control = Control { stop: &|| false, progress: &|_| {}, page: &|_| Vec::new() };
     let mut leaves: Vec<LeafIx> =
         subsystem.split(',').filter_map(|leaf| leaf.parse().ok()).map(LeafIx).collect();
     if subsystem == "auto" {
-        let choice = slices::choose_subsystem(&prepared, &options)?;
+        let choice = slices::choose_subsystem(&prepared, &options, &grid, &|| false)?;
         println!("{choice} ({:.1} s of processors)", processor_time() - before);
         for c in &choice.candidates {
             println!(
@@ -71,7 +75,7 @@ fn main() -> Result<(), String> {
         }
         leaves = choice.leaves().to_vec();
     }
-    let report = slices::check(&prepared, &leaves, &options, None)?;
+    let report = slices::check(&prepared, &leaves, &options, &grid, None, &control)?;
     let activated = report.slices.iter().filter(|slice| slice.activations > 0).count();
     println!(
         "{:?}\n{} states, {} transitions, {} deadlocks in {:.2} s, {:.1} s of processors",

@@ -3,8 +3,9 @@
 //! `cargo run --release -p gridlock-manager --example testbed [JOBS]`
 
 use gridlock_lts::base::rng::Rng;
-use gridlock_manager::swarm::{Config, Granularity, Next, Pace, Swarm};
-use gridlock_manager::testbed::{Shape, System};
+use gridlock_manager::grid::machine::{Machine, Next};
+use gridlock_manager::traces::swarm::{Config, Granularity, Pace, Swarm};
+use gridlock_manager::traces::testbed::{Shape, System};
 use gridlock_worker::job::{Job, JobLimits};
 use std::time::{Duration, Instant};
 
@@ -66,7 +67,7 @@ fn measure(name: &str, system: &System, config: Config, jobs: u64) {
         }
         spent.measure(|| {
             for number in lost {
-                swarm.lost(number);
+                swarm.lost(number, 0);
             }
             for answer in answers {
                 swarm.accept(answer, 0);

@@ -1,14 +1,25 @@
 //! An answer counts only once it is on disk, also while others are on their way there.
 
-use gridlock_manager::driver::{Control, Ended, drive};
-use gridlock_manager::journal::{Identity, Journal, read};
-use gridlock_manager::swarm::{Config, Granularity, Pace, Swarm};
-use gridlock_manager::testbed::{Shape, System};
-use gridlock_manager::transport::{Answer, Ticket, Transport};
+use gridlock_lts::base::error::Result;
+use gridlock_manager::grid::driver::{Control, Ended, drive};
+use gridlock_manager::grid::journal::{self, Identity, Journal};
+use gridlock_manager::grid::transport::{Answer, Ticket, Transport};
+use gridlock_manager::traces::swarm::{Config, Granularity, Pace, Swarm};
+use gridlock_manager::traces::testbed::{Shape, System};
 use gridlock_worker::job::{Feedback, Job, JobLimits};
 use std::collections::VecDeque;
 use std::path::Path;
 use std::time::Duration;
+
+/// How many records are in a journal, which may be in use.
+fn records(dir: &Path) -> Result<u64> {
+    let (_, mut tallies) = journal::look(dir)?;
+    let mut records = 0;
+    while tallies.next()?.is_some() {
+        records += 1;
+    }
+    Ok(records)
+}
 
 /// Answers at once, and looks into the journal before.
 struct Suspicious<'a> {
@@ -25,16 +36,16 @@ impl Transport<Job, Feedback> for Suspicious<'_> {
         vec![0; 4]
     }
 
-    fn send(&mut self, worker: u32, ticket: Ticket, job: Job) -> Result<(), String> {
+    fn send(&mut self, worker: u32, ticket: Ticket, job: Job) -> Result<()> {
         // This job was chosen by all answers but the last ones, so these count, so they must be there.
-        let on_disk = read::<Feedback>(self.journal).map_err(|e| e.to_string())?.1.len() as u64;
+        let on_disk = records(self.journal)?;
         assert!(on_disk + self.window > job.number, "job {} was chosen by {on_disk} answers", job.number);
         self.ahead += u64::from(on_disk < job.number);
         self.answers.push_back((worker, ticket, Answer::Done(self.system.answer(&job))));
         Ok(())
     }
 
-    fn receive(&mut self, wait: Duration) -> Result<Option<(u32, Ticket, Answer<Feedback>)>, String> {
+    fn receive(&mut self, wait: Duration) -> Result<Option<(u32, Ticket, Answer<Feedback>)>> {
         if self.answers.is_empty() {
             std::thread::sleep(wait);
         }
@@ -50,7 +61,7 @@ fn a_job_is_chosen_only_by_answers_that_are_on_disk() {
     for window in [1, 3, 64] {
         let dir = tempfile::tempdir().expect("a directory");
         let identity: Identity = vec![("test".to_owned(), "durable".to_owned())];
-        let (mut journal, _) = Journal::open(dir.path(), &identity, false).expect("a journal");
+        let journal = Journal::open(dir.path(), &identity, false).expect("a journal");
         let limits = JobLimits { states: u64::MAX, memory: u64::MAX };
         let (granularity, pace) = (Granularity::Trace, Pace::Window(window));
         let config = Config { granularity, pace, ..Config::new(limits) };
@@ -58,11 +69,11 @@ fn a_job_is_chosen_only_by_answers_that_are_on_disk() {
         let answers = VecDeque::new();
         let mut transport = Suspicious { system: &system, journal: dir.path(), window, answers, ahead: 0 };
         let control = Control { stop: &|| false, progress: &|_| {}, page: &|_| Vec::new() };
-        let ended = drive(&mut swarm, &mut transport, Some(&mut journal), Vec::new(), &control);
+        let ended = drive(&mut swarm, &mut transport, Some(journal), &control);
         assert!(matches!(ended, Ok((Ended::Done, _))), "{ended:?}");
         let status = swarm.status();
         assert!(status.done > 20, "{status:?}");
-        assert_eq!(read::<Feedback>(dir.path()).expect("whole").1.len() as u64, status.done);
+        assert_eq!(records(dir.path()).expect("whole"), status.done);
         assert_eq!(transport.ahead > 0, window > 1, "nobody waits for the disk");
     }
 }

@@ -7,9 +7,9 @@ use gridlock_lts::base::rng::Rng;
 use gridlock_lts::guide::{EdgeIx, Guide, StateIx, Subsystem};
 use gridlock_lts::model::network::{LeafIx, Local, Network};
 use gridlock_lts::samples::random::Shape;
-use gridlock_manager::strategy::StrategyKind;
-use gridlock_manager::swarm::{Config, Granularity, Outcome, Pace, Status, Swarm};
-use gridlock_manager::testbed::{Workers, run};
+use gridlock_manager::traces::strategy::StrategyKind;
+use gridlock_manager::traces::swarm::{Config, Granularity, Outcome, Pace, Status, Swarm};
+use gridlock_manager::traces::testbed::{Workers, run};
 use gridlock_worker::job::{Effort, End, Feedback, Job, JobLimits, Order, Then};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -131,7 +131,7 @@ impl<'a> Reference<'a> {
             possible.clear();
         }
         let effort = Effort { states: self.visited.len() as u64, ..Effort::default() };
-        Feedback { number: job.number, end, possible, bounded: self.bounded, effort }
+        Feedback { number: job.number, end, possible, bounded: self.bounded, effort, seen: Vec::new() }
     }
 }
 
@@ -139,8 +139,9 @@ impl<'a> Reference<'a> {
 const MOST_JOBS: u64 = 300;
 
 fn failed(job: &Job) -> Feedback {
-    let end = End::Failed("enough".to_owned());
-    Feedback { number: job.number, end, possible: Vec::new(), bounded: false, effort: Effort::default() }
+    let end = End::Failed(gridlock_lts::base::error::Error::input("enough"));
+    let (possible, effort) = (Vec::new(), Effort::default());
+    Feedback { number: job.number, end, possible, bounded: false, effort, seen: Vec::new() }
 }
 
 struct Played {

@@ -7,11 +7,12 @@ use gridlock_lts::guide::{Guide, Subsystem};
 use gridlock_lts::model::network::{LeafIx, Network};
 use gridlock_lts::property::Property;
 use gridlock_lts::samples::random::{self, Shape};
-use gridlock_manager::driver::Control;
-use gridlock_manager::isv::{Conclusion, Report, on_threads};
-use gridlock_manager::journal::Journal;
-use gridlock_manager::strategy::StrategyKind;
-use gridlock_manager::swarm::{Config, Granularity, Pace};
+use gridlock_manager::grid::driver::Control;
+use gridlock_manager::grid::journal::Journal;
+use gridlock_manager::grid::work::Grid;
+use gridlock_manager::traces::strategy::StrategyKind;
+use gridlock_manager::traces::swarm::{Config, Granularity, Pace, Status};
+use gridlock_manager::traces::{Conclusion, Report, conduct};
 use gridlock_worker::job::{JobLimits, Order};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,24 +21,25 @@ const LIMIT: usize = 100_000;
 const STRATEGIES: [StrategyKind; 4] =
     [StrategyKind::Even, StrategyKind::Order, StrategyKind::Random, StrategyKind::Different];
 
-fn control() -> Control<'static> {
+fn control() -> Control<'static, Status> {
     Control { stop: &|| false, progress: &|_| {}, page: &|_| Vec::new() }
 }
 
 /// Runs a swarm, unless it takes long: tiny jobs may need any number of finer guides.
-fn swarm(prepared: &Prepared, guide: &Arc<Guide>, config: &Config, workers: usize) -> Report {
+fn swarm(prepared: &Arc<Prepared>, guide: &Arc<Guide>, config: &Config, workers: usize) -> Report {
     let begun = Instant::now();
     let stop = || begun.elapsed() > Duration::from_millis(500);
-    on_threads(prepared, guide, config.clone(), workers, None, &Control { stop: &stop, ..control() }).unwrap()
+    let control = Control { stop: &stop, ..control() };
+    conduct(prepared, guide, config.clone(), &Grid::threads(workers, None), None, &control).unwrap()
 }
 
 fn properties(net: &Network, rng: &mut Rng) -> Vec<Property> {
     let forbidden = rng.below(net.vectors.len()) as u32;
     let monitor = random::monitor("m", rng);
     match rng.below(3) {
-        0 => vec![Property::DeadlockFree],
+        0 => vec![Property::DeadlockFree { allow_termination: false }],
         1 => vec![Property::Never(Box::new(move |_, v| v.0 == forbidden))],
-        _ => vec![Property::Monitor(monitor), Property::DeadlockFree],
+        _ => vec![Property::Monitor(monitor), Property::DeadlockFree { allow_termination: false }],
     }
 }
 
@@ -81,7 +83,7 @@ fn a_swarm_agrees_with_an_exhaustive_search() {
         let net = Shape { acyclic: seed % 3 != 0, faults: 10, ..Shape::default() }.network(seed);
         let rng = &mut Rng::new(seed);
         let properties = properties(&net, rng);
-        let prepared = Prepared::new(net.clone(), properties);
+        let prepared = Arc::new(Prepared::new(net.clone(), properties));
         if prepared.violated_initially().is_some() {
             continue;
         }
@@ -117,7 +119,7 @@ fn nothing_depends_on_the_number_of_workers() {
         let net = Shape { acyclic: true, ..Shape::default() }.network(seed);
         let rng = &mut Rng::new(seed);
         let properties = properties(&net, rng);
-        let prepared = Prepared::new(net.clone(), properties);
+        let prepared = Arc::new(Prepared::new(net.clone(), properties));
         let guide = guide(&net, rng);
         if guide.traces() > &5_000u32.into() {
             continue;
@@ -129,7 +131,8 @@ fn nothing_depends_on_the_number_of_workers() {
         }
         let one = figures(one);
         for workers in [2, 3, 8] {
-            let several = on_threads(&prepared, &guide, config.clone(), workers, None, &control()).unwrap();
+            let grid = Grid::threads(workers, None);
+            let several = conduct(&prepared, &guide, config.clone(), &grid, None, &control()).unwrap();
             assert_eq!(figures(several), one, "seed {seed}, {workers} workers");
         }
     }
@@ -142,7 +145,7 @@ fn a_run_that_is_stopped_resumes_and_ends_alike() {
         let net = Shape { acyclic: true, ..Shape::default() }.network(seed);
         let rng = &mut Rng::new(seed);
         let properties = properties(&net, rng);
-        let prepared = Prepared::new(net.clone(), properties);
+        let prepared = Arc::new(Prepared::new(net.clone(), properties));
         let guide = guide(&net, rng);
         if guide.traces() > &5_000u32.into() {
             continue;
@@ -168,7 +171,8 @@ fn a_run_that_is_stopped_resumes_and_ends_alike() {
                 looks.get() == 0
             };
             let control = Control { stop: &stop, ..control() };
-            let report = on_threads(&prepared, &guide, config.clone(), 2, Some(journal), &control).unwrap();
+            let grid = Grid::threads(2, None);
+            let report = conduct(&prepared, &guide, config.clone(), &grid, Some(journal), &control).unwrap();
             if !matches!(report.conclusion, Conclusion::Stopped) {
                 break report;
             }

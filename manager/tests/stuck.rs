@@ -1,10 +1,11 @@
 //! Swarms with threads that get stuck: the job goes to another thread, and the run ends as if nothing had happened.
 
-use gridlock_manager::driver::{Control, Ended, drive};
-use gridlock_manager::journal::{Identity, Journal, read};
-use gridlock_manager::swarm::{Config, Granularity, Status, Swarm};
-use gridlock_manager::testbed::{Shape, System};
-use gridlock_manager::transport::threads::lasting;
+use gridlock_lts::base::error::Error;
+use gridlock_manager::grid::driver::{Control, Ended, Opened, drive};
+use gridlock_manager::grid::journal::{Identity, Journal};
+use gridlock_manager::grid::transport::threads;
+use gridlock_manager::traces::swarm::{Config, Granularity, Status, Swarm};
+use gridlock_manager::traces::testbed::{Shape, System};
 use gridlock_worker::job::{Feedback, Job, JobLimits};
 use gridlock_worker::life::Life;
 use std::sync::Arc;
@@ -14,16 +15,12 @@ use std::time::{Duration, Instant};
 /// The job that gets stuck.
 const STUCK: u64 = 5;
 
-fn control() -> Control<'static> {
+fn control() -> Control<'static, Status> {
     Control { stop: &|| false, progress: &|_| {}, page: &|_| Vec::new() }
 }
 
 /// Runs a swarm of which a job never ends, so many times; gives what drive says and the status.
-fn run(
-    system: &Arc<System>,
-    times: u32,
-    journal: Option<&mut Journal<Feedback>>,
-) -> (Result<(), String>, Status) {
+fn run(system: &Arc<System>, times: u32, journal: Option<Opened<Feedback>>) -> (Result<(), Error>, Status) {
     let limits = JobLimits { states: u64::MAX, memory: u64::MAX };
     let config = Config { granularity: Granularity::Trace, ..Config::new(limits) };
     let mut swarm = Swarm::new(&system.net, system.guide.clone(), config);
@@ -31,7 +28,7 @@ fn run(
     let hangs = move |job: &Job| {
         job.number == STUCK && left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok()
     };
-    let mut threads = lasting(2, Some(Duration::from_millis(100)), move |crew| {
+    let mut threads = threads::start(2, Some(Duration::from_millis(100)), move |crew| {
         crew.work(|| {
             |job: Job, _: &Life| {
                 if hangs(&job) {
@@ -42,9 +39,8 @@ fn run(
                 shared.answer(&job)
             }
         });
-        Ok(())
     });
-    let ended = drive(&mut swarm, &mut threads, journal, Vec::new(), &control());
+    let ended = drive(&mut swarm, &mut threads, journal, &control());
     let ended = ended.map(|(ended, _)| assert!(matches!(ended, Ended::Done), "{ended:?}"));
     drop(threads);
     (ended, swarm.status())
@@ -65,13 +61,12 @@ fn a_job_that_is_stuck_is_done_by_another() {
     for times in [1, 2] {
         let dir = tempfile::tempdir().expect("a directory");
         let identity: Identity = vec![("test".to_owned(), "stuck".to_owned())];
-        let (mut journal, _) = Journal::open(dir.path(), &identity, false).expect("a journal");
-        let (ended, status) = run(&system, times, Some(&mut journal));
+        let journal = Journal::open(dir.path(), &identity, false).expect("a journal");
+        let (ended, status) = run(&system, times, Some(journal));
         assert_eq!(ended, Ok(()), "stuck {times} times");
         assert_eq!(status.lost, u64::from(times));
         assert_eq!(Status { lost: 0, ..status }, expected, "stuck {times} times");
-        drop(journal);
-        let answers = read::<Feedback>(dir.path()).expect("a whole journal").1;
+        let (_, answers) = Journal::<Feedback>::open(dir.path(), &identity, true).expect("a whole journal");
         assert_eq!(answers.len() as u64, expected.done);
     }
     assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
@@ -80,6 +75,6 @@ fn a_job_that_is_stuck_is_done_by_another() {
 #[test]
 fn a_job_that_is_always_stuck_is_an_error() {
     let (ended, _) = run(&system(), u32::MAX, None);
-    let why = ended.expect_err("it cannot be done");
+    let Err(Error::Internal(why)) = ended else { panic!("it cannot be done") };
     assert!(why.contains("job 5 was lost 3 times") && why.contains("no sign of life"), "{why}");
 }

@@ -8,9 +8,9 @@ use gridlock_lts::engine::successors::Successors;
 use gridlock_lts::guide::{Guide, Subsystem};
 use gridlock_lts::model::network::{LeafIx, Local, Network, Outcome as Step};
 use gridlock_lts::samples::random::Shape;
-use gridlock_manager::strategy::StrategyKind;
-use gridlock_manager::swarm::{Config, Granularity, Outcome, Pace, Swarm};
-use gridlock_manager::testbed::{Workers, run};
+use gridlock_manager::traces::strategy::StrategyKind;
+use gridlock_manager::traces::swarm::{Config, Granularity, Outcome, Pace, Swarm};
+use gridlock_manager::traces::testbed::{Workers, run};
 use gridlock_worker::guided::{Setting, Worker};
 use gridlock_worker::job::{Effort, End, Feedback, JobLimits, Order};
 use gridlock_worker::life::Life;
@@ -52,15 +52,22 @@ impl Visitor for Play<'_> {
     fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Self::Out {
         let system = &*system;
         let Play { net, guide, config, workers, most_jobs } = self;
-        let setting = Setting { system, net, deadlock: None, guide: Arc::new(guide.clone()) };
+        let setting = Setting { system, net, guide: Arc::new(guide.clone()) };
         let mut worker = Worker::new(setting);
         let mut swarm = Swarm::new(net, guide.clone(), config);
         let mut union = States::new();
         let answer = &mut |job: &gridlock_worker::job::Job| {
             if job.number >= most_jobs {
-                let end = End::Failed("enough".to_owned());
+                let end = End::Failed(gridlock_lts::base::error::Error::input("enough"));
                 let (possible, effort) = (Vec::new(), Effort::default());
-                return Feedback { number: job.number, end, possible, bounded: false, effort };
+                return Feedback {
+                    number: job.number,
+                    end,
+                    possible,
+                    bounded: false,
+                    effort,
+                    seen: Vec::new(),
+                };
             }
             let mut seen = States::new();
             let feedback = worker.observed(job, &Life::default(), &mut |state| {
@@ -113,7 +120,7 @@ fn compare(net: &Network, guide: &Guide, all: &States, rng: &mut Rng, what: &str
         }
         Outcome::Stuck(_) => tally.stuck += 1,
         // A fault of a random network, or more jobs than we have patience for.
-        Outcome::Found { .. } | Outcome::Failed { .. } => tally.long += 1,
+        Outcome::Found { .. } | Outcome::Failed { .. } | Outcome::Repeats(_) => tally.long += 1,
     }
 }
 

@@ -26,9 +26,8 @@ impl Visitor for Rates<'_> {
 
     fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) {
         let system = &*system;
-        let (net, deadlock) = (self.prepared.net(), self.prepared.deadlock());
-        let mut hunter =
-            Hunter::new(Setting { system, net, deadlock, guide: None, shared: Shared::new(system, net) });
+        let net = self.prepared.net();
+        let mut hunter = Hunter::new(Setting { system, net, guide: None, shared: Shared::new(system, net) });
         let methods = [
             Method::DepthFirst { depth: 100_000 },
             Method::Bitstate { log2_bits: 26, hashes: 3, depth: 100_000 },
@@ -96,7 +95,7 @@ fn main() {
     let (philosophers, states) =
         (numbers.first().copied().unwrap_or(15), numbers.get(1).copied().unwrap_or(20_000_000));
     let net = synthetic::philosophers(philosophers.clamp(2, 60) as u32);
-    let properties = [Property::DeadlockFree];
+    let properties = [Property::DeadlockFree { allow_termination: false }];
     let prepared = Prepared::new(net, properties);
     if let Err(error) = prepared.visit(Rates { prepared: &prepared, states }) {
         eprintln!("{error}");

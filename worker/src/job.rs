@@ -4,6 +4,10 @@
 //! leaves, vectors. Big numbers (trace IDs) stay with the manager. Invariant: a feedback depends on the job and the
 //! network only, not on who worked on it or when; only its times do.
 
+pub use gridlock_lts::engine::look::What;
+
+use crate::stop::Stop;
+use gridlock_lts::base::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// Where a guide came from: the guide before, one of its traces, and the leaf that joined for that trace.
@@ -51,11 +55,11 @@ pub struct Job {
     pub refinements: Vec<Refinement>,
     /// The edges that the subsystem follows, from the guide's initial state.
     pub path: Vec<u32>,
-    /// And then.
+    /// What the subsystem does behind the path.
     pub then: Then,
-    /// In which order.
+    /// The order in which states are visited.
     pub order: Order,
-    /// What it may use.
+    /// The most that the search may use.
     pub limits: JobLimits,
 }
 
@@ -71,10 +75,19 @@ pub enum End {
     /// The worker was told to stop.
     Interrupted,
     /// The job makes no sense or an internal check failed.
-    Failed(String),
+    Failed(Error),
 }
 
 impl End {
+    /// The end of a search that was stopped; an error if it failed.
+    pub(crate) fn of(stop: Stop) -> Result<Self> {
+        match stop {
+            Stop::OverBudget => Ok(End::OverBudget),
+            Stop::Interrupted => Ok(End::Interrupted),
+            Stop::Failed(error) => Err(error),
+        }
+    }
+
     /// A word for logs.
     pub fn name(&self) -> &'static str {
         match self {
@@ -90,21 +103,10 @@ impl End {
 /// A violation and the way to it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Finding {
-    /// What it is.
+    /// The kind, with the index of the property or fault.
     pub what: What,
     /// The steps from the initial state, the forbidden one included: vectors and packed targets.
     pub path: Vec<(u32, Vec<u64>)>,
-}
-
-/// The kinds of findings, in the order of preference; see [`gridlock_lts::engine::search::What`].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
-pub enum What {
-    /// A step without meaning.
-    Fault(u32),
-    /// A state without steps.
-    Deadlock(u32),
-    /// A step that violates a property.
-    Property(u32),
 }
 
 /// How much a job did.
@@ -140,4 +142,7 @@ pub struct Feedback {
     pub bounded: bool,
     /// How much was done.
     pub effort: Effort,
+    /// A sketch of the different states that were expanded, as far as the subsystem moved freely; see
+    /// [`crate::hunt::sketch`]. Empty for a job along a whole trace.
+    pub seen: Vec<u8>,
 }

@@ -7,7 +7,7 @@ use crate::road::properties::Wanted;
 use crate::road::{self, Task};
 use crate::watch::Watch;
 use clap::Args;
-use gridlock_manager::grid::Grid;
+use gridlock_manager::method::Peers;
 use gridlock_manager::method::{Chosen, Common};
 use std::path::PathBuf;
 
@@ -66,6 +66,10 @@ pub struct Arguments {
 
     #[command(flatten)]
     tables: TableArguments,
+
+    /// Try all equations that fit, and tell where two of a mapping disagree; slower
+    #[arg(long)]
+    check_equations: bool,
 }
 
 impl Arguments {
@@ -76,7 +80,7 @@ impl Arguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool, grid: &Grid) -> Result<Answer, Failure> {
+pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool, peers: &Peers) -> Result<Answer, Failure> {
     let Arguments { specification, wanted, search: Search(chosen), workers, tables, limits, .. } = arguments;
     let Chosen { entry, method, given } = chosen;
     chosen.check_flags(methods())?;
@@ -89,8 +93,9 @@ pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool, grid: &Grid) -> Re
         method: &**method,
         common: Common { workers: *workers, max_states: limits.max_states, given: given.clone() },
         memory: limits.memory(),
+        check_equations: arguments.check_equations,
         trace_out: arguments.trace_out.as_deref(),
         json: arguments.json.as_deref(),
     };
-    road::run(&task, watch, quiet, grid)
+    road::run(&task, watch, quiet, peers)
 }

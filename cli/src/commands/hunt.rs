@@ -6,10 +6,10 @@ use crate::road::properties::Wanted;
 use crate::road::{self, Task};
 use crate::watch::{Limits, Watch};
 use clap::Args;
-use gridlock_manager::grid::Grid;
+use gridlock_manager::grid::transport::launch::launched;
+use gridlock_manager::method::Peers;
 use gridlock_manager::method::hunt::{Hunting, members};
 use gridlock_manager::method::{Common, Entry};
-use gridlock_manager::transport::launch::launched;
 use std::path::PathBuf;
 
 static ENTRY: Entry = Entry::of::<Hunting>();
@@ -79,7 +79,7 @@ impl Arguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool, grid: &Grid) -> Result<Answer, Failure> {
+pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool, peers: &Peers) -> Result<Answer, Failure> {
     let Arguments { specification, wanted, hunting, workers, json, tables } = arguments;
     let task = Task {
         command: "hunt",
@@ -90,8 +90,9 @@ pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool, grid: &Grid) -> Re
         method: hunting,
         common: Common { workers: *workers, ..Common::default() },
         memory: arguments.memory(),
+        check_equations: false,
         trace_out: None,
         json: json.as_deref(),
     };
-    road::run(&task, watch, quiet, grid)
+    road::run(&task, watch, quiet, peers)
 }

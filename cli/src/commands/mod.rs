@@ -18,8 +18,8 @@ mod traces;
 use crate::outcome::{Answer, Failure};
 use crate::watch::{Limits, Watch};
 use clap::Subcommand;
-use gridlock_manager::grid::Grid;
-use gridlock_manager::transport::launch::launched;
+use gridlock_manager::grid::transport::launch::launched;
+use gridlock_manager::method::Peers;
 
 /// The commands by what they are for, as `--help` lists them.
 pub const GROUPS: &[(&str, &[&str])] = &[
@@ -88,10 +88,10 @@ impl Command {
     }
 
     /// Runs the command. `quiet`: no summary on standard error.
-    pub fn run(&self, watch: &Watch, quiet: bool, grid: &Grid) -> Result<Answer, Failure> {
+    pub fn run(&self, watch: &Watch, quiet: bool, peers: &Peers) -> Result<Answer, Failure> {
         match self {
-            Command::Check(a) => check::run(a, watch, quiet, grid),
-            Command::Hunt(a) => hunt::run(a, watch, quiet, grid),
+            Command::Check(a) => check::run(a, watch, quiet, peers),
+            Command::Hunt(a) => hunt::run(a, watch, quiet, peers),
             Command::Replay(a) => replay::run(a, watch),
             Command::Lts(a) => lts::run(a, watch, quiet),
             Command::Info(a) => info::run(a, watch),

@@ -103,12 +103,22 @@ fn show(
             writeln!(out, "{wrong}does not run{off}: after {after} of {length}, `{step}` is not possible")?;
         }
     }
+    trace.write_names(style, out)?;
+    if trace.has_short_names() {
+        writeln!(out, "\n{strong}steps{off}")?;
+    }
     trace.write_steps(style, out)?;
     writeln!(out, "\n{strong}the processes then{off}")?;
-    trace.write_end(out)?;
+    trace.write_end(style, out)?;
     match (end, possible) {
         (End::Fault, _) => Ok(()),
-        (_, []) => writeln!(out, "\nno action is possible: this is a deadlock"),
+        (_, []) if trace.terminated => {
+            writeln!(out, "\nno action is possible: the processes have all terminated")
+        }
+        (_, []) => {
+            writeln!(out, "\nno action is possible: this is a deadlock")?;
+            trace.write_stuck(style, out)
+        }
         (End::Refused { .. }, possible) => {
             writeln!(out, "\n{strong}possible instead{off}")?;
             crate::shown_trace::write_steps(possible, style, out)
@@ -126,9 +136,9 @@ fn possible(system: &mut System, trace: &Trace) -> Result<Vec<ShownStep>, String
     let System { network, builder, .. } = system;
     let state = trace.end(network);
     for (leaf, local) in (0..).map(LeafIx).zip(&state) {
-        builder.expand(network, leaf, *local)?;
+        builder.expand(network, leaf, *local).map_err(|e| e.to_string())?;
     }
     let mut steps = Vec::new();
     network.successors(&state, &mut steps);
-    Ok(ShownTrace::new(network, builder, &Trace { steps }).steps)
+    Ok(ShownTrace::steps(network, builder, &Trace { steps }).steps)
 }

@@ -1,16 +1,16 @@
 //! `gridlock status`: how far a swarm or a hunt is, from its checkpoint, whether it runs or not.
 //!
-//! Invariant: nothing is written and nothing is locked, so that looking disturbs nobody.
+//! Invariant: nothing is written. The lock is only tried for a moment, so looking disturbs nobody.
 
 use crate::methods::methods;
 use crate::outcome::{Answer, Failure};
 use crate::output::print;
-use crate::quantities::{count, duration};
+use crate::quantities::{count, counted, duration};
 use crate::shown_trace::JSON_VERSION;
 use crate::terminal::Style;
 use crate::watch::Watch;
 use clap::Args;
-use gridlock_manager::journal::STATUS;
+use gridlock_manager::grid::journal::{STATUS, is_open};
 use gridlock_manager::method::checkpoint::{self, Answers, METHOD, RESULT};
 use gridlock_manager::method::traces::shown;
 use gridlock_manager::method::{Entry, Row, StatusPage};
@@ -22,7 +22,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// A run that is alive replaces its page every two seconds.
+/// A run that is alive replaces its page every two seconds. This counts where locks tell nothing.
 const ALIVE: u64 = 15;
 
 const HELP: &str = "\
@@ -32,10 +32,14 @@ Examples:
   watch gridlock status run
 
 The first word says how it is:
-  running    it has told how far it is within the last seconds
-  silent     it has not, and there is no result: it was killed, or its machine is very busy
+  running    a process works on it
+  silent     no process works on it, and there is no result: the run was killed; the same
+             command with --resume continues
   stopped    it was interrupted or reached a limit; the same command with --resume continues
   finished   there is a result
+
+A run locks its checkpoint. On a file system without locks, `running` means that the run has
+reported within the last 15 seconds.
 
 docs/json.md documents the fields of --json.";
 
@@ -100,7 +104,7 @@ fn look(dir: &Path) -> Result<Status, Failure> {
     let Some(method) = method else {
         return Err(Failure::input(format_args!("{} is of a search that is not known here", dir.display())));
     };
-    let Answers { answers, states, seconds } = (method.answers)(dir)?;
+    let Answers { answers, states, seconds } = checkpoint::answers(dir)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs());
     let age = page.as_ref().map(|page| now.saturating_sub(page.written));
     let text = |field: &str| result.as_ref().and_then(|r| Some(r.get(field)?.as_str()?.to_owned()));
@@ -113,7 +117,7 @@ fn look(dir: &Path) -> Result<Status, Failure> {
             ),
         ) => "stopped",
         (Some(_), _) => "finished",
-        (None, _) if age.is_some_and(|age| age <= ALIVE) => "running",
+        (None, _) if is_open(dir).unwrap_or_else(|| age.is_some_and(|age| age <= ALIVE)) => "running",
         (None, _) => "silent",
     };
     Ok(Status {
@@ -149,7 +153,10 @@ fn rows_of(method: &Entry, page: &StatusPage) -> Vec<Row> {
     rows.extend((method.status)(page));
     let time = duration(Duration::try_from_secs_f64(page.seconds).unwrap_or_default());
     let resumed = count(page.resumed as u64);
-    rows.push(("this run", format!("{time}, {} workers, {resumed} answers resumed", page.workers)));
+    rows.push((
+        "this run",
+        format!("{time}, {}, {resumed} answers resumed", counted(page.workers, "worker")),
+    ));
     rows
 }
 
@@ -159,8 +166,8 @@ fn show(status: &Status, out: &mut dyn Write) -> io::Result<()> {
         (Some(verdict), Some(message)) => format!("{verdict}: {message}"),
         (Some(verdict), None) => verdict.clone(),
         (None, _) => match status.age_seconds {
-            Some(age) => format!("last heard of {} ago", duration(Duration::from_secs(age))),
-            None => "it has told nothing yet".to_owned(),
+            Some(age) => format!("the last report is {} old", duration(Duration::from_secs(age))),
+            None => "there is no report yet".to_owned(),
         },
     };
     writeln!(out, "{strong}{}{off}: {about}\n", status.state)?;

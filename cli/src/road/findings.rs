@@ -7,6 +7,7 @@ use super::properties::Asked;
 use crate::input::Specification;
 use crate::quantities::{count, counted, duration};
 use crate::shown_trace::{JSON_VERSION, ShownState, ShownStep, ShownTrace};
+use crate::stuck::ShownStuck;
 use gridlock_lts::base::whole_file::write_new;
 use gridlock_lts::engine::search::Verdict;
 use gridlock_manager::method::{self, Origin, Tables};
@@ -46,6 +47,8 @@ pub struct Finding {
     pub from_seed: Option<String>,
     pub trace: Vec<ShownStep>,
     pub end: Vec<ShownState>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stuck: Vec<ShownStuck>,
     #[serde(skip)]
     pub shown: ShownTrace,
 }
@@ -116,7 +119,7 @@ pub fn describe(
     let (verdict, property, message, shown) = match verdict {
         Verdict::Violated { property, trace } => {
             let (asked, shown) = (&asked[property], show(&trace));
-            ("violated", Some(asked.name.clone()), asked.how(shown.steps.len()), shown)
+            ("violated", Some(asked.name.clone()), asked.how(shown.steps.len(), shown.terminated), shown)
         }
         Verdict::Faulty { message, trace } => ("faulty", None, message, show(&trace)),
         Verdict::Holds | Verdict::Unknown(_) => return None,
@@ -138,6 +141,7 @@ pub fn describe(
         from_seed: None,
         trace: shown.steps.clone(),
         end: shown.end.clone(),
+        stuck: shown.stuck.clone(),
         shown,
     };
     Some((finding, origin))

@@ -7,8 +7,9 @@ use crate::input::Specification;
 use crate::terminal::tell;
 use crate::watch::{Phase, Reason, Watch};
 use gridlock_lts::base::error::Limit;
+use gridlock_lts::base::halt::Halt;
 use gridlock_manager::method::{self, Host, Tables};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// See the module head.
 pub struct RoadHost<'a> {
@@ -54,6 +55,10 @@ impl Host for RoadHost<'_> {
             Reason::Time(limit) => Limit::Time(limit),
             Reason::Memory(limit) => Limit::Memory(limit),
         })
+    }
+
+    fn halt(&self) -> Arc<Halt> {
+        self.watch.halt()
     }
 
     fn begin(&self, what: &'static str, unit: &'static str) {

@@ -4,13 +4,13 @@ use super::Task;
 use super::host::RoadHost;
 use super::properties::Properties;
 use crate::arguments::TableMode;
-use crate::input::{Specification, faulty};
+use crate::input::{Specification, faulty, fill, require_closed};
 use crate::outcome::Failure;
+use gridlock_lang::data::disagreement::Disagreements;
 use gridlock_lang::property::never;
-use gridlock_lang::system::{Options, System, Tables as Filling};
+use gridlock_lang::system::{Options, System};
 use gridlock_lts::property::Property;
-use gridlock_manager::journal::Identity;
-use gridlock_manager::method::subsystem::require_complete;
+use gridlock_manager::grid::journal::Identity;
 use gridlock_manager::method::{Host, Tables};
 use std::sync::Arc;
 
@@ -24,34 +24,33 @@ pub struct Loaded {
     pub patterns: Vec<Property>,
     /// What decides all of this.
     pub identity: Identity,
+    /// Equations that disagree, if they are looked for; more may be found while tables are filled.
+    pub disagreements: Option<Arc<Disagreements>>,
 }
 
 /// Reads, checks, translates and fills.
 pub fn load(task: &Task, specification: &Specification, host: &RoadHost) -> Result<Loaded, Failure> {
     let watch = host.watch;
-    let options = task.tables.options(TableMode::Auto);
-    if task.wanted.can_be_wrong() {
-        // Tables may take minutes; what is wrong with a property is told before.
-        let options = Options { tables: Filling::OnDemand, ..options.clone() };
-        let system = specification.load(&specification.name, &options, options.table_limit, watch)?;
-        task.wanted.translate(&system.builder)?;
-        for (place, name) in task.wanted.absent(&system.builder)? {
-            host.note(&format!(
-                "note: {place}: no step can have the action '{name}', hidden or not; nothing matches it"
-            ));
-        }
+    let disagreements = task.check_equations.then(|| Arc::new(Disagreements::default()));
+    let options = Options { disagreements: disagreements.clone(), ..task.tables.options(TableMode::Auto) };
+    let complete = task.method.needs_complete_tables();
+    // An endless process is searched while it unfolds, unless tables must be complete.
+    let most = task.common.max_states.filter(|_| complete.is_none());
+    let most = most.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX));
+    let checked = specification.check(&specification.name, &options, most, watch)?;
+    // Tables may take long; what is wrong with a property is told before.
+    let properties = task.wanted.translate(checked.builder())?;
+    task.wanted.notes(checked.builder())?.iter().for_each(|note| host.note(note));
+    let looked_for = if complete.is_some() { &[][..] } else { &properties.checked };
+    let system = fill(checked, looked_for, watch)?;
+    if let Some(what) = complete {
+        require_closed(&system, what)?;
     }
-    // An endless process is searched while it unfolds.
-    let most = task.common.max_states.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX));
-    let most = most.min(options.table_limit);
-    let System { network, builder, closed } =
-        specification.load(&specification.name, &options, most, watch)?;
-    let properties = task.wanted.translate(&builder)?;
-    if let Some(what) = task.method.needs_complete_tables() {
-        require_complete(closed, what)?;
-    }
+    let System { network, builder, closed, .. } = system;
     let (flag, patterns) = task.method.patterns();
-    let pattern = |text: &String| never(&builder, text).map_err(|problems| faulty(flag, text, &problems));
+    let sight = task.wanted.sight(&builder)?;
+    let pattern =
+        |text: &String| never(&builder, &sight, text).map_err(|problems| faulty(flag, text, &problems));
     let patterns = patterns.iter().map(pattern).collect::<Result<Vec<_>, _>>()?;
     let parts = [
         ("gridlock", env!("CARGO_PKG_VERSION").to_owned()),
@@ -62,5 +61,5 @@ pub fn load(task: &Task, specification: &Specification, host: &RoadHost) -> Resu
     ];
     let identity = parts.map(|(name, value)| (name.to_owned(), value)).into();
     let tables = Tables { network: Arc::new(network), source: Box::new(builder), complete: closed };
-    Ok(Loaded { tables, properties, patterns, identity })
+    Ok(Loaded { tables, properties, patterns, identity, disagreements })
 }

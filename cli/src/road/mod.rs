@@ -15,13 +15,13 @@ use crate::arguments::TableArguments;
 use crate::input::{Specification, is_stdin};
 use crate::methods::methods;
 use crate::outcome::{Answer, Failure};
-use crate::output::{check_place, is_stdout, print};
+use crate::output::{check_place, first_failure, is_stdout, print};
 use crate::shown_trace::ShownTrace;
 use crate::terminal::tell;
 use crate::watch::{Phase, Watch};
 use gridlock_lts::base::error::Error;
 use gridlock_lts::base::whole_file::write_whole;
-use gridlock_manager::grid::Grid;
+use gridlock_manager::method::Peers;
 use gridlock_manager::method::checkpoint::RESULT;
 use gridlock_manager::method::{Bound, Common, Conclusion, Entry, Method, Outcome, Refusal, Run};
 use host::RoadHost;
@@ -49,6 +49,8 @@ pub struct Task<'a> {
     pub common: Common,
     /// Bytes that the process may use.
     pub memory: u64,
+    /// Whether to look for equations that disagree.
+    pub check_equations: bool,
     /// Where the counterexample is wanted.
     pub trace_out: Option<&'a Path>,
     /// Where the result is wanted as JSON.
@@ -89,12 +91,12 @@ struct Examined {
 }
 
 /// Goes the road.
-pub fn run(task: &Task, watch: &Watch, quiet: bool, grid: &Grid) -> Result<Answer, Failure> {
+pub fn run(task: &Task, watch: &Watch, quiet: bool, peers: &Peers) -> Result<Answer, Failure> {
     task.check()?;
     let specification = Specification::read(task.specification)?;
-    let host = RoadHost::new(task, &specification, watch, quiet || grid.is_worker());
+    let host = RoadHost::new(task, &specification, watch, quiet || peers.is_worker());
     let mut asked = task.wanted.names();
-    let examined = match examine(task, &specification, &mut asked, &host, grid) {
+    let examined = match examine(task, &specification, &mut asked, &host, peers) {
         Err(Failure::Stopped) => Examined {
             outcome: Outcome::unknown(task.method.bound(host.limit()), Duration::ZERO, task.method.unbegun()),
             trace: None,
@@ -102,7 +104,7 @@ pub fn run(task: &Task, watch: &Watch, quiet: bool, grid: &Grid) -> Result<Answe
         },
         examined => examined?,
     };
-    if grid.is_worker() {
+    if peers.is_worker() {
         // The one that speaks has come to the same.
         return Ok(Answer::Unknown);
     }
@@ -119,13 +121,15 @@ pub fn run(task: &Task, watch: &Watch, quiet: bool, grid: &Grid) -> Result<Answe
         findings: &host.findings(),
         build_time: *build_time,
     };
-    tell_all(&report, watch, quiet)?;
-    match &outcome.conclusion {
-        Conclusion::Holds => Ok(Answer::Yes),
-        Conclusion::Violated(_) => Ok(Answer::No),
-        Conclusion::Unknown(_) => Ok(Answer::Unknown),
-        Conclusion::Faulty(_) => Err(Failure::Specification(report.fault())),
+    let told = tell_all(&report, watch, quiet);
+    if let Conclusion::Faulty(_) = &outcome.conclusion {
+        first_failure([Err(Failure::Specification(report.fault())), told.clone()])?;
     }
+    told.map(|()| match &outcome.conclusion {
+        Conclusion::Holds => Answer::Yes,
+        Conclusion::Violated(_) => Answer::No,
+        Conclusion::Unknown(_) | Conclusion::Faulty(_) => Answer::Unknown,
+    })
 }
 
 /// Everything up to the result; `asked` becomes what is really searched for.
@@ -134,10 +138,11 @@ fn examine(
     specification: &Specification,
     asked: &mut Vec<Asked>,
     host: &RoadHost,
-    grid: &Grid,
+    peers: &Peers,
 ) -> Result<Examined, Failure> {
     let start = Instant::now();
-    let Loaded { tables, properties, patterns, identity } = load::load(task, specification, host)?;
+    let Loaded { tables, properties, patterns, identity, disagreements } =
+        load::load(task, specification, host)?;
     asked.clone_from(&properties.asked);
     let named = properties.asked.iter().map(|asked| asked.name.as_str()).zip(&properties.checked);
     if let Some(refusal) = Refusal::of(methods(), task.entry, named) {
@@ -150,17 +155,25 @@ fn examine(
         patterns,
         file: specification.name.clone(),
         asked: identity,
-        grid,
+        peers,
         common: task.common.clone(),
         threads: task.threads(),
         memory: task.memory,
         host,
         warn: &|text| tell(format_args!("warning: {text}")),
     };
-    if grid.is_worker() {
+    if peers.is_worker() {
         return Err(Failure::Served(task.method.serve(&mut run)?));
     }
-    let outcome = task.method.conduct(&mut run)?;
+    let outcome = match task.method.conduct(&mut run) {
+        Err(Error::Limit(limit)) => {
+            Outcome::unknown(task.method.bound(limit), Duration::ZERO, task.method.unbegun())
+        }
+        outcome => outcome?,
+    };
+    if let Some(disagreements) = disagreements {
+        specification.tell(&disagreements);
+    }
     let shown = |trace| ShownTrace::new(&run.tables().network, &*run.tables().source, trace);
     let trace = outcome.trace.as_ref().map(shown);
     // What was not spent on the search was spent before it.
@@ -168,39 +181,42 @@ fn examine(
     Ok(Examined { outcome, trace, build_time })
 }
 
-/// Writes the result wherever it is wanted.
+/// Writes the result to all places where it is wanted. Standard output comes first: a disk that is full must not cost the
+/// verdict.
 fn tell_all(report: &Report, watch: &Watch, quiet: bool) -> Result<(), Failure> {
     let Task { trace_out, json, method, .. } = *report.task;
+    let conclusion = &report.outcome.conclusion;
+    let write_json = |path: &Path| write_whole(path, |out| report.write_json(out)).map_err(Failure::input);
+    let mut told = Vec::new();
+    if json.is_some_and(is_stdout) {
+        told.push(print(watch, |out| report.write_json(out)));
+    } else if !matches!(conclusion, Conclusion::Faulty(_)) || !report.findings.is_empty() {
+        // What is wrong with a specification is told on standard error, as everywhere.
+        told.push(print(watch, |out| report.write_text(out)));
+    }
     if let Some(path) = trace_out {
         match report.trace {
-            Some(trace) => trace.save(path, report.specification, &report.title(), watch)?,
+            Some(trace) => told.push(trace.save(path, report.specification, &report.title(), watch)),
             None if !quiet => {
                 tell(format_args!("there is no counterexample, so {} is not written", path.display()))
             }
             None => {}
         }
     }
-    let write_json = |path: &Path| write_whole(path, |out| report.write_json(out)).map_err(Failure::input);
     if let Some(path) = method.report() {
-        write_whole(path, |out| page::write(report, out)).map_err(Failure::input)?;
+        told.push(write_whole(path, |out| page::write(report, out)).map_err(Failure::input));
     }
     let checkpoint = method.checkpoint().and_then(|place| place.checkpoint.as_deref());
     // A run that ended before the search began says nothing about what is in the checkpoint.
     if let Some(dir) = checkpoint.filter(|_| report.outcome.figures.begun()) {
         // A checkpoint that could not be written once cannot be written now; the run has told so.
-        let told = write_json(&dir.join(RESULT));
-        if !matches!(report.outcome.conclusion, Conclusion::Unknown(Bound { checkpoint_lost: true, .. })) {
-            told?;
+        let written = write_json(&dir.join(RESULT));
+        if !matches!(conclusion, Conclusion::Unknown(Bound { checkpoint_lost: true, .. })) {
+            told.push(written);
         }
     }
-    match json {
-        Some(path) if is_stdout(path) => return print(watch, |out| report.write_json(out)),
-        Some(path) => write_json(path)?,
-        None => {}
+    if let Some(path) = json.filter(|path| !is_stdout(path)) {
+        told.push(write_json(path));
     }
-    // What is wrong with a specification is told on standard error, as everywhere.
-    if matches!(report.outcome.conclusion, Conclusion::Faulty(_)) && report.findings.is_empty() {
-        return Ok(());
-    }
-    print(watch, |out| report.write_text(out))
+    first_failure(told)
 }

@@ -4,6 +4,7 @@
 
 use super::report::Report;
 use crate::chart;
+use crate::stuck;
 use gridlock_manager::method::page::{WORKERS, escaped};
 use std::io::{self, Write};
 
@@ -57,6 +58,9 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "<h2>Counterexample</h2>\n<div class=\"chart\">")?;
         chart::write(trace, &title, out)?;
         writeln!(out, "</div>")?;
+        if report.is_deadlock() {
+            stuck::write_html(&trace.stuck, out)?;
+        }
     }
     let version = env!("CARGO_PKG_VERSION");
     writeln!(out, "<p class=\"note\">gridlock {version}</p>\n</body>\n</html>")?;

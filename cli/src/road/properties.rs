@@ -4,7 +4,7 @@ use crate::input::{faulty, is_stdin, read_text};
 use crate::outcome::Failure;
 use crate::quantities::{count, counted};
 use gridlock_lang::network::build::Builder;
-use gridlock_lang::property;
+use gridlock_lang::property::{self, Sight, Unseen};
 use gridlock_lang::syntax::MAX_LENGTH;
 use gridlock_lts::property::Property;
 use gridlock_manager::method::fingerprint::fingerprint;
@@ -19,6 +19,10 @@ pub struct Wanted {
     #[arg(long)]
     deadlock: bool,
 
+    /// As --deadlock, but a state in which all processes have terminated is none
+    #[arg(long)]
+    allow_termination: bool,
+
     /// No reachable transition matches the pattern, e.g. 'error' or 'send(_, true)|ack'; may be repeated
     #[arg(long, value_name = "PATTERN")]
     never: Vec<String>,
@@ -27,7 +31,12 @@ pub struct Wanted {
     #[arg(long, value_name = "FILE.mcf")]
     property: Vec<PathBuf>,
 
-    /// The names and texts of the formula files. Each is read once, though it is translated twice: it may be a pipe.
+    /// Look behind `hide`: properties see these actions where they are hidden (names with commas between them; without any:
+    /// all), instead of `tau`
+    #[arg(long, value_name = "NAMES", num_args = 0..=1, value_delimiter = ',')]
+    see_hidden: Option<Vec<String>>,
+
+    /// The names and texts of the formula files. Each is read once: it may be a pipe.
     #[arg(skip)]
     texts: OnceLock<Vec<(String, String)>>,
 }
@@ -53,9 +62,13 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// How it is violated by a trace of so many steps.
-    pub fn how(&self, steps: usize) -> String {
+    /// How it is violated by a trace of so many steps; `terminated` says whether it ends regularly.
+    pub fn how(&self, steps: usize, terminated: bool) -> String {
         match self.kind {
+            Kind::Deadlock if terminated => format!(
+                "no action is possible {}: the processes have all terminated (--allow-termination accepts that)",
+                after(steps)
+            ),
             Kind::Deadlock => format!("no action is possible {}", after(steps)),
             Kind::Never => format!("step {} is one of these", count(steps as u64)),
             Kind::Formula => format!("it fails {}", after(steps)),
@@ -73,7 +86,8 @@ impl Asked {
     }
 }
 
-const DEADLOCK: &str = "deadlock";
+/// The name of freedom from deadlock.
+pub const DEADLOCK: &str = "deadlock";
 
 /// The number of steps in words, for what is shown after them.
 pub fn after(steps: usize) -> String {
@@ -97,7 +111,7 @@ pub struct Properties {
 impl Properties {
     fn add(&mut self, name: String, property: Property) {
         let kind = match &property {
-            Property::DeadlockFree => Kind::Deadlock,
+            Property::DeadlockFree { .. } => Kind::Deadlock,
             Property::Never(_) => Kind::Never,
             Property::Monitor(_) => Kind::Formula,
         };
@@ -108,7 +122,7 @@ impl Properties {
 
 impl Wanted {
     fn deadlock(&self) -> bool {
-        self.deadlock || (self.never.is_empty() && self.property.is_empty())
+        self.deadlock || self.allow_termination || (self.never.is_empty() && self.property.is_empty())
     }
 
     /// How many formulas are on standard input.
@@ -128,36 +142,61 @@ impl Wanted {
     /// Translates what is wanted; a specification that lacks an action is no reason to leave a property out.
     pub fn translate(&self, builder: &Builder) -> Result<Properties, Failure> {
         let mut properties = Properties::default();
+        let sight = &self.sight(builder)?;
         if self.deadlock() {
-            properties.add(DEADLOCK.to_owned(), Property::DeadlockFree);
-            properties.identity.push(DEADLOCK.to_owned());
+            let allow_termination = self.allow_termination;
+            properties.add(DEADLOCK.to_owned(), Property::DeadlockFree { allow_termination });
+            let allowed = if allow_termination { ", termination allowed" } else { "" };
+            properties.identity.push(format!("{DEADLOCK}{allowed}"));
         }
         for pattern in &self.never {
-            let property = property::never(builder, pattern).map_err(|p| faulty("--never", pattern, &p))?;
+            let property =
+                property::never(builder, sight, pattern).map_err(|p| faulty("--never", pattern, &p))?;
             properties.add(format!("never {pattern}"), property);
             properties.identity.push(format!("never {pattern}"));
         }
         for (name, text) in self.texts()? {
-            let parts = property::formula(builder, name, text).map_err(|p| faulty(name, text, &p))?;
+            let parts = property::formula(builder, sight, name, text).map_err(|p| faulty(name, text, &p))?;
             parts.into_iter().for_each(|(name, property)| properties.add(name, property));
             properties.identity.push(format!("formula {}", fingerprint(text)));
+        }
+        if let Some(names) = &self.see_hidden {
+            properties.identity.push(format!("see hidden {}", names.join(",")));
         }
         Ok(properties)
     }
 
-    /// Which of the named actions no step can have, each with where it is named: what it is about trivially holds.
-    pub fn absent(&self, builder: &Builder) -> Result<Vec<(String, String)>, Failure> {
+    /// What properties see of what is hidden.
+    pub fn sight(&self, builder: &Builder) -> Result<Sight, Failure> {
+        match &self.see_hidden {
+            None => Ok(Sight::default()),
+            Some(names) => Sight::of(builder.model(), names)
+                .map_err(|why| Failure::input(format!("--see-hidden: {why}"))),
+        }
+    }
+
+    /// What to say about named actions that no step seems to have: what they are about may hold for no other reason.
+    pub fn notes(&self, builder: &Builder) -> Result<Vec<String>, Failure> {
         let mut all = Vec::new();
-        let mut add = |place: &str, names: Vec<String>| {
-            all.extend(names.into_iter().map(|name| (place.to_owned(), name)));
+        let mut add = |place: &str, names: Vec<(String, Unseen)>| {
+            all.extend(names.into_iter().map(|(name, why)| match why {
+                Unseen::Absent => {
+                    format!("note: {place}: no step can have the action '{name}', hidden or not; nothing matches it")
+                }
+                Unseen::Hidden => format!(
+                    "warning: {place}: the specification hides the action '{name}' wherever it occurs; a hidden step is \
+                     'tau', so nothing matches it (--see-hidden {name} uncovers it)"
+                ),
+            }));
         };
+        let sight = &self.sight(builder)?;
         for pattern in &self.never {
-            let absent = property::absent_from_pattern(builder, pattern);
-            add(&format!("--never {pattern}"), absent.map_err(|p| faulty("--never", pattern, &p))?);
+            let unseen = property::unseen_in_pattern(builder, sight, pattern);
+            add(&format!("--never {pattern}"), unseen.map_err(|p| faulty("--never", pattern, &p))?);
         }
         for (name, text) in self.texts()? {
-            let absent = property::absent_from_formula(builder, text);
-            add(name, absent.map_err(|p| faulty(name, text, &p))?);
+            let unseen = property::unseen_in_formula(builder, sight, text);
+            add(name, unseen.map_err(|p| faulty(name, text, &p))?);
         }
         Ok(all)
     }
@@ -172,12 +211,11 @@ impl Wanted {
         self.property
             .iter()
             .for_each(|path| all.extend(["--property".to_owned(), path.display().to_string()]));
+        if let Some(names) = &self.see_hidden {
+            all.push("--see-hidden".to_owned());
+            all.extend((!names.is_empty()).then(|| names.join(",")));
+        }
         all
-    }
-
-    /// Whether a specification may not fit what is wanted.
-    pub fn can_be_wrong(&self) -> bool {
-        !self.never.is_empty() || !self.property.is_empty()
     }
 
     /// What is wanted before anything is translated, for a report on a run that did not come that far.

@@ -2,7 +2,7 @@
 
 use super::Task;
 use super::findings::Finding;
-use super::properties::{Asked, after};
+use super::properties::{Asked, Kind, after};
 use crate::quantities::counted;
 use crate::shown_trace::{JSON_VERSION, ShownTrace};
 use crate::terminal::Style;
@@ -95,6 +95,9 @@ impl Report<'_> {
         json.set("bytes_per_state", Box::new(()));
         json.set("trace", Box::new(self.trace.map(|trace| &trace.steps)));
         json.set("end", Box::new(self.trace.map(|trace| &trace.end)));
+        if let Some(trace) = self.trace.filter(|trace| !trace.stuck.is_empty()) {
+            json.set("stuck", Box::new(&trace.stuck));
+        }
         json.set("swarm", Box::new(()));
         if self.task.method.finds_several() {
             json.set("findings", Box::new(self.findings));
@@ -169,11 +172,18 @@ impl Report<'_> {
         } else if trace.steps.len() > SHOWN_STEPS && self.findings.iter().any(|f| f.trace_file.is_some()) {
             return writeln!(out, "\n{strong}counterexample{off}: its {steps} are in the file");
         } else {
+            trace.write_names(style, out)?;
             writeln!(out, "\n{strong}counterexample, {steps}{off}")?;
             trace.write_steps(style, out)?;
         }
         writeln!(out, "\n{strong}the processes then{off}")?;
-        trace.write_end(out)
+        trace.write_end(style, out)?;
+        if self.is_deadlock() { trace.write_stuck(style, out) } else { Ok(()) }
+    }
+
+    /// Whether what is violated is freedom from deadlock.
+    pub fn is_deadlock(&self) -> bool {
+        matches!(self.outcome.conclusion, Conclusion::Violated(p) if self.asked[p].kind == Kind::Deadlock)
     }
 
     /// The verdict in one line.
@@ -204,10 +214,11 @@ impl Report<'_> {
 
     /// What there is to say beyond the verdict.
     fn message(&self) -> Option<String> {
-        let steps = self.trace.map_or(0, |trace| trace.steps.len());
+        let (steps, terminated) =
+            self.trace.map_or((0, false), |trace| (trace.steps.len(), trace.terminated));
         self.outcome.figures.headline().or_else(|| match &self.outcome.conclusion {
             Conclusion::Holds => None,
-            Conclusion::Violated(property) => Some(self.asked[*property].how(steps)),
+            Conclusion::Violated(property) => Some(self.asked[*property].how(steps, terminated)),
             Conclusion::Faulty(message) => Some(message.clone()),
             Conclusion::Unknown(bound) => Some(bound.message.clone()),
         })

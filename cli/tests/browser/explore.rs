@@ -73,7 +73,7 @@ fn a_walk_by_mouse_and_keys() {
 
     browser.click(".action[data-number='1']");
     is_at(&mut browser, "step 2 of 2");
-    assert_eq!(state(&mut browser, "FrameChannel"), "abp.mcrl2:37:62(d = d2, b = zero)");
+    assert_eq!(state(&mut browser, "FrameChannel"), "FrameChannel line 37(d = d2, b = zero)");
     let source = browser.text("article[data-name='FrameChannel'] .source");
     assert!(source.contains("leave_frame(d, b) + frame_lost"), "{source}");
     assert_eq!(browser.value("document.querySelectorAll('#chart .at').length"), 2);

@@ -198,3 +198,27 @@ fn it_ends_when_asked() {
     b.run(&["explore", "buffers.mcrl2", "--trace", "none"]).exits(2).tells(&["cannot read none"]);
     b.run(&["explore", "buffers.mcrl2", "--time-limit", "300ms"]).exits(3).tells(&["the time limit"]);
 }
+
+/// More clients than there are places ask for the page again and again and never read.
+#[test]
+fn clients_that_never_read_keep_nobody_out() {
+    let bench = Bench::new(&[("buffers.mcrl2", BUFFERS)]);
+    let server = Server::start(&bench, &["buffers.mcrl2"]);
+    let request = format!("GET /{}/ HTTP/1.1\r\nHost: {}\r\n\r\n", server.secret, server.host);
+    let crowd: Vec<TcpStream> = (0..40)
+        .map(|_| {
+            let mut stream = TcpStream::connect(&server.host).expect("a connection");
+            stream.set_nonblocking(true).expect("a socket");
+            // Until nothing more is taken.
+            for _ in 0..2000 {
+                if stream.write(request.as_bytes()).is_err() {
+                    break;
+                }
+            }
+            stream
+        })
+        .collect();
+    assert_eq!(server.get(&format!("/{}/", server.secret), &format!("Host: {}\r\n", server.host)).0, 200);
+    assert_eq!(server.asks("look", r#"{"path": []}"#)["possible"], 2);
+    drop(crowd);
+}

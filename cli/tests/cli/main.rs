@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod compare;
+mod explain;
 mod explore;
 mod harness;
 mod info;

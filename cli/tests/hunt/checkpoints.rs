@@ -1,7 +1,7 @@
 //! Hunts that are killed, stopped and resumed.
 
+use crate::harness::{command, directory, ends, model, text};
 use crate::hunting::{hunt, strip};
-use crate::swarm_harness::{command, directory, ends, model, text};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;

@@ -1,7 +1,7 @@
 //! What is found, what is never found, and that it is found again.
 
+use crate::harness::{directory, ends, model, run, text};
 use crate::hunting::{expected, hunt};
-use crate::swarm_harness::{directory, ends, model, run, text};
 use serde_json::Value;
 use std::fs;
 use std::process::Command;

@@ -1,6 +1,6 @@
 //! Runs hunts and reads what they say.
 
-use crate::swarm_harness::{models, run, text};
+use crate::harness::{models, run, text};
 use serde_json::Value;
 use std::fs;
 

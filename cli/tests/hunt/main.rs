@@ -5,9 +5,9 @@
 
 mod checkpoints;
 mod findings;
+#[allow(dead_code)]
+#[path = "../harness/mod.rs"]
+mod harness;
 mod hunting;
 mod same;
-#[allow(dead_code)]
-#[path = "../swarm/harness.rs"]
-mod swarm_harness;
 mod wrong_use;

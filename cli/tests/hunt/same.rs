@@ -1,7 +1,7 @@
 //! The same seed and number of jobs give the same, whatever the number of workers.
 
+use crate::harness::{directory, model};
 use crate::hunting::{hunt, strip};
-use crate::swarm_harness::{directory, model};
 
 #[test]
 fn workers_change_nothing() {

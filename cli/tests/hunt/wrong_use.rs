@@ -1,6 +1,6 @@
 //! What cannot be meant is refused before any work, with what to do about it.
 
-use crate::swarm_harness::{directory, model, run, text};
+use crate::harness::{directory, model, run, text};
 use std::fs;
 
 #[test]

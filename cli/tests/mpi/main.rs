@@ -13,7 +13,7 @@
 
 // Not all of it is needed here.
 #[allow(dead_code)]
-#[path = "../swarm/harness.rs"]
+#[path = "../harness/mod.rs"]
 mod harness;
 mod hunt;
 mod killed;

@@ -92,6 +92,27 @@ fn a_killed_run_is_resumed() {
     assert!(text(&refused.stderr).contains("say --resume to continue it"));
 }
 
+/// The lock goes with the process that holds it, so nobody has to wait until its page is old.
+#[test]
+fn status_knows_at_once_that_a_run_was_killed() {
+    let (_dir, path) = directory();
+    let place = path("run");
+    let mut child = spawn(&long(&place, "1"));
+    let page = Path::new(&place).join("status.json");
+    let start = Instant::now();
+    while !page.exists() && start.elapsed() < Duration::from_secs(30) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let state = || {
+        let status: Value = serde_json::from_str(&ends(&["status", &place, "--json"], 0)).expect("JSON");
+        status["state"].as_str().expect("a word").to_owned()
+    };
+    assert_eq!(state(), "running");
+    child.kill().expect("it runs");
+    child.wait().expect("it has ended");
+    assert_eq!(state(), "silent");
+}
+
 #[test]
 fn signals_and_limits_leave_something_to_resume() {
     use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1};

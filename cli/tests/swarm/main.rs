@@ -1,6 +1,7 @@
 //! Informed swarms from outside: `check --search isv`, `traces`, `status`, `merge`.
 
 mod checkpoints;
+#[path = "../harness/mod.rs"]
 mod harness;
 mod large;
 mod paper;

@@ -129,7 +129,7 @@ mod checkpoints {
             (&["--never", "take(_, _)"][..], "properties is "),
             (&["--job-memory", "1M"], "job memory is 307200 there and 1048576 here"),
             (&["--subsystem", "Philosopher(2)"], "subsystem is "),
-            (&["--strategy", "even"], "jobs is slice there and prefix here"),
+            (&["--strategy", "even"], "method is slices there and traces here"),
         ] {
             let mut other = long(&undisturbed, 12);
             other.retain(|word| {

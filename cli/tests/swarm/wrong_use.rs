@@ -1,8 +1,6 @@
 //! Flags and names that make no sense: exit code 2, the reason and the remedy.
 
-#[cfg(not(feature = "mpi"))]
-use crate::harness::command;
-use crate::harness::{directory, model, run, text};
+use crate::harness::{command, directory, model, run, text};
 use std::fs;
 
 #[test]
@@ -21,7 +19,7 @@ fn wrong_use_is_told_with_a_remedy() {
         ([isv(user), vec!["--unroll", "1"]].concat(), "(--unroll is about traces) needs --subsystem"),
         (
             [isv(user), vec!["--jobs", "slice", "--iss", "dfs"]].concat(),
-            "--iss does not belong to --jobs slice",
+            "--iss belongs to --jobs prefix, not to --jobs slice",
         ),
         ([isv(user), vec!["--spill", "/none"]].concat(), "needs a directory that is there"),
         (
@@ -54,8 +52,14 @@ fn wrong_use_is_told_with_a_remedy() {
             [isv(user), vec!["--subsystem", "User", "--shard", "0/2", "--ids", "0..1"]].concat(),
             "cannot be used with",
         ),
-        ([isv(user), vec!["--subsystem", "User", "--jobs", "all"]].concat(), "choose trace, prefix or slice"),
-        ([isv(user), vec!["--subsystem", "User", "--strategy", "best"]].concat(), "choose even, order"),
+        (
+            [isv(user), vec!["--subsystem", "User", "--jobs", "all"]].concat(),
+            "possible values: slice, trace, prefix",
+        ),
+        (
+            [isv(user), vec!["--subsystem", "User", "--strategy", "best"]].concat(),
+            "possible values: even, order, random, different",
+        ),
         (
             [isv(user), vec!["--subsystem", "User", "--window", "3", "--simulate-workers", "3"]].concat(),
             "cannot be used with",
@@ -111,6 +115,17 @@ fn wrong_use_is_told_with_a_remedy() {
         );
         assert!(err.contains(part), "{arguments:?}: {err}");
     }
+}
+
+/// Rank 0 speaks for all, but it does not know the arguments of the others.
+#[test]
+fn a_wrong_option_of_another_rank_is_told_with_the_rank() {
+    let variables = [("OMPI_COMM_WORLD_SIZE", "4"), ("OMPI_COMM_WORLD_RANK", "2")];
+    let output =
+        command(&["check", "x.mcrl2", "--no-such"]).envs(variables).output().expect("gridlock starts");
+    let err = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{err}");
+    assert!(err.starts_with("error: rank 2: ") && err.contains("'--no-such'"), "{err}");
 }
 
 /// Copies that do not know of each other are the classic accident. With MPI it is told otherwise, see the tests of that.

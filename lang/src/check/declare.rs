@@ -119,9 +119,15 @@ impl Checker {
         Clause { groups: vec![vec![Pattern::Ctor(ctor, patterns)]], condition: None, right, span }
     }
 
-    fn add_function(&mut self, name: &Ident, sort: SortId, clauses: Vec<Clause>) {
+    pub(super) fn add_function(&mut self, name: &Ident, sort: SortId, clauses: Vec<Clause>) {
         let id = FuncId(self.model.functions.len() as u32);
-        self.model.functions.push(Function { name: name.name.clone(), sort, clauses, span: name.span });
+        self.model.functions.push(Function {
+            name: name.name.clone(),
+            sort,
+            clauses,
+            span: name.span,
+            builtin: None,
+        });
         self.declare(name, Symbol::Func(id), sort);
     }
 
@@ -140,6 +146,7 @@ impl Checker {
             };
             match self.def(target) {
                 Some(SortDef::Named { .. }) => {
+                    self.cons_sorts.insert(target);
                     self.add_constructor(&decl.name, fields, target);
                 }
                 None => {

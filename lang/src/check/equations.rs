@@ -1,14 +1,20 @@
 //! Equations: to clauses of the mapping at the head of the left-hand side.
 //!
+//! The head may be a built-in operator: `head([]) = none`, `low < high = true`. What the operator means anyway stays, and
+//! the equations are for where that says nothing. Only comparisons on sorts of a `cons` section, for which mCRL2 has no
+//! rules of its own, are what the equations say first.
+//!
 //! Invariant: every variable of a clause's condition or right-hand side occurs in one of its patterns.
 
 use super::Checker;
+use super::builtin::generic_order;
 use super::equality::holds_anyway;
 use super::infer::key;
 use super::patterns::{Bound, Narrowed, free_variables};
 use super::types::{Candidate, Ty};
+use crate::data::print::symbol_text;
 use crate::diagnostic::{Diagnostic, Span};
-use crate::model::{Clause, Expr, ExprKind, FuncId, Op, SortId, Symbol, VarId};
+use crate::model::{Builtin, Clause, Expr, ExprKind, FuncId, Function, Op, SortId, Symbol, VarId};
 use crate::syntax::tree;
 use crate::syntax::tree::DataKind;
 use gridlock_lts::base::hash::{Map, Set};
@@ -131,7 +137,23 @@ impl Checker {
             head = *inner;
         }
         args.reverse();
-        let ExprKind::Symbol(Symbol::Func(function)) = head.kind else {
+        // The built-in rules decide logic for all truth values: nothing is left to say.
+        if matches!(
+            head.kind,
+            ExprKind::Symbol(Symbol::Op(Op::If | Op::Not | Op::And | Op::Or | Op::Implies))
+        ) {
+            return None;
+        }
+        let head_of = match (&head.kind, &args[..]) {
+            (ExprKind::Symbol(Symbol::Func(function)), _) => Some(*function),
+            (ExprKind::Symbol(Symbol::Op(Op::Cons)), _) => None,
+            (ExprKind::Symbol(symbol @ (Symbol::Op(_) | Symbol::Recognise(_))), [group]) => {
+                let domain = group.iter().map(|arg| arg.sort).collect();
+                Some(self.operator(*symbol, domain, head.sort, equation))
+            }
+            _ => None,
+        };
+        let Some(function) = head_of else {
             let diagnostic = self.bad_head(equation, &head);
             self.error(diagnostic);
             return None;
@@ -166,6 +188,29 @@ impl Checker {
         Some((function, Clause { groups, condition, right, span: equation.span }))
     }
 
+    /// The mapping that stands for a built-in operator on arguments of these sorts.
+    fn operator(
+        &mut self,
+        symbol: Symbol,
+        domain: Vec<SortId>,
+        sort: SortId,
+        equation: &tree::Equation,
+    ) -> FuncId {
+        let is_this = |f: &Function| {
+            f.builtin.as_ref().is_some_and(|builtin| builtin.symbol == symbol && builtin.domain == domain)
+        };
+        if let Some(at) = self.model.functions.iter().position(is_this) {
+            return FuncId(at as u32);
+        }
+        let compares =
+            matches!(symbol, Symbol::Op(op) if op == Op::Equal || op == Op::NotEqual || generic_order(op));
+        let equations_first = compares && self.cons_sorts.contains(&domain[0]);
+        let name = symbol_text(&self.model, symbol).into();
+        let builtin = Some(Builtin { symbol, domain, equations_first });
+        self.model.functions.push(Function { name, sort, clauses: Vec::new(), span: equation.span, builtin });
+        FuncId(self.model.functions.len() as u32 - 1)
+    }
+
     fn bad_head(&self, equation: &tree::Equation, head: &Expr) -> Diagnostic {
         let what = match &head.kind {
             ExprKind::Var(var) => {
@@ -181,10 +226,7 @@ impl Checker {
             ExprKind::Symbol(Symbol::Project(p)) => {
                 format!("the projection '{}'", self.model.projections[p.ix()].name)
             }
-            ExprKind::Symbol(Symbol::Recognise(r)) => {
-                format!("the recogniser '{}'", self.model.recognisers[r.ix()].name)
-            }
-            _ => "built-in operators and values".to_owned(),
+            _ => "values of built-in sorts".to_owned(),
         };
         Diagnostic::new(equation.left.span, format!("equations for {what} are not supported"))
             .help("the left-hand side must be a mapping applied to patterns; declare one under 'map'")

@@ -13,6 +13,7 @@ mod declare;
 mod elaborate;
 mod equality;
 mod equations;
+mod globals;
 mod infer;
 mod inhabited;
 mod merge;
@@ -49,10 +50,12 @@ pub fn check(spec: &tree::Spec) -> Result<Model, Vec<Diagnostic>> {
     checker.declare_sorts(&spec.sorts);
     checker.declare_constructors(&spec.constructors);
     checker.declare_maps(&spec.maps);
+    checker.declare_globals(&spec.globals);
     checker.declare_actions(&spec.actions);
     checker.declare_processes(&spec.processes);
     checker.declared = true;
     checker.check_inhabited();
+    checker.choose_globals(&spec.globals);
     checker.check_equations(&spec.equations);
     checker.check_processes(&spec.processes);
     checker.check_init(&spec.inits);
@@ -99,6 +102,8 @@ pub struct Checker {
     definition_types: Map<VarId, Ty>,
     /// The names at the heads of left-hand sides.
     equation_heads: Set<Arc<str>>,
+    /// The sorts with constructors from a `cons` section, for which mCRL2 defines no order and no inequality.
+    cons_sorts: Set<SortId>,
     /// Where each constructor is declared.
     constructor_spans: Vec<Span>,
     /// Whether all declarations have been read.
@@ -124,6 +129,7 @@ impl Checker {
             memo: Map::default(),
             definition_types: Map::default(),
             equation_heads: Set::default(),
+            cons_sorts: Set::default(),
             constructor_spans: vec![Span::default(); model.constructors.len()],
             declared: !model.sorts.is_empty() && model.init.is_some(),
             reported_sorts: Set::default(),
@@ -157,6 +163,9 @@ impl Checker {
             self.index(name, Symbol::Recognise(crate::model::RecogId(i as u32)), sort);
         }
         for i in 0..self.model.functions.len() {
+            if self.model.functions[i].builtin.is_some() {
+                continue;
+            }
             let (name, sort) = (self.model.functions[i].name.clone(), self.model.functions[i].sort);
             self.index(name, Symbol::Func(crate::model::FuncId(i as u32)), sort);
         }

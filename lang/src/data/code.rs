@@ -128,6 +128,8 @@ pub struct ClauseCode {
     pub right: Code,
     /// Size of the frame.
     pub frame: u32,
+    /// The place of the equation.
+    pub span: Span,
 }
 
 /// A pattern; the flag of `Slot` says that the variable was bound further left, so that equality is required.
@@ -146,13 +148,24 @@ pub enum PatternCode {
     Func(FuncId, Vec<Vec<PatternCode>>),
 }
 
-/// A mapping: its equations by number of argument groups, most specific first.
+/// A mapping: its equations by number of argument groups, in the order in which they are tried.
 #[derive(Debug, Default)]
 pub struct FunctionCode {
     /// `by_groups[k]` holds the equations with `k` argument groups.
     pub by_groups: Vec<Vec<ClauseCode>>,
     /// For each argument of the first group whether every equation needs its value.
     pub strict: Vec<bool>,
+    /// Where the mapping is a built-in operator with equations: what it means anyway.
+    pub builtin: Option<BuiltinCode>,
+}
+
+/// What a built-in operator with equations means without them.
+#[derive(Debug)]
+pub struct BuiltinCode {
+    /// The operator applied to the variables of its frame.
+    pub code: Code,
+    /// Whether the equations come first.
+    pub equations_first: bool,
 }
 
 /// Calls `f` with every slot that occurs free in `code` (slots bound inside are frame slots of their own and are

@@ -1,11 +1,17 @@
 //! From checked expressions to code: variables get slots, mappings their ordered equations and strictness.
+//!
+//! Equations are tried in the order of mCRL2's default rewriter, see [`crate::data::strategy`].
 
 use crate::data::code::{
-    ClauseCode, Code, FunctionCode, Goal, LambdaCode, PatternCode, QuantifierCode, Slot, visit_slots,
+    BuiltinCode, ClauseCode, Code, FunctionCode, Goal, LambdaCode, PatternCode, QuantifierCode, Slot,
+    visit_slots,
 };
 use crate::data::print::expr_text;
+use crate::data::strategy;
 use crate::data::value::{Number, Value};
-use crate::model::{Clause, Expr, ExprKind, Function, Model, Op, Pattern, SortDef, Symbol, VarId};
+use crate::model::{
+    Builtin, Clause, Expr, ExprKind, FuncId, Function, Model, Op, Pattern, SortDef, SortId, Symbol, VarId,
+};
 use gridlock_lts::base::hash::Map;
 use std::sync::Arc;
 
@@ -41,17 +47,21 @@ impl Scope {
 pub struct Compiler<'m> {
     model: &'m Model,
     lambdas: u32,
+    /// The built-in operators that have equations.
+    extended: Vec<(FuncId, &'m Builtin)>,
 }
 
 impl<'m> Compiler<'m> {
     /// A compiler for a model.
     pub fn new(model: &'m Model) -> Self {
-        Compiler { model, lambdas: 0 }
+        Self::numbering_from(model, 0)
     }
 
     /// A compiler that goes on numbering lambda expressions where another one stopped.
     pub fn numbering_from(model: &'m Model, lambdas: u32) -> Self {
-        Compiler { model, lambdas }
+        let functions = (0..).zip(&model.functions);
+        let extended = functions.filter_map(|(at, f)| Some((FuncId(at), f.builtin.as_ref()?))).collect();
+        Compiler { model, lambdas, extended }
     }
 
     /// How many lambda expressions were compiled so far.
@@ -59,7 +69,7 @@ impl<'m> Compiler<'m> {
         self.lambdas
     }
 
-    /// All mappings, most specific equations first.
+    /// All mappings.
     pub fn functions(&mut self) -> Vec<FunctionCode> {
         let model = self.model;
         let mut codes: Vec<FunctionCode> = model.functions.iter().map(|f| self.function(f)).collect();
@@ -69,7 +79,7 @@ impl<'m> Compiler<'m> {
 
     fn function(&mut self, f: &Function) -> FunctionCode {
         let mut by_groups: Vec<Vec<ClauseCode>> = Vec::new();
-        for clause in by_specificity(&f.clauses) {
+        for clause in strategy::ordered(&f.clauses) {
             let k = clause.groups.len();
             while by_groups.len() <= k {
                 by_groups.push(Vec::new());
@@ -77,7 +87,50 @@ impl<'m> Compiler<'m> {
             let code = self.clause(clause);
             by_groups[k].push(code);
         }
-        FunctionCode { by_groups, strict: Vec::new() }
+        let builtin = f.builtin.as_ref().map(|builtin| BuiltinCode {
+            code: self.builtin(builtin, f),
+            equations_first: builtin.equations_first,
+        });
+        FunctionCode { by_groups, strict: Vec::new(), builtin }
+    }
+
+    /// A built-in operator over variables, without its equations.
+    fn builtin(&self, builtin: &Builtin, f: &Function) -> Code {
+        let slots: Vec<Code> = (0..builtin.domain.len() as Slot).map(Code::Slot).collect();
+        match builtin.symbol {
+            Symbol::Recognise(r) => Code::Recognise(r, Box::new(Code::Slot(0))),
+            Symbol::Op(op) => Code::Op(op, deciding_sort(op, &builtin.domain), slots.into(), f.span),
+            _ => unreachable!("the checker admits no others"),
+        }
+    }
+
+    /// The mapping for a built-in operator on arguments of these sorts, if it has equations.
+    fn extension(&self, symbol: Symbol, args: &[Expr]) -> Option<FuncId> {
+        let fits = |domain: &[SortId]| domain.iter().copied().eq(args.iter().map(|arg| arg.sort));
+        self.extended.iter().find(|(_, b)| b.symbol == symbol && fits(&b.domain)).map(|(f, _)| *f)
+    }
+
+    /// An application of a built-in operator that has equations, or follows from one that has: in mCRL2 `x != y` is
+    /// `!(x == y)`, `x > y` is `y < x` and `x >= y` is `y <= x`.
+    fn extended_call(&self, symbol: Symbol, args: &[Expr], codes: &[Code]) -> Option<Code> {
+        if self.extended.is_empty() {
+            return None;
+        }
+        if let Some(f) = self.extension(symbol, args) {
+            return Some(Code::Call(f, codes.to_vec().into()));
+        }
+        let swapped = || codes.iter().rev().cloned().collect::<Vec<_>>().into();
+        Some(match symbol {
+            Symbol::Op(Op::NotEqual) => {
+                let f = self.extension(Symbol::Op(Op::Equal), args)?;
+                Code::Not(Box::new(Code::Call(f, codes.to_vec().into())))
+            }
+            Symbol::Op(Op::Greater) => Code::Call(self.extension(Symbol::Op(Op::Less), args)?, swapped()),
+            Symbol::Op(Op::GreaterEqual) => {
+                Code::Call(self.extension(Symbol::Op(Op::LessEqual), args)?, swapped())
+            }
+            _ => return None,
+        })
     }
 
     fn clause(&mut self, clause: &Clause) -> ClauseCode {
@@ -86,7 +139,7 @@ impl<'m> Compiler<'m> {
             clause.groups.iter().map(|g| g.iter().map(|p| self.pattern(p, &mut scope)).collect()).collect();
         let condition = clause.condition.as_ref().map(|c| self.expr(c, &mut scope));
         let right = self.expr(&clause.right, &mut scope);
-        ClauseCode { groups, condition, right, frame: scope.size() }
+        ClauseCode { groups, condition, right, frame: scope.size(), span: clause.span }
     }
 
     fn pattern(&mut self, pattern: &Pattern, scope: &mut Scope) -> PatternCode {
@@ -162,6 +215,11 @@ impl<'m> Compiler<'m> {
         let mut codes = self.exprs(args, scope).into_vec();
         let two =
             |codes: Vec<Code>| -> [Code; 2] { codes.try_into().expect("the checker counted the arguments") };
+        if let ExprKind::Symbol(symbol) = head.kind
+            && let Some(call) = self.extended_call(symbol, args, &codes)
+        {
+            return call;
+        }
         match &head.kind {
             ExprKind::Symbol(Symbol::Ctor(c)) => Code::Ctor(*c, codes.into()),
             ExprKind::Symbol(Symbol::Func(f)) => Code::Call(*f, codes.into()),
@@ -176,11 +234,10 @@ impl<'m> Compiler<'m> {
                     junction(false, [negate(a), b])
                 }
                 Op::Not => Code::Not(Box::new(codes.remove(0))),
-                // `x in s` has its container second; the container decides what the operation means.
-                Op::InSet | Op::InList | Op::InBag | Op::Count => {
-                    Code::Op(*op, args[1].sort, codes.into(), whole.span)
+                _ => {
+                    let sorts: Vec<SortId> = args.iter().map(|arg| arg.sort).collect();
+                    Code::Op(*op, deciding_sort(*op, &sorts), codes.into(), whole.span)
                 }
-                _ => Code::Op(*op, args[0].sort, codes.into(), whole.span),
             },
             _ => Code::Apply(Box::new(self.expr(head, scope)), codes.into()),
         }
@@ -345,43 +402,11 @@ fn bound(vars: &[VarId], body: &Expr, out: &mut Vec<VarId>) {
     }
 }
 
-/// Equations in text order, except that an equation stands before every other one that is strictly more general.
-fn by_specificity(clauses: &[Clause]) -> Vec<&Clause> {
-    let mut ordered: Vec<&Clause> = Vec::new();
-    for clause in clauses {
-        let at = ordered
-            .iter()
-            .position(|c| covers(&c.groups, &clause.groups) && !covers(&clause.groups, &c.groups))
-            .unwrap_or(ordered.len());
-        ordered.insert(at, clause);
-    }
-    ordered
-}
-
-fn covers(general: &[Vec<Pattern>], special: &[Vec<Pattern>]) -> bool {
-    general.len() == special.len()
-        && general
-            .iter()
-            .zip(special)
-            .all(|(g, s)| g.len() == s.len() && g.iter().zip(s).all(|(g, s)| is_instance(g, s)))
-}
-
-fn is_instance(general: &Pattern, special: &Pattern) -> bool {
-    match (general, special) {
-        (Pattern::Var(_), _) => true,
-        (Pattern::Number(a), Pattern::Number(b)) => a == b,
-        (Pattern::Bool(a), Pattern::Bool(b)) => a == b,
-        (Pattern::Ctor(a, xs), Pattern::Ctor(b, ys)) => {
-            a == b && xs.iter().zip(ys).all(|(x, y)| is_instance(x, y))
-        }
-        (Pattern::EmptyList, Pattern::EmptyList)
-        | (Pattern::EmptySet, Pattern::EmptySet)
-        | (Pattern::EmptyBag, Pattern::EmptyBag) => true,
-        (Pattern::Cons(a, b), Pattern::Cons(c, d)) | (Pattern::Snoc(a, b), Pattern::Snoc(c, d)) => {
-            is_instance(a, c) && is_instance(b, d)
-        }
-        (Pattern::Func(f, a), Pattern::Func(g, b)) => f == g && covers(a, b),
-        _ => false,
+/// The sort of the argument that decides what an operation means: `x in s` has its container second.
+fn deciding_sort(op: Op, sorts: &[SortId]) -> SortId {
+    match op {
+        Op::InSet | Op::InList | Op::InBag | Op::Count => sorts[1],
+        _ => sorts[0],
     }
 }
 
@@ -401,7 +426,8 @@ fn strictness(model: &Model, codes: &mut [FunctionCode]) {
     loop {
         let mut dropped = Vec::new();
         for (f, code) in codes.iter().enumerate() {
-            let Some(clauses) = code.by_groups.get(1) else { continue };
+            // What an operator means anyway needs all its arguments.
+            let Some(clauses) = code.by_groups.get(1).filter(|_| code.builtin.is_none()) else { continue };
             for i in 0..code.strict.len() {
                 if code.strict[i] && !clauses.iter().all(|c| clause_needs(c, i, codes)) {
                     dropped.push((f, i));

@@ -4,9 +4,11 @@
 //! both in a clear [`Failure`]. The machine stack grows on the heap, so depth is never a crash.
 
 use crate::data::bags;
-use crate::data::code::{ClauseCode, Code, FunctionCode, LambdaCode, PatternCode, Slot};
+use crate::data::code::{BuiltinCode, ClauseCode, Code, FunctionCode, LambdaCode, PatternCode, Slot};
 use crate::data::compile::Compiler;
+use crate::data::disagreement::Disagreements;
 use crate::data::lists;
+use crate::data::meter::{Meter, own_bytes};
 use crate::data::ops;
 use crate::data::sets;
 use crate::data::sorts::{Sorts, placeholder};
@@ -76,7 +78,7 @@ pub fn new_frame(size: u32) -> Frame {
 
 /// Whether a pattern fits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Fit {
+pub(super) enum Fit {
     Yes,
     No,
     /// The value is not known well enough.
@@ -94,10 +96,11 @@ pub struct Evaluator {
     /// How many lambda expressions the mappings contain; further ones are numbered from here.
     pub lambdas: u32,
     constants: RefCell<Vec<Option<Value>>>,
-    steps: Cell<u64>,
     depth: Cell<u32>,
-    step_limit: Cell<u64>,
-    hit_limit: Cell<bool>,
+    /// What evaluations cost, and when they are to end.
+    pub meter: Meter,
+    /// Where equations that disagree are told, if they are looked for.
+    pub(super) disagreements: RefCell<Option<Arc<Disagreements>>>,
 }
 
 impl Evaluator {
@@ -114,47 +117,25 @@ impl Evaluator {
             functions,
             lambdas,
             constants,
-            steps: Cell::new(0),
             depth: Cell::new(0),
-            step_limit: Cell::new(step_limit),
-            hit_limit: Cell::new(false),
+            meter: Meter::new(step_limit),
+            disagreements: RefCell::new(None),
         }
+    }
+
+    /// From now on looks for equations that disagree.
+    pub fn tell_disagreements(&self, to: Arc<Disagreements>) {
+        *self.disagreements.borrow_mut() = Some(to);
     }
 
     /// Starts a new evaluation as far as the step limit is concerned.
     pub fn begin(&self) {
-        self.steps.set(0);
-    }
-
-    /// The step limit.
-    pub fn step_limit(&self) -> u64 {
-        self.step_limit.get()
-    }
-
-    /// Changes the step limit.
-    pub fn limit_steps(&self, limit: u64) {
-        self.step_limit.set(limit);
-        self.hit_limit.set(false);
-    }
-
-    /// Whether an evaluation ran into a limit on steps or depth since the limit was set.
-    pub fn hit_limit(&self) -> bool {
-        self.hit_limit.get()
+        self.meter.begin();
     }
 
     /// Counts work against the step limit.
     pub fn tick(&self, span: Option<Span>) -> Eval<()> {
-        let steps = self.steps.get() + 1;
-        self.steps.set(steps);
-        if steps > self.step_limit.get() {
-            self.hit_limit.set(true);
-            return Err(Failure::new(
-                span,
-                format!("evaluation did not end within {} steps", self.step_limit.get()),
-                "check that the equations terminate, or raise the limit with --step-limit",
-            ));
-        }
-        Ok(())
+        self.meter.step(span)
     }
 
     /// Runs code in a frame.
@@ -171,6 +152,7 @@ impl Evaluator {
     }
 
     fn eval_inner(&self, code: &Code, frame: &mut Frame) -> Eval {
+        self.meter.spend(1)?;
         match code {
             Code::Const(v) => Ok(v.clone()),
             Code::Slot(s) => self.force(frame, *s),
@@ -289,7 +271,7 @@ impl Evaluator {
         Ok(value)
     }
 
-    fn force_bound(&self, bound: &mut Bound) -> Eval {
+    pub(super) fn force_bound(&self, bound: &mut Bound) -> Eval {
         if let Bound::Later(lazy) = bound {
             let value = self.force_lazy(&lazy.clone())?;
             *bound = Bound::Now(value);
@@ -305,7 +287,7 @@ impl Evaluator {
         self.tick(Some(self.model.functions[f.ix()].span))?;
         let depth = self.depth.get();
         if depth >= DEPTH_LIMIT {
-            self.hit_limit.set(true);
+            self.meter.set_hit_limit();
             return Err(Failure::new(
                 Some(self.model.functions[f.ix()].span),
                 format!(
@@ -323,6 +305,9 @@ impl Evaluator {
 
     fn call_inner(&self, f: FuncId, args: &mut [Bound]) -> Eval {
         let code = &self.functions[f.ix()];
+        if let Some(builtin) = &code.builtin {
+            return self.call_builtin(code, builtin, args);
+        }
         if let Some(clauses) = code.by_groups.get(1)
             && let Some(value) = self.rewrite(clauses, &mut [args])?
         {
@@ -340,39 +325,72 @@ impl Evaluator {
         Ok(self.partial(Symbol::Func(f), vec![values.into()]))
     }
 
+    /// A built-in operator with equations: what it means anyway, and the equations where that is irreducible; or first.
+    fn call_builtin(&self, code: &FunctionCode, builtin: &BuiltinCode, args: &mut [Bound]) -> Eval {
+        let mut frame: Frame = args.to_vec();
+        let clauses = code.by_groups.get(1).map(Vec::as_slice).unwrap_or_default();
+        if builtin.equations_first
+            && let Some(value) = self.rewrite(clauses, &mut [&mut *args])?
+        {
+            return Ok(value);
+        }
+        let value = self.eval(&builtin.code, &mut frame)?;
+        if !matches!(value, Value::Stuck(_)) {
+            self.compare_with(None, clauses, &mut [&mut *args], &value);
+        }
+        if matches!(value, Value::Stuck(_))
+            && !builtin.equations_first
+            && let Some(value) = self.rewrite(clauses, &mut [args])?
+        {
+            return Ok(value);
+        }
+        Ok(value)
+    }
+
     /// Tries equations in order; `None` if none applies or one cannot be decided.
     fn rewrite(&self, clauses: &[ClauseCode], groups: &mut [&mut [Bound]]) -> Eval<Option<Value>> {
-        for clause in clauses {
+        for (at, clause) in clauses.iter().enumerate() {
             let mut frame = new_frame(clause.frame);
-            let mut fit = Fit::Yes;
-            'match_all: for (patterns, args) in clause.groups.iter().zip(groups.iter_mut()) {
-                for (pattern, arg) in patterns.iter().zip(args.iter_mut()) {
-                    match self.fit(pattern, arg, &mut frame)? {
-                        Fit::Yes => {}
-                        Fit::Open => fit = Fit::Open,
-                        Fit::No => {
-                            fit = Fit::No;
-                            break 'match_all;
-                        }
-                    }
-                }
-            }
-            match fit {
+            match self.applies(clause, groups, &mut frame)? {
                 Fit::No => continue,
                 // A later equation may overlap with this one, so nothing can be said before this one is decided.
                 Fit::Open => return Ok(None),
                 Fit::Yes => {}
             }
-            if let Some(condition) = &clause.condition {
-                match self.eval(condition, &mut frame)? {
-                    Value::Bool(true) => {}
-                    Value::Bool(false) => continue,
-                    _ => return Ok(None),
-                }
+            let value = self.eval(&clause.right, &mut frame)?;
+            if at + 1 < clauses.len() {
+                self.compare_with(Some(clause.span), &clauses[at + 1..], groups, &value);
             }
-            return self.eval(&clause.right, &mut frame).map(Some);
+            return Ok(Some(value));
         }
         Ok(None)
+    }
+
+    /// Whether an equation fits the arguments and its condition holds.
+    pub(super) fn applies(
+        &self,
+        clause: &ClauseCode,
+        groups: &mut [&mut [Bound]],
+        frame: &mut Frame,
+    ) -> Eval<Fit> {
+        let mut fit = Fit::Yes;
+        for (patterns, args) in clause.groups.iter().zip(groups.iter_mut()) {
+            for (pattern, arg) in patterns.iter().zip(args.iter_mut()) {
+                match self.fit(pattern, arg, frame)? {
+                    Fit::Yes => {}
+                    Fit::Open => fit = Fit::Open,
+                    Fit::No => return Ok(Fit::No),
+                }
+            }
+        }
+        if let (Fit::Yes, Some(condition)) = (fit, &clause.condition) {
+            return Ok(match self.eval(condition, frame)? {
+                Value::Bool(true) => Fit::Yes,
+                Value::Bool(false) => Fit::No,
+                _ => Fit::Open,
+            });
+        }
+        Ok(fit)
     }
 
     fn fit(&self, pattern: &PatternCode, arg: &mut Bound, frame: &mut Frame) -> Eval<Fit> {
@@ -402,7 +420,11 @@ impl Evaluator {
             PatternCode::Const(c) => known(ops::equal(c, value)),
             PatternCode::Closed(code) => {
                 let expected = self.eval(code, &mut Frame::new())?;
-                known(ops::equal(&expected, value))
+                match ops::equal(&expected, value) {
+                    // Constants without equations are normal forms, and mCRL2 compares normal forms by their looks.
+                    None if is_constant(&expected) && is_constant(value) => Fit::No,
+                    equal => known(equal),
+                }
             }
             PatternCode::Ctor(c, patterns) => match value {
                 Value::Ctor(d, args) if c == d => self.fit_all(patterns.iter().zip(args.iter()), frame)?,
@@ -652,6 +674,7 @@ impl Evaluator {
 
     /// `f[x -> y]` in canonical form.
     fn update(&self, sort: SortId, f: Value, x: Value, y: Value) -> Eval {
+        self.meter.reserve(own_bytes(&f))?;
         if let Value::Function(table) = &f
             && let Function::Table(s, values) = &**table
             && let Some(at) = self.table_index(*s, std::slice::from_ref(&x))
@@ -794,6 +817,11 @@ impl Evaluator {
         }
         Ok(bags::finite_bag(members))
     }
+}
+
+/// Whether a value is a mapping without arguments and equations.
+fn is_constant(value: &Value) -> bool {
+    matches!(value, Value::Stuck(s) if s.args.is_empty() && matches!(s.head, Head::Symbol(Symbol::Func(_), _)))
 }
 
 /// Whether a value contains a number of which only bounds are known; two of those are not equal for looking equal.

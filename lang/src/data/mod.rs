@@ -7,13 +7,17 @@
 
 pub mod bags;
 pub mod code;
+mod compare;
 pub mod compile;
+pub mod disagreement;
 pub mod eval;
 pub mod lists;
+pub mod meter;
 pub mod numbers;
 pub mod ops;
 pub mod print;
 pub mod sets;
 pub mod solve;
 pub mod sorts;
+pub mod strategy;
 pub mod value;

@@ -5,6 +5,7 @@
 use crate::data::bags::bag;
 use crate::data::eval::{Eval, Evaluator, has_range};
 use crate::data::lists::{is_cons, list};
+use crate::data::meter::own_bytes;
 use crate::data::numbers::{below, bounds, numeric};
 use crate::data::sets::{contains, set};
 use crate::data::value::{Function, Head, Set, Value};
@@ -51,6 +52,7 @@ fn logic(op: Op, args: Vec<Value>) -> Value {
 /// A strict operation on values; `sort` is that of the argument that decides its meaning.
 pub fn apply(ev: &Evaluator, op: Op, sort: SortId, args: Vec<Value>, span: Option<Span>) -> Eval {
     use Op::*;
+    ev.meter.reserve(copied_bytes(op, &args))?;
     match op {
         Equal | NotEqual => {
             let (x, y) = (ev.comparable(sort, args[0].clone())?, ev.comparable(sort, args[1].clone())?);
@@ -75,6 +77,20 @@ pub fn apply(ev: &Evaluator, op: Op, sort: SortId, args: Vec<Value>, span: Optio
         | ProperSuperset | Superset | SetSize | SetPick | SetToBag => set(ev, op, sort, args),
         InBag | BagUnion | BagIntersection | BagDifference | ProperSubbag | Subbag | ProperSuperbag
         | Superbag | BagSize | BagPick | Count | BagToSet => bag(ev, op, sort, args),
+    }
+}
+
+/// How many bytes an operation copies at most, or 0 where it copies none.
+fn copied_bytes(op: Op, args: &[Value]) -> usize {
+    use Op::*;
+    match op {
+        Cons => match args {
+            [_, Value::List(l)] => l.cons_bytes(),
+            _ => 0,
+        },
+        Snoc | Concat | RTail | SetUnion | SetIntersection | SetDifference | SetComplement | BagUnion
+        | BagIntersection | BagDifference | SetToBag | BagToSet => args.iter().map(own_bytes).sum(),
+        _ => 0,
     }
 }
 

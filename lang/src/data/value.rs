@@ -140,6 +140,12 @@ impl List {
         Some(self)
     }
 
+    /// How many bytes [`cons`](Self::cons) allocates: none while an unshared list has room.
+    pub fn cons_bytes(&self) -> usize {
+        let has_room = Arc::strong_count(&self.reversed) == 1 && self.len < self.reversed.capacity();
+        if has_room { 0 } else { 2 * (self.len + 1) * size_of::<Value>() }
+    }
+
     /// The list with one element before it.
     pub fn cons(mut self, head: Value) -> Self {
         match Arc::get_mut(&mut self.reversed) {

@@ -5,33 +5,41 @@
 //! to are made only then. So the tables are a small over-approximation of what the leaves really do, and the same
 //! machinery serves both modes: ahead of time every local state is expanded, on demand those a search reaches.
 //!
-//! A sum that its own leaf cannot bound is an *open offer*: its leaf is asked again with the values that partners
-//! know, as they become known. What stays unbounded, and every evaluation that fails, becomes a fault vector, which
-//! counts only if a search reaches a state where it is enabled.
+//! A sum that its own leaf cannot bound is an *open offer* ([`super::open`]). Every evaluation that fails becomes a
+//! fault vector, which counts only if a search reaches a state where it is enabled.
 //!
-//! Everything happens in a fixed order, so all numbers are the same in every run and on every rank.
+//! Everything happens in a fixed order, so all numbers are the same in every run and on every rank. What it costs is
+//! counted in units of work ([`Builder::work`]), which are the same there, too.
 
 use crate::data::eval::{Eval, Failure};
 use crate::data::value::Value;
 use crate::diagnostic::Span;
 use crate::model::Model;
+use crate::network::alphabet::alphabet;
+use crate::network::explain::explain;
 use crate::network::flatten::{Context, Flat, LeafStart};
-use crate::network::join::{Choice, Groups, Offers, OpenOffer, Signature, join};
-use crate::network::rules::{Rule, alphabet, rules};
-use crate::process::action::{MultiAction, label_text, names};
-use crate::process::program::{NodeId, Program, SummandHead};
-use crate::process::steps::{Answer, Known, MAX_CANDIDATES, Offer, Pending, unbounded};
+use crate::network::join::{Choice, Offers, OpenOffer, Signature, join};
+use crate::network::open::{Member, OpenEntry};
+use crate::network::rules::{Rule, rules};
+use crate::places::Places;
+use crate::process::action::{MultiAction, Names, label_text, names};
+use crate::process::points::ControlPoints;
+use crate::process::program::Program;
+use crate::process::steps::{Answer, MAX_CANDIDATES, Offer, Pending, unbounded};
 use crate::process::term::Term;
+use gridlock_lts::base::error::{Error, Limit, Result};
 use gridlock_lts::base::hash::{Map, Set};
 use gridlock_lts::model::network::{Label, LeafIx, Local, LocalLabel, Network, Outcome, TableSource};
+use gridlock_lts::model::stuck::Stuck;
 use std::collections::VecDeque;
 use std::sync::{Arc, RwLock};
 
 /// How many values a leaf tries by itself before it waits for what its partners offer.
 const OWN_CANDIDATES: usize = 4096;
 
-/// More vectors than this are refused: each combination of labels that may happen at once is one.
-const MAX_VECTORS: usize = 300_000;
+/// The most vectors that are made ahead of time, and the most that the expansion of one local state may add on demand:
+/// each combination of labels that may happen at once is one.
+pub const MAX_VECTORS: usize = 300_000;
 
 /// The multi-action behind each label of a network, for properties that look at names and values. Shared, since labels
 /// may still be added while a search runs.
@@ -39,30 +47,39 @@ pub type LabelActions = Arc<RwLock<Map<Label, MultiAction>>>;
 
 /// Fills the tables of one network. See the module head.
 pub struct Builder {
-    program: Program,
+    pub(super) program: Program,
     context: Context,
-    rules: Arc<Vec<Rule>>,
-    leaves: Vec<LeafTables>,
-    vectors: Set<Vec<(LeafIx, LocalLabel)>>,
+    pub(super) rules: Arc<Vec<Rule>>,
+    pub(super) leaves: Vec<LeafTables>,
+    pub(super) vectors: Set<Vec<(LeafIx, LocalLabel)>>,
     events: VecDeque<Event>,
     /// Whether some label carries an irreducible term.
-    irreducible: bool,
+    pub(super) irreducible: bool,
+    /// Whether local states are expanded ahead of time.
+    ahead: bool,
+    /// How many vectors there were before the present local state was expanded.
+    vectors_before: usize,
     /// Whether there are too many vectors; nothing is built any more then.
     overflow: bool,
+    /// Work that joins did.
+    joined: u64,
     actions: LabelActions,
-    place: Box<dyn Fn(Span) -> String + Send>,
+    places: Places,
+    points: ControlPoints,
+    operators: Vec<Span>,
 }
 
 #[derive(Default)]
-struct LeafTables {
+pub(super) struct LeafTables {
+    name: String,
     terms: Vec<Term>,
     ids: Map<Term, Local>,
-    signatures: Vec<Signature>,
-    signature_ids: Map<Vec<crate::model::ActName>, usize>,
+    pub(super) signatures: Vec<Signature>,
+    pub(super) signature_ids: Map<Vec<crate::model::ActName>, usize>,
     labels: Vec<LabelEntry>,
     label_ids: Map<MultiAction, usize>,
     /// For each signature its open offers.
-    opens: Vec<Vec<OpenEntry>>,
+    pub(super) opens: Vec<Vec<OpenEntry>>,
     terminate: Option<LocalLabel>,
 }
 
@@ -75,54 +92,20 @@ struct LabelEntry {
     waiting: Vec<(Local, Pending)>,
 }
 
-/// An open offer: summands that know the same of their arguments.
-struct OpenEntry {
-    members: Vec<Member>,
-    asked: Vec<Asked>,
-    asked_ids: Map<Known, usize>,
-}
-
-#[derive(Clone)]
-struct Member {
-    from: Local,
-    node: NodeId,
-    summand: usize,
-    values: Arc<[Value]>,
-    outer: Vec<Arc<Term>>,
-}
-
-/// A question to an open offer: what if this much is known?
-struct Asked {
-    known: Known,
-    /// A label for the members that have no answer, and why the first of them has none.
-    blocked: Option<(LocalLabel, Failure)>,
-    /// The choices in which the question came up.
-    tuples: Vec<Tuple>,
-}
-
-#[derive(Clone)]
-struct Tuple {
-    rule: usize,
-    choices: Vec<Choice>,
-    /// For each part that is an open offer, which question it was asked.
-    questions: Vec<Option<usize>>,
-}
-
 enum Event {
     Label(usize, usize),
     Open(usize, usize, OpenOffer, Member),
 }
 
 impl Builder {
-    /// A builder, and the network with every leaf in its initial state. `place` turns a span into `file:line:column`.
-    pub fn new(
-        program: Program,
-        flat: Flat,
-        place: Box<dyn Fn(Span) -> String + Send>,
-    ) -> Eval<(Builder, Network)> {
+    /// A builder, and the network with every leaf in its initial state. `places` has the text of the
+    /// specification.
+    pub fn new(program: Program, flat: Flat, places: Places) -> Eval<(Builder, Network)> {
         let alphabets = flat.leaves.iter().map(|l| alphabet(&program, &l.term)).collect::<Eval<Vec<_>>>()?;
         let rules = Arc::new(rules(&flat.context, &alphabets)?);
         let mut builder = Builder {
+            points: ControlPoints::new(&program, &places),
+            operators: flat.operators,
             program,
             context: flat.context,
             rules: rules.clone(),
@@ -130,9 +113,12 @@ impl Builder {
             vectors: Set::default(),
             events: VecDeque::new(),
             irreducible: false,
+            ahead: false,
+            vectors_before: 0,
             overflow: false,
+            joined: 0,
             actions: LabelActions::default(),
-            place,
+            places,
         };
         for (r, rule) in rules.iter().enumerate() {
             for (p, (leaf, names)) in rule.parts.iter().enumerate() {
@@ -148,6 +134,7 @@ impl Builder {
         }
         let mut net = Network::new();
         for (i, LeafStart { name, term, .. }) in flat.leaves.into_iter().enumerate() {
+            builder.leaves[i].name.clone_from(&name);
             net.add_leaf(name);
             builder.intern(&mut net, i, term);
         }
@@ -156,17 +143,53 @@ impl Builder {
 
     /// How many rewrite steps one evaluation may take.
     pub fn step_limit(&self) -> u64 {
-        self.program.ev.step_limit()
+        self.program.ev.meter.step_limit()
     }
 
     /// Bounds the rewrite steps of one evaluation from now on.
     pub fn limit_steps(&self, limit: u64) {
-        self.program.ev.limit_steps(limit);
+        self.program.ev.meter.limit_steps(limit);
     }
 
     /// Whether an evaluation was cut off since the bound was set.
     pub fn hit_step_limit(&self) -> bool {
-        self.program.ev.hit_limit()
+        self.program.ev.meter.hit_limit()
+    }
+
+    /// The work done so far, in evaluations and in joins. It depends on nothing but what was expanded, in which order.
+    pub fn work(&self) -> u64 {
+        self.program.ev.meter.work() + self.joined
+    }
+
+    /// Whether local states are expanded ahead of time from now on, when what they add is bounded in all.
+    pub fn fill_ahead(&mut self, ahead: bool) {
+        self.ahead = ahead;
+    }
+
+    /// Whether there are more vectors than may be made.
+    pub fn has_too_many_vectors(&self) -> bool {
+        self.overflow
+    }
+
+    /// Begins again: forgets all tables apart from the initial states.
+    pub fn reset(&mut self, net: &mut Network) {
+        let names: Vec<String> = net.leaves.drain(..).map(|leaf| leaf.name).collect();
+        *net = Network::new();
+        self.vectors = Set::default();
+        self.events.clear();
+        (self.irreducible, self.overflow) = (false, false);
+        self.actions.write().expect("no writer panics").clear();
+        for (i, name) in names.into_iter().enumerate() {
+            let tables = std::mem::take(&mut self.leaves[i]);
+            let initial = tables.terms.into_iter().next().expect("an initial state");
+            let signatures: Vec<Signature> = tables.signatures.into_iter().map(Signature::emptied).collect();
+            let opens = signatures.iter().map(|_| Vec::new()).collect();
+            let signature_ids = tables.signature_ids;
+            self.leaves[i] =
+                LeafTables { name: name.clone(), signatures, signature_ids, opens, ..LeafTables::default() };
+            net.add_leaf(name);
+            self.intern(net, i, initial);
+        }
     }
 
     /// Removes from the network what a complete search did not reach. Nothing is left to be expanded afterwards.
@@ -183,17 +206,6 @@ impl Builder {
                 open.members = Vec::new();
             }
         }
-    }
-
-    /// Why nothing can be built any more, if that is so.
-    pub fn too_much(&self) -> Option<Failure> {
-        self.overflow.then(|| {
-            Failure::new(
-                None,
-                format!("more than {MAX_VECTORS} combinations of actions with values could happen at once"),
-                "put an allow around the parallel processes that names what may happen together",
-            )
-        })
     }
 
     /// The rules, for people.
@@ -219,6 +231,41 @@ impl Builder {
     /// The operators around the leaves.
     pub fn context(&self) -> &Context {
         &self.context
+    }
+
+    /// The compiled specification.
+    pub(super) fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// The line of an operator of the context, by its number there.
+    pub(super) fn operator_line(&self, operator: usize) -> usize {
+        self.places.line(self.operators[operator])
+    }
+
+    /// A local state as a term; state 0 is the initial one.
+    pub(super) fn term(&self, leaf: usize, local: Local) -> &Term {
+        &self.leaves[leaf].terms[local.0 as usize]
+    }
+
+    /// The number of leaves.
+    pub(super) fn leaf_count(&self) -> usize {
+        self.leaves.len()
+    }
+
+    /// The name of a leaf.
+    pub(super) fn leaf_name(&self, leaf: usize) -> &str {
+        &self.leaves[leaf].name
+    }
+
+    /// What a leaf was seen to offer of some names in any of its states, if some rule uses them: labels, and what is known
+    /// of the arguments where some wait for a partner.
+    pub(super) fn seen(&self, leaf: usize, names: &Names) -> (Vec<&MultiAction>, &[OpenOffer]) {
+        let tables = &self.leaves[leaf];
+        match tables.signature_ids.get(names).map(|signature| &tables.signatures[*signature]) {
+            Some(offers) => (offers.labels.iter().map(|l| &tables.labels[*l].acts).collect(), &offers.opens),
+            None => (Vec::new(), &[]),
+        }
     }
 
     fn intern(&mut self, net: &mut Network, leaf: usize, term: Term) -> Local {
@@ -254,7 +301,8 @@ impl Builder {
 
     /// All leaves terminate together, in one step that no operator touches.
     fn terminate(&mut self, net: &mut Network, leaf: usize, local: Local) {
-        let dead = self.intern(net, leaf, Term::Dead);
+        let ended = self.intern(net, leaf, Term::Ended);
+        net.leaves[leaf].terminated = Some(ended);
         let label = match self.leaves[leaf].terminate {
             Some(label) => label,
             None => {
@@ -273,7 +321,7 @@ impl Builder {
                 label
             }
         };
-        net.add_move(LeafIx(leaf as u32), local, label, dead);
+        net.add_move(LeafIx(leaf as u32), local, label, ended);
     }
 
     fn offer(&mut self, net: &mut Network, leaf: usize, from: Local, offer: Offer) -> Eval<()> {
@@ -317,21 +365,14 @@ impl Builder {
         }
     }
 
-    /// For each position in the sorted names the index of the summand's action.
-    fn order(&self, (node, summand): (NodeId, usize)) -> Vec<usize> {
-        let SummandHead::Action(acts) = &self.program.summand(node, summand).head else {
-            unreachable!("offers have actions")
-        };
-        let mut order: Vec<usize> = (0..acts.len()).collect();
-        order.sort_by_key(|i| acts[*i].name);
-        order
-    }
-
-    fn in_order(&self, summand: (NodeId, usize), known: Known) -> Known {
-        self.order(summand).into_iter().map(|i| known[i].clone()).collect()
-    }
-
-    fn add_label(&mut self, net: &mut Network, leaf: usize, from: Local, acts: MultiAction, next: Pending) {
+    pub(super) fn add_label(
+        &mut self,
+        net: &mut Network,
+        leaf: usize,
+        from: Local,
+        acts: MultiAction,
+        next: Pending,
+    ) {
         let tables = &mut self.leaves[leaf];
         let Some(&signature) = tables.signature_ids.get(&names(&acts)) else { return };
         let fresh = tables.labels.len();
@@ -347,7 +388,14 @@ impl Builder {
         }
     }
 
-    fn add_move(&mut self, net: &mut Network, leaf: usize, from: Local, label: LocalLabel, next: &Pending) {
+    pub(super) fn add_move(
+        &mut self,
+        net: &mut Network,
+        leaf: usize,
+        from: Local,
+        label: LocalLabel,
+        next: &Pending,
+    ) {
         let term = match self.program.finish(next) {
             Ok(term) => term,
             Err(failure) => Term::Fault(Arc::new(failure)),
@@ -357,7 +405,7 @@ impl Builder {
     }
 
     /// The local label of a label that takes part in a vector; its waiting moves become real.
-    fn live(&mut self, net: &mut Network, leaf: usize, label: usize) -> LocalLabel {
+    pub(super) fn live(&mut self, net: &mut Network, leaf: usize, label: usize) -> LocalLabel {
         if let Some(local) = self.leaves[leaf].labels[label].local {
             return local;
         }
@@ -386,38 +434,14 @@ impl Builder {
         }
     }
 
-    fn open(&mut self, net: &mut Network, leaf: usize, signature: usize, offer: OpenOffer, member: Member) {
-        let opens = &mut self.leaves[leaf].signatures[signature].opens;
-        let enumerated = offer.enumerated;
-        match opens.iter().position(|o| *o == offer) {
-            Some(at) => {
-                let entry = &mut self.leaves[leaf].opens[signature][at];
-                entry.members.push(member.clone());
-                for question in 0..entry.asked.len() {
-                    self.ask(net, leaf, signature, at, question, &member);
-                }
-            }
-            None => {
-                opens.push(offer);
-                let at = opens.len() - 1;
-                self.leaves[leaf].opens[signature].push(OpenEntry {
-                    members: vec![member],
-                    asked: Vec::new(),
-                    asked_ids: Map::default(),
-                });
-                if !enumerated || self.irreducible {
-                    self.join_all(net, leaf, signature, Choice::Open(at));
-                }
-            }
-        }
-    }
-
-    fn join_all(&mut self, net: &mut Network, leaf: usize, signature: usize, choice: Choice) {
+    pub(super) fn join_all(&mut self, net: &mut Network, leaf: usize, signature: usize, choice: Choice) {
         let rules = self.rules.clone();
         let uses = self.leaves[leaf].signatures[signature].uses.clone();
         for (r, part) in uses {
-            let room = MAX_VECTORS.saturating_sub(net.vectors.len());
+            let alone = rules[r].parts.len() == 1;
+            let room = if alone { usize::MAX } else { self.room(net) };
             let joined = join(self, (r, &rules[r]), (part, choice), room);
+            self.joined += (1 + joined.len() * rules[r].parts.len()) as u64;
             if joined.len() >= room {
                 self.overflow = true;
                 self.events.clear();
@@ -433,17 +457,10 @@ impl Builder {
         }
     }
 
-    /// Whether some open part may learn from a choice: one that has run through its values learns only from
-    /// irreducible terms.
-    fn is_worth_asking(&self, rule: &Rule, choices: &[Choice], groups: &Groups) -> bool {
-        groups.iter().flatten().flatten().flatten().any(Value::has_stuck)
-            || rule.parts.iter().zip(choices).all(|((leaf, names), choice)| match choice {
-                Choice::Label(_) => true,
-                Choice::Open(o) => {
-                    let tables = &self.leaves[*leaf];
-                    !tables.signatures[tables.signature_ids[names]].opens[*o].enumerated
-                }
-            })
+    /// How many vectors may still be made.
+    fn room(&self, net: &Network) -> usize {
+        let counted_from = if self.ahead { 0 } else { self.vectors_before };
+        MAX_VECTORS.saturating_sub(net.vectors.len() - counted_from)
     }
 
     /// All parts are labels: the combination is a vector if the operators let it pass.
@@ -479,122 +496,6 @@ impl Builder {
         label
     }
 
-    /// Some parts are open offers: they are asked again with what the others know.
-    fn question(&mut self, net: &mut Network, rule: usize, choices: Vec<Choice>, groups: &Groups) {
-        let rules = self.rules.clone();
-        let mut questions = vec![None; choices.len()];
-        let mut new = Vec::new();
-        for (part, choice) in choices.iter().enumerate() {
-            let Choice::Open(open) = *choice else { continue };
-            let leaf = rules[rule].parts[part].0;
-            let signature = self.leaves[leaf].signature_ids[&rules[rule].parts[part].1];
-            let mut known = self.leaves[leaf].signatures[signature].opens[open].known.clone();
-            for (members, values) in rules[rule].groups.iter().zip(groups) {
-                for (_, position) in members.iter().filter(|m| m.0 == part) {
-                    if let Some(values) = values {
-                        known[*position].clone_from(values);
-                    }
-                }
-            }
-            let entry = &mut self.leaves[leaf].opens[signature][open];
-            let fresh = entry.asked.len();
-            let question = *entry.asked_ids.entry(known.clone()).or_insert(fresh);
-            if question == fresh {
-                entry.asked.push(Asked { known, blocked: None, tuples: Vec::new() });
-                new.push((leaf, signature, open, question));
-            }
-            questions[part] = Some(question);
-        }
-        let tuple = Tuple { rule, choices, questions };
-        for (part, choice) in tuple.choices.iter().enumerate() {
-            if let (Choice::Open(open), Some(question)) = (choice, tuple.questions[part]) {
-                let leaf = rules[rule].parts[part].0;
-                let signature = self.leaves[leaf].signature_ids[&rules[rule].parts[part].1];
-                self.leaves[leaf].opens[signature][*open].asked[question].tuples.push(tuple.clone());
-            }
-        }
-        for (leaf, signature, open, question) in new {
-            for member in self.leaves[leaf].opens[signature][open].members.clone() {
-                self.ask(net, leaf, signature, open, question, &member);
-            }
-        }
-        self.blocked_tuple(net, &tuple);
-    }
-
-    fn ask(
-        &mut self,
-        net: &mut Network,
-        leaf: usize,
-        signature: usize,
-        open: usize,
-        question: usize,
-        m: &Member,
-    ) {
-        let sorted = &self.leaves[leaf].opens[signature][open].asked[question].known;
-        let order = self.order((m.node, m.summand));
-        let mut known: Known = vec![Vec::new(); order.len()];
-        for (position, act) in order.into_iter().enumerate() {
-            known[act].clone_from(&sorted[position]);
-        }
-        match self.program.answer((m.node, m.summand), &m.values, &m.outer, &known, MAX_CANDIDATES) {
-            Ok(Answer::Steps(steps)) => {
-                for (acts, next) in steps {
-                    self.add_label(net, leaf, m.from, acts, next);
-                }
-            }
-            Ok(Answer::Unbounded(span)) => {
-                self.block(net, (leaf, signature, open, question), m, unbounded(span))
-            }
-            Err(failure) => self.block(net, (leaf, signature, open, question), m, failure),
-        }
-    }
-
-    /// A member of an open offer has no answer to a question: if a search gets to where it is asked, that is a fault.
-    fn block(
-        &mut self,
-        net: &mut Network,
-        (leaf, signature, open, question): (usize, usize, usize, usize),
-        member: &Member,
-        failure: Failure,
-    ) {
-        let asked = &mut self.leaves[leaf].opens[signature][open].asked[question];
-        let fresh = asked.blocked.is_none();
-        let (label, _) = asked.blocked.get_or_insert_with(|| {
-            (net.add_local_label(LeafIx(leaf as u32), format!("fault: {}", failure.message)), failure)
-        });
-        net.add_move(LeafIx(leaf as u32), member.from, *label, member.from);
-        if fresh {
-            for tuple in self.leaves[leaf].opens[signature][open].asked[question].tuples.clone() {
-                self.blocked_tuple(net, &tuple);
-            }
-        }
-    }
-
-    /// If no open part of a choice has an answer to what all know together, taking it is a fault.
-    fn blocked_tuple(&mut self, net: &mut Network, tuple: &Tuple) {
-        let rules = self.rules.clone();
-        let mut parts = Vec::new();
-        let mut why = None;
-        for (part, (leaf, names)) in rules[tuple.rule].parts.iter().enumerate() {
-            match (tuple.choices[part], tuple.questions[part]) {
-                (Choice::Open(open), Some(question)) => {
-                    let signature = self.leaves[*leaf].signature_ids[names];
-                    let asked = &self.leaves[*leaf].opens[signature][open].asked[question];
-                    let Some((label, failure)) = &asked.blocked else { return };
-                    why = Some(failure.clone());
-                    parts.push((LeafIx(*leaf as u32), *label));
-                }
-                (Choice::Label(l), _) => parts.push((LeafIx(*leaf as u32), self.live(net, *leaf, l))),
-                (Choice::Open(_), None) => unreachable!("every open part was asked"),
-            }
-        }
-        if let Some(failure) = why
-            && self.vectors.insert(parts.clone())
-        {
-            self.fault_vector(net, parts, failure);
-        }
-    }
-
     /// The specification has no meaning once a search reaches this local state.
     fn fault_at(&mut self, net: &mut Network, leaf: usize, local: Local, failure: Failure) {
         let label = net.add_local_label(LeafIx(leaf as u32), format!("fault: {}", failure.message));
@@ -602,9 +503,14 @@ impl Builder {
         self.fault_vector(net, vec![(LeafIx(leaf as u32), label)], failure);
     }
 
-    fn fault_vector(&mut self, net: &mut Network, parts: Vec<(LeafIx, LocalLabel)>, failure: Failure) {
+    pub(super) fn fault_vector(
+        &mut self,
+        net: &mut Network,
+        parts: Vec<(LeafIx, LocalLabel)>,
+        failure: Failure,
+    ) {
         let mut text = match failure.span {
-            Some(span) => format!("{}: {}", (self.place)(span), failure.message),
+            Some(span) => format!("{}: {}", self.places.full(span), failure.message),
             None => failure.message,
         };
         if let Some(help) = failure.help {
@@ -629,21 +535,38 @@ impl Offers for Builder {
 }
 
 impl TableSource for Builder {
-    fn expand(&mut self, net: &mut Network, leaf: LeafIx, local: Local) -> Result<(), String> {
+    fn expand(&mut self, net: &mut Network, leaf: LeafIx, local: Local) -> Result<()> {
         if !net.leaves[leaf.0 as usize].states[local.0 as usize].expanded {
+            self.vectors_before = net.vectors.len();
             self.fill(net, leaf.0 as usize, local);
             self.settle(net);
         }
-        match self.too_much() {
-            None => Ok(()),
-            Some(failure) => {
-                let help = failure.help.unwrap_or_default();
-                Err(format!("{}\n  help: {help}", failure.message))
-            }
+        if self.program.ev.meter.halted() {
+            // Some steps are missing, and what was cut short looks like a fault.
+            return Err(Limit::Interrupted.into());
         }
+        if self.overflow {
+            let name = &net.leaves[leaf.0 as usize].name;
+            return Err(Error::Input(format!(
+                "what `{name}` does in one local state combines with what others do in more than {MAX_VECTORS} ways\n  \
+                 help: put an allow around the parallel processes that names fewer actions that may happen at \
+                 once, or bound the values of their arguments"
+            )));
+        }
+        Ok(())
     }
 
     fn describe(&self, leaf: LeafIx, local: Local) -> String {
-        self.program.describe(&self.leaves[leaf.0 as usize].terms[local.0 as usize], &self.place)
+        self.points.describe(&self.program, self.term(leaf.0 as usize, local))
+    }
+
+    fn excerpt(&self, leaf: LeafIx, local: Local) -> Option<String> {
+        self.points
+            .place(&self.program, self.term(leaf.0 as usize, local))
+            .map(|span| self.places.excerpt(span))
+    }
+
+    fn explain(&self, state: &[Local]) -> Vec<Stuck> {
+        explain(self, state)
     }
 }

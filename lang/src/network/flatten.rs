@@ -47,12 +47,15 @@ pub struct Flat {
     pub context: Context,
     /// The leaves in the order of the text.
     pub leaves: Vec<LeafStart>,
+    /// Where the operators of the context are written, each before those inside it.
+    pub operators: Vec<Span>,
 }
 
 /// Splits the initial process of a program; `text` is the source, for naming leaves that are not process calls.
 pub fn flatten(program: &Program, text: &str) -> Eval<Flat> {
-    let mut work = Flattener { program, leaves: Vec::new() };
+    let mut work = Flattener { program, leaves: Vec::new(), operators: Vec::new() };
     let context = work.go(program.init, Vec::new(), None, 0)?;
+    let operators = work.operators;
     let mut leaves: Vec<LeafStart> = work
         .leaves
         .into_iter()
@@ -70,7 +73,7 @@ pub fn flatten(program: &Program, text: &str) -> Eval<Flat> {
             leaf.name = format!("{}#{n}", leaf.name);
         }
     }
-    Ok(Flat { context, leaves })
+    Ok(Flat { context, leaves, operators })
 }
 
 /// The outermost process call that is nothing but a leaf.
@@ -99,6 +102,7 @@ fn name(program: &Program, text: &str, call: &Call, span: Span) -> String {
 struct Flattener<'p> {
     program: &'p Program,
     leaves: Vec<(Call, Term, Span)>,
+    operators: Vec<Span>,
 }
 
 impl Flattener<'_> {
@@ -144,11 +148,7 @@ impl Flattener<'_> {
                 };
                 match next {
                     Some(target) => {
-                        let values = target
-                            .slots
-                            .iter()
-                            .map(|s| program.ev.force(&mut frame, *s))
-                            .collect::<Eval<_>>()?;
+                        let values = program.target_values(target, &mut frame)?;
                         self.go(target.node, values, call, depth + 1)
                     }
                     None => Ok(self.leaf(call, Term::Dead, node.span)),
@@ -158,16 +158,15 @@ impl Flattener<'_> {
                 let mut frame = frame_with(&values, 0);
                 let mut inner = Vec::with_capacity(parts.len());
                 for target in parts {
-                    let values =
-                        target.slots.iter().map(|s| program.ev.force(&mut frame, *s)).collect::<Eval<_>>()?;
+                    let values = program.target_values(target, &mut frame)?;
                     inner.push(self.go(target.node, values, None, depth + 1)?);
                 }
                 Ok(Context::Parallel(inner))
             }
             NodeKind::Operator(operator, target) => {
+                self.operators.push(node.span);
                 let mut frame = frame_with(&values, 0);
-                let values =
-                    target.slots.iter().map(|s| program.ev.force(&mut frame, *s)).collect::<Eval<_>>()?;
+                let values = program.target_values(target, &mut frame)?;
                 let inner = self.go(target.node, values, call, depth + 1)?;
                 Ok(Context::Operator(operator.clone(), Box::new(inner)))
             }

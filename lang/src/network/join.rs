@@ -18,7 +18,7 @@ pub enum Choice {
 }
 
 /// What a leaf offers although some arguments are not known to it.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct OpenOffer {
     /// What is known of the arguments.
     pub known: Known,
@@ -38,6 +38,9 @@ pub struct Signature {
     pub labels: Vec<usize>,
     /// Open offers, by what is known of their arguments.
     pub opens: Vec<OpenOffer>,
+    open_ids: Map<OpenOffer, usize>,
+    /// The open offers that are not enumerated.
+    waiting: Vec<usize>,
     /// For a set of positions, the labels by the arguments there.
     index: Vec<(Vec<usize>, Map<Vec<Vec<Value>>, Vec<usize>>)>,
 }
@@ -48,12 +51,31 @@ impl Signature {
         Signature { names, ..Signature::default() }
     }
 
+    /// The same kind of multi-action, of which nothing is offered yet.
+    pub fn emptied(self) -> Self {
+        Signature { names: self.names, uses: self.uses, ..Signature::default() }
+    }
+
     /// Makes a label available to joins.
     pub fn add_label(&mut self, label: usize, acts: &MultiAction) {
         self.labels.push(label);
         for (positions, map) in &mut self.index {
             map.entry(key(acts, positions)).or_default().push(label);
         }
+    }
+
+    /// The number of an open offer, and whether it is new.
+    pub fn add_open(&mut self, offer: OpenOffer) -> (usize, bool) {
+        if let Some(&at) = self.open_ids.get(&offer) {
+            return (at, false);
+        }
+        let at = self.opens.len();
+        if !offer.enumerated {
+            self.waiting.push(at);
+        }
+        self.open_ids.insert(offer.clone(), at);
+        self.opens.push(offer);
+        (at, true)
     }
 
     /// The labels with the given arguments at the given positions.
@@ -191,17 +213,17 @@ fn candidates(
         offers.signature(rule, part).labels.clone()
     } else {
         // The index is made on first use, from the labels there are.
-        let have = offers.signature(rule, part).labels.clone();
         let acts: Map<usize, MultiAction> = if offers.signature(rule, part).has_index(positions) {
             Map::default()
         } else {
+            let have = offers.signature(rule, part).labels.clone();
             have.iter().map(|l| (*l, offers.acts(rule, part, *l).clone())).collect()
         };
         offers.signature(rule, part).matching(positions, wanted, &|l| acts[&l].clone()).to_vec()
     };
-    let opens = offers.signature(rule, part).opens.iter().enumerate();
-    let opens = opens.filter(|(_, o)| irreducible || !o.enumerated).map(|(i, _)| Choice::Open(i));
-    labels.into_iter().map(Choice::Label).chain(opens).collect()
+    let signature = offers.signature(rule, part);
+    let opens = if irreducible { (0..signature.opens.len()).collect() } else { signature.waiting.clone() };
+    labels.into_iter().map(Choice::Label).chain(opens.into_iter().map(Choice::Open)).collect()
 }
 
 impl Signature {

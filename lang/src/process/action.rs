@@ -45,6 +45,21 @@ pub enum Operator {
 }
 
 impl Operator {
+    /// Whether applying the operator twice is the same as once.
+    pub fn is_idempotent(&self) -> bool {
+        match self {
+            Operator::Block(_) | Operator::Hide(_) | Operator::Allow(_) => true,
+            // No name that comes out is changed again.
+            Operator::Rename(pairs) => {
+                pairs.iter().all(|(_, to)| pairs.iter().all(|(from, next)| from != to || next == to))
+            }
+            // Everything that can communicate has, and what comes out cannot.
+            Operator::Comm(rules) => {
+                rules.iter().all(|(_, to)| rules.iter().all(|(left, _)| !left.contains(to)))
+            }
+        }
+    }
+
     /// Applies the operator to a multi-action; `false` if it forbids it. Hidden actions move to `hidden`.
     pub fn apply(&self, acts: &mut MultiAction, hidden: &mut MultiAction) -> bool {
         match self {

@@ -1,10 +1,12 @@
 //! Processes: from checked process expressions to the step semantics of one sequential process.
 //!
-//! [`program`] compiles every process expression into nodes with explicit summands; [`term`] is a local state, a node
+//! [`program`] holds every process expression as a node with explicit summands, which [`compile`] makes; [`term`] is a local state, a node
 //! with the values of its free variables (so dead variables never tell states apart), and its steps; [`action`] holds
-//! multi-actions and the operators `allow`, `block`, `comm`, `hide` and `rename` on them.
+//! multi-actions and the operators `allow`, `block`, `comm`, `hide` and `rename` on them; [`points`] names local states.
 
 pub mod action;
+pub mod compile;
+pub mod points;
 pub mod program;
 pub mod steps;
 pub mod substitute;

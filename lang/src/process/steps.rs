@@ -97,7 +97,7 @@ impl Program {
                 outer.pop();
                 Ok(())
             }
-            Term::Done | Term::Dead => Ok(()),
+            Term::Done | Term::Ended | Term::Dead => Ok(()),
             Term::Fault(failure) => Err((**failure).clone()),
             _ => {
                 for (acts, next) in self.steps_at(term, path)? {

@@ -1,9 +1,9 @@
-//! Substitution of expressions for variables in process expressions.
+//! Substitution of expressions for variables, and the free variables of processes.
 //!
-//! Used to unfold a process call under a `sum` whose variables are not known yet. Every binder is a variable of its
-//! own in the model, and calls are never unfolded inside their own unfolding, so nothing is captured.
+//! Used to unfold a process call under a `sum` whose variables are not known yet. Every binder is a variable of its own
+//! in the model, and what is put in has no variable that a binder inside an expression binds, so nothing is captured.
 
-use crate::model::{Action, Expr, ExprKind, Proc, ProcKind, VarId};
+use crate::model::{Expr, ExprKind, Proc, ProcKind, VarId};
 use gridlock_lts::base::hash::Map;
 
 /// What to replace.
@@ -37,42 +37,6 @@ pub fn in_expr(e: &Expr, map: &Substitution) -> Expr {
             }
         };
         Expr { kind, sort: e.sort, span: e.span }
-    })
-}
-
-/// The process with the variables replaced.
-pub fn in_proc(p: &Proc, map: &Substitution) -> Proc {
-    stacker::maybe_grow(128 * 1024, 1024 * 1024, || {
-        let one = |p: &Proc| Box::new(in_proc(p, map));
-        let all = |ps: &[Proc]| ps.iter().map(|p| in_proc(p, map)).collect::<Vec<_>>();
-        let kind = match &p.kind {
-            ProcKind::Multi(acts) => ProcKind::Multi(
-                acts.iter()
-                    .map(|a| Action {
-                        name: a.name,
-                        args: a.args.iter().map(|e| in_expr(e, map)).collect(),
-                        span: a.span,
-                    })
-                    .collect(),
-            ),
-            ProcKind::Delta => ProcKind::Delta,
-            ProcKind::Call(id, args) => ProcKind::Call(*id, args.iter().map(|e| in_expr(e, map)).collect()),
-            ProcKind::Choice(ps) => ProcKind::Choice(all(ps)),
-            ProcKind::Seq(ps) => ProcKind::Seq(all(ps)),
-            ProcKind::Parallel(ps) => ProcKind::Parallel(all(ps)),
-            ProcKind::LeftMerge(a, b) => ProcKind::LeftMerge(one(a), one(b)),
-            ProcKind::Sync(a, b) => ProcKind::Sync(one(a), one(b)),
-            ProcKind::Sum(vs, b) => ProcKind::Sum(vs.clone(), one(b)),
-            ProcKind::Condition(c, p, q) => {
-                ProcKind::Condition(Box::new(in_expr(c, map)), one(p), q.as_ref().map(|q| one(q)))
-            }
-            ProcKind::Block(n, p) => ProcKind::Block(n.clone(), one(p)),
-            ProcKind::Hide(n, p) => ProcKind::Hide(n.clone(), one(p)),
-            ProcKind::Rename(n, p) => ProcKind::Rename(n.clone(), one(p)),
-            ProcKind::Allow(n, p) => ProcKind::Allow(n.clone(), one(p)),
-            ProcKind::Comm(n, p) => ProcKind::Comm(n.clone(), one(p)),
-        };
-        Proc { kind, span: p.span }
     })
 }
 

@@ -7,7 +7,6 @@ use crate::data::eval::{Eval, Failure, Frame};
 use crate::data::print::value_text;
 use crate::data::value::Value;
 use crate::process::program::{NodeId, NodeKind, Program, Target, frame_with};
-use std::fmt::Write;
 use std::sync::Arc;
 
 /// How many calls may be unfolded on the way to the first action or parallel component.
@@ -30,6 +29,8 @@ pub enum Term {
     Operator(NodeId, Arc<Term>),
     /// Successful termination: the only step is `Terminate`.
     Done,
+    /// Behind the step `Terminate`. Nothing happens any more, as it should be.
+    Ended,
     /// Nothing happens any more.
     Dead,
     /// The state has no meaning: making it failed.
@@ -43,10 +44,7 @@ impl Program {
     }
 
     fn instantiate_at(&self, target: &Target, frame: &mut Frame, unfolded: u32) -> Eval<Term> {
-        let Term::Node(node, values) = self.suspend(target, frame)? else {
-            unreachable!("suspended as a node")
-        };
-        self.normalise(node, values.to_vec(), unfolded)
+        self.normalise(target.node, self.target_values(target, frame)?, unfolded)
     }
 
     /// The initial term.
@@ -94,14 +92,14 @@ impl Program {
                         other => return Err(self.no_truth_value(&other, node.span)),
                     };
                     let Some(next) = next else { return Ok(Term::Dead) };
-                    values = next.slots.iter().map(|s| self.ev.force(&mut frame, *s)).collect::<Eval<_>>()?;
+                    values = self.target_values(next, &mut frame)?;
                     id = next.node;
                 }
                 NodeKind::Seq(first, second) => {
                     let mut frame = frame_with(&values, 0);
                     let a = self.instantiate_at(first, &mut frame, unfolded)?;
-                    if a == Term::Dead {
-                        return Ok(Term::Dead);
+                    if !self.may_finish(&a) {
+                        return Ok(a);
                     }
                     // What follows is left folded up: unfolding it now could be endless in `P = a . P . P`.
                     let b = self.suspend(second, &mut frame)?;
@@ -133,20 +131,30 @@ impl Program {
 
     /// A continuation that is not normalised yet.
     pub fn suspend(&self, target: &Target, frame: &mut Frame) -> Eval<Term> {
-        let free = &self.node(target.node).free;
-        let mut values = Vec::with_capacity(target.slots.len());
-        for (slot, var) in target.slots.iter().zip(free) {
-            let value = self.ev.force(frame, *slot)?;
-            values.push(self.ev.canonical(self.ev.model.vars[var.ix()].sort, value)?);
-        }
+        let values = self.target_values(target, frame)?;
         Ok(Term::Node(target.node, values.into()))
     }
 
-    /// `first . second`; the second is normalised once the first has finished.
+    /// Whether a term may ever terminate; if not, nothing that follows it matters.
+    fn may_finish(&self, term: &Term) -> bool {
+        stacker::maybe_grow(64 * 1024, 1024 * 1024, || match term {
+            Term::Node(id, _) => self.may_finish[id.0 as usize],
+            Term::Seq(a, b) | Term::LeftMerge(a, b) | Term::Sync(a, b) => {
+                self.may_finish(a) && self.may_finish(b)
+            }
+            Term::Parallel(parts) => parts.iter().all(|p| self.may_finish(p)),
+            Term::Operator(_, inner) => self.may_finish(inner),
+            Term::Done => true,
+            Term::Ended | Term::Dead | Term::Fault(_) => false,
+        })
+    }
+
+    /// `first . second`; the second is normalised once the first has finished, and dropped if it never does: in
+    /// `P = a . P . b` the `b`s would pile up.
     pub fn sequence(&self, first: Term, second: Term) -> Eval<Term> {
         match first {
             Term::Done => self.resume(second),
-            Term::Dead => Ok(Term::Dead),
+            first if !self.may_finish(&first) => Ok(first),
             first => Ok(Term::Seq(Arc::new(first), Arc::new(second))),
         }
     }
@@ -167,6 +175,9 @@ impl Program {
     pub fn after(&self, then: &[Target], frame: &mut Frame, outer: &[Arc<Term>]) -> Eval<Term> {
         let mut parts: Vec<Term> = then.iter().map(|t| self.suspend(t, frame)).collect::<Eval<_>>()?;
         parts.extend(outer.iter().map(|t| (**t).clone()));
+        if let Some(last) = parts.iter().position(|p| !self.may_finish(p)) {
+            parts.truncate(last + 1);
+        }
         let Some(mut whole) = parts.pop() else { return Ok(Term::Done) };
         if parts.is_empty() {
             return self.resume(whole);
@@ -182,18 +193,17 @@ impl Program {
     /// An operator around a term.
     pub fn wrap(&self, operator: NodeId, inner: Term) -> Term {
         match &inner {
-            Term::Done | Term::Dead => inner,
+            Term::Done | Term::Ended | Term::Dead => inner,
             Term::Operator(same, _) if *same == operator && self.is_idempotent(operator) => inner,
             _ => Term::Operator(operator, Arc::new(inner)),
         }
     }
 
     fn is_idempotent(&self, operator: NodeId) -> bool {
-        use crate::process::action::Operator;
-        matches!(
-            &self.node(operator).kind,
-            NodeKind::Operator(Operator::Block(_) | Operator::Hide(_) | Operator::Allow(_), _)
-        )
+        match &self.node(operator).kind {
+            NodeKind::Operator(operator, _) => operator.is_idempotent(),
+            _ => unreachable!("operator terms refer to operator nodes"),
+        }
     }
 
     fn endless(&self, proc: crate::model::ProcId, span: crate::diagnostic::Span) -> Failure {
@@ -211,39 +221,6 @@ impl Program {
             format!("the condition is neither true nor false: {}", value_text(&self.ev.model, value)),
             "add equations that define it for these arguments",
         )
-    }
-
-    /// A term for people: where control is, with the values it holds.
-    pub fn describe(&self, term: &Term, place: &dyn Fn(crate::diagnostic::Span) -> String) -> String {
-        match term {
-            Term::Node(id, values) => {
-                let model = &self.ev.model;
-                let node = self.node(*id);
-                let mut text = match self.bodies.iter().position(|b| b == id) {
-                    Some(p) => model.processes[p].name.to_string(),
-                    None => place(node.span),
-                };
-                for (i, (var, value)) in node.free.iter().zip(values.iter()).enumerate() {
-                    text.push_str(if i == 0 { "(" } else { ", " });
-                    let _ = write!(text, "{} = {}", model.vars[var.ix()].name, value_text(model, value));
-                }
-                if !values.is_empty() {
-                    text.push(')');
-                }
-                text
-            }
-            Term::Seq(a, b) => format!("{} . {}", self.describe(a, place), self.describe(b, place)),
-            Term::Parallel(parts) => {
-                let parts: Vec<String> = parts.iter().map(|p| self.describe(p, place)).collect();
-                format!("({})", parts.join(" || "))
-            }
-            Term::LeftMerge(a, b) => format!("({} ||_ {})", self.describe(a, place), self.describe(b, place)),
-            Term::Sync(a, b) => format!("({} | {})", self.describe(a, place), self.describe(b, place)),
-            Term::Operator(_, inner) => self.describe(inner, place),
-            Term::Done => "terminated".to_owned(),
-            Term::Dead => "delta".to_owned(),
-            Term::Fault(failure) => format!("fault: {}", failure.message),
-        }
     }
 }
 

@@ -10,7 +10,6 @@
 use super::automaton::Regular;
 use super::guard::{Guards, Left, Role, frame_of, role};
 use super::labels::{ActPattern, Arg, LabelPattern, TERMINATE};
-use super::occurrence::Occurrence;
 use super::predicate::{Patterns, Predicate};
 use super::resolve::{Meanings, Reading};
 use crate::data::code::{Code, Slot};
@@ -44,7 +43,6 @@ pub struct Instantiation<'a> {
     /// Evaluates data.
     pub evaluator: Evaluator,
     meanings: &'a Meanings,
-    occurrence: &'a Occurrence,
     /// The variables in scope, innermost last; `None` stands for any value.
     scope: Vec<(VarId, Option<Value>)>,
     /// The patterns so far.
@@ -59,13 +57,12 @@ pub struct Instantiation<'a> {
 
 impl<'a> Instantiation<'a> {
     /// Nothing instantiated yet.
-    pub fn new(evaluator: Evaluator, meanings: &'a Meanings, occurrence: &'a Occurrence) -> Self {
+    pub fn new(evaluator: Evaluator, meanings: &'a Meanings) -> Self {
         evaluator.begin();
         let lambdas = Cell::new(evaluator.lambdas);
         Instantiation {
             evaluator,
             meanings,
-            occurrence,
             scope: Vec::new(),
             patterns: Patterns::default(),
             predicates: Vec::new(),
@@ -325,9 +322,7 @@ impl<'a> Instantiation<'a> {
                 .help("give arguments that fit one declaration only"));
             }
         }
-        let is_hidden = |name| self.occurrence.is_hidden(name);
-        let mut patterns: Vec<LabelPattern> =
-            combinations.into_iter().map(|acts| LabelPattern::new(acts, is_hidden)).collect();
+        let mut patterns: Vec<LabelPattern> = combinations.into_iter().map(LabelPattern::new).collect();
         patterns.sort();
         patterns.dedup();
         Ok(patterns)

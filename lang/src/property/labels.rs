@@ -1,10 +1,11 @@
 //! What a step does, in actions with values, and patterns for it.
 //!
-//! A pattern is matched as a whole: `a` does not match the multi-action `a|b`. A pattern that names hidden actions sees
-//! the step as if those names, and no others, were not hidden; any other pattern sees the visible label.
+//! A pattern is matched as a whole: `a` does not match the multi-action `a|b`. What is hidden is not there, unless the
+//! property's [`Sight`] uncovers it.
 //!
 //! Invariant: of two patterns that [`LabelPattern::excludes`] tells apart no step matches both.
 
+use super::sight::Sight;
 use crate::data::eval::Evaluator;
 use crate::data::ops;
 use crate::data::value::Value;
@@ -46,22 +47,13 @@ pub struct ActPattern {
 pub struct LabelPattern {
     /// The actions, sorted.
     acts: Vec<ActPattern>,
-    /// The names among them that are read although they are hidden, sorted, each once.
-    uncovered: Names,
 }
 
 impl LabelPattern {
-    /// A pattern of these actions; `is_hidden` says which names are to be read as if they were not hidden.
-    pub fn new(mut acts: Vec<ActPattern>, is_hidden: impl Fn(ActName) -> bool) -> Self {
+    /// A pattern of these actions.
+    pub fn new(mut acts: Vec<ActPattern>) -> Self {
         acts.sort();
-        let mut uncovered: Names = acts.iter().map(|a| a.name).filter(|n| is_hidden(*n)).collect();
-        uncovered.dedup();
-        LabelPattern { acts, uncovered }
-    }
-
-    /// The names that are read although they are hidden.
-    pub fn uncovered(&self) -> &[ActName] {
-        &self.uncovered
+        LabelPattern { acts }
     }
 
     /// The names, sorted.
@@ -71,9 +63,6 @@ impl LabelPattern {
 
     /// Whether it is clear that no step matches both patterns.
     pub fn excludes(&self, other: &LabelPattern) -> bool {
-        if self.uncovered != other.uncovered {
-            return false;
-        }
         if !self.acts.iter().map(|a| a.name).eq(other.acts.iter().map(|a| a.name)) {
             return true;
         }
@@ -122,23 +111,6 @@ fn augment(
     false
 }
 
-/// What one step does.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Doing {
-    visible: MultiAction,
-    hidden: MultiAction,
-}
-
-impl Doing {
-    /// The step with some hidden names uncovered, sorted.
-    pub fn view(&self, uncovered: &[ActName]) -> MultiAction {
-        let mut view = self.visible.clone();
-        view.extend(self.hidden.iter().filter(|a| uncovered.contains(&a.name)).cloned());
-        view.sort();
-        view
-    }
-}
-
 /// Compares arguments. The evaluator brings values of sorts with functions or infinite sets into a comparable form.
 struct Comparer {
     evaluator: Mutex<Evaluator>,
@@ -171,17 +143,18 @@ impl Comparer {
 /// Tells what the steps of a network do.
 pub struct Steps {
     actions: LabelActions,
+    sight: Sight,
     comparer: Comparer,
 }
 
 impl Steps {
     /// The steps of the network whose labels these are.
-    pub fn new(actions: LabelActions, evaluator: Evaluator) -> Self {
-        Steps { actions, comparer: Comparer { evaluator: Mutex::new(evaluator) } }
+    pub fn new(actions: LabelActions, sight: Sight, evaluator: Evaluator) -> Self {
+        Steps { actions, sight, comparer: Comparer { evaluator: Mutex::new(evaluator) } }
     }
 
-    /// What the steps of a vector do; `None` if taking it is a fault.
-    pub fn of(&self, net: &Network, vector: VectorIx) -> Option<Doing> {
+    /// What the steps of a vector do as far as it is seen, sorted; `None` if taking it is a fault.
+    pub fn of(&self, net: &Network, vector: VectorIx) -> Option<MultiAction> {
         let vector = &net.vectors[vector.0 as usize];
         let Outcome::Step(label) = vector.outcome else { return None };
         let visible = self.label(net, label);
@@ -189,7 +162,7 @@ impl Steps {
             true => Vec::new(),
             false => difference(&self.label(net, vector.unhidden), &visible),
         };
-        Some(Doing { visible, hidden })
+        Some(self.sight.view(visible, hidden))
     }
 
     fn label(&self, net: &Network, label: Label) -> MultiAction {
@@ -204,13 +177,8 @@ impl Steps {
     }
 
     /// Whether a step matches a pattern.
-    pub fn matches(&self, pattern: &LabelPattern, doing: &Doing) -> bool {
-        self.matches_view(pattern, &doing.view(pattern.uncovered()))
-    }
-
-    /// Whether a pattern matches a step that is already seen as the pattern wants it.
-    pub fn matches_view(&self, pattern: &LabelPattern, view: &[Act]) -> bool {
-        pattern.matches(view, &self.comparer)
+    pub fn matches(&self, pattern: &LabelPattern, doing: &[Act]) -> bool {
+        pattern.matches(doing, &self.comparer)
     }
 }
 

@@ -15,6 +15,7 @@ mod occurrence;
 mod predicate;
 mod resolve;
 mod safety;
+mod sight;
 
 use crate::data::eval::Evaluator;
 use crate::diagnostic::{Diagnostic, Span};
@@ -27,28 +28,30 @@ use instantiate::Instantiation;
 use labels::{LabelPattern, Steps};
 use occurrence::Occurrence;
 use predicate::{Classes, Patterns, Predicate};
+pub use resolve::Unseen;
 use resolve::{Reading, Resolver, in_pattern};
 use safety::{Collector, Kind, Obligation};
+pub use sight::Sight;
 use std::sync::Arc;
 
 /// The property that no reachable transition matches a pattern such as `send(_, true)|ack`.
 ///
-/// A pattern matches a label as a whole; a name without parentheses matches any arguments. A name that can occur only
-/// hidden is looked for among the hidden actions. Places of errors are places in `pattern`.
-pub fn never(builder: &Builder, pattern: &str) -> Result<Property, Vec<Diagnostic>> {
+/// A pattern matches a label as a whole; a name without parentheses matches any arguments. Places of errors are places
+/// in `pattern`.
+pub fn never(builder: &Builder, sight: &Sight, pattern: &str) -> Result<Property, Vec<Diagnostic>> {
     with_deep_stack(|| {
         let tree = parse_action_pattern(pattern)?;
         let occurrence = Occurrence::of(builder);
-        let mut resolver = Resolver::new(builder.model(), &occurrence);
+        let mut resolver = Resolver::new(builder.model(), &occurrence, sight);
         for action in &tree.actions {
             resolver.action(&action.name, in_pattern(&action.arguments));
         }
         let (meanings, model) = resolver.finish()?;
-        let instantiation = Instantiation::new(evaluator(builder, &Arc::new(model)), &meanings, &occurrence);
+        let instantiation = Instantiation::new(evaluator(builder, &Arc::new(model)), &meanings);
         let readings: Vec<&[Reading]> = tree.actions.iter().map(|a| meanings.readings(&a.name)).collect();
         let patterns: Vec<LabelPattern> =
             instantiation.label_patterns(&readings, tree.span).map_err(|error| vec![error])?;
-        let steps = Steps::new(builder.label_actions(), instantiation.evaluator);
+        let steps = Steps::new(builder.label_actions(), sight.clone(), instantiation.evaluator);
         Ok(Property::Never(Box::new(move |net, vector| {
             steps.of(net, vector).is_some_and(|doing| patterns.iter().any(|p| steps.matches(p, &doing)))
         })))
@@ -62,47 +65,55 @@ pub fn never(builder: &Builder, pattern: &str) -> Result<Property, Vec<Diagnosti
 /// places in `text`.
 pub fn formula(
     builder: &Builder,
+    sight: &Sight,
     file: &str,
     text: &str,
 ) -> Result<Vec<(String, Property)>, Vec<Diagnostic>> {
     with_deep_stack(|| {
         let tree = parse_formula(text)?;
         let occurrence = Occurrence::of(builder);
-        let mut resolver = Resolver::new(builder.model(), &occurrence);
+        let mut resolver = Resolver::new(builder.model(), &occurrence, sight);
         resolver.formula(&tree);
         let (meanings, model) = resolver.finish()?;
         let model = Arc::new(model);
-        let mut instantiation = Instantiation::new(evaluator(builder, &model), &meanings, &occurrence);
+        let mut instantiation = Instantiation::new(evaluator(builder, &model), &meanings);
         let obligations = Collector::collect(&mut instantiation, &tree.state).map_err(|error| vec![error])?;
-        let steps = Arc::new(Steps::new(builder.label_actions(), evaluator(builder, &model)));
+        let steps = Arc::new(Steps::new(builder.label_actions(), sight.clone(), evaluator(builder, &model)));
         let (patterns, predicates) = (&instantiation.patterns, &instantiation.predicates);
         translate(file, tree.state.span, obligations, patterns, predicates, &steps)
             .map_err(|error| vec![error])
     })
 }
 
-/// The actions of a pattern that no step of the system can have, visible or hidden: because none performs them, or
-/// because communication, `allow` and `block` leave none. Each once, in the order of the text.
-pub fn absent_from_pattern(builder: &Builder, pattern: &str) -> Result<Vec<String>, Vec<Diagnostic>> {
+/// The actions of a pattern that no step of the system can be seen to have, and why. Each once, in the order of the text.
+pub fn unseen_in_pattern(
+    builder: &Builder,
+    sight: &Sight,
+    pattern: &str,
+) -> Result<Vec<(String, Unseen)>, Vec<Diagnostic>> {
     with_deep_stack(|| {
         let tree = parse_action_pattern(pattern)?;
         let occurrence = Occurrence::of(builder);
-        let mut resolver = Resolver::new(builder.model(), &occurrence);
+        let mut resolver = Resolver::new(builder.model(), &occurrence, sight);
         for action in &tree.actions {
             resolver.action(&action.name, in_pattern(&action.arguments));
         }
-        resolver.absent()
+        resolver.unseen()
     })
 }
 
 /// The same for a formula file.
-pub fn absent_from_formula(builder: &Builder, text: &str) -> Result<Vec<String>, Vec<Diagnostic>> {
+pub fn unseen_in_formula(
+    builder: &Builder,
+    sight: &Sight,
+    text: &str,
+) -> Result<Vec<(String, Unseen)>, Vec<Diagnostic>> {
     with_deep_stack(|| {
         let tree = parse_formula(text)?;
         let occurrence = Occurrence::of(builder);
-        let mut resolver = Resolver::new(builder.model(), &occurrence);
+        let mut resolver = Resolver::new(builder.model(), &occurrence, sight);
         resolver.formula(&tree);
-        resolver.absent()
+        resolver.unseen()
     })
 }
 
@@ -110,6 +121,12 @@ pub fn absent_from_formula(builder: &Builder, text: &str) -> Result<Vec<String>,
 fn evaluator(builder: &Builder, model: &Arc<Model>) -> Evaluator {
     Evaluator::new(model.clone(), builder.step_limit())
 }
+
+/// How many monitors a formula has before one watches several of its parts.
+const MOST_MONITORS: usize = 256;
+
+/// How many parts it then watches. The work grows with the square of this, the number of monitors falls.
+const GROUP: usize = 64;
 
 fn translate(
     file: &str,
@@ -129,6 +146,9 @@ fn translate(
             property(String::new(), &obligation, span, patterns, predicates, steps)?;
         }
     }
+    if kept.len() > MOST_MONITORS {
+        return in_groups(file, span, kept, patterns, predicates, steps);
+    }
     let several = kept.len() > 1;
     let mut properties = Vec::new();
     for (number, obligation) in kept.into_iter().enumerate() {
@@ -144,6 +164,41 @@ fn translate(
     }
     if properties.is_empty() {
         properties.push((file.to_owned(), Property::Never(Box::new(|_, _| false))));
+    }
+    Ok(properties)
+}
+
+/// The properties of a formula with many parts: a monitor watches [`GROUP`] of them at once. Where that needs too large
+/// an automaton, each has its own.
+fn in_groups(
+    file: &str,
+    span: Span,
+    obligations: Vec<Obligation>,
+    patterns: &Patterns,
+    predicates: &[Predicate],
+    steps: &Arc<Steps>,
+) -> Result<Vec<(String, Property)>, Diagnostic> {
+    let mut properties = Vec::new();
+    let (words, others): (Vec<_>, Vec<_>) = obligations.into_iter().partition(|o| o.kind == Kind::Word);
+    for obligation in &others {
+        properties.push((
+            file.to_owned(),
+            property(file.to_owned(), obligation, span, patterns, predicates, steps)?,
+        ));
+    }
+    for (group, members) in words.chunks(GROUP).enumerate() {
+        let first = group * GROUP + 1;
+        let name = format!("{file} #{first}–#{}", first + members.len() - 1);
+        let all = members.iter().map(|o| o.words.clone()).collect();
+        let together = Obligation { words: Regular::Choice(all), kind: Kind::Word, bindings: String::new() };
+        if let Ok(property) = property(name.clone(), &together, span, patterns, predicates, steps) {
+            properties.push((name, property));
+            continue;
+        }
+        for (at, member) in members.iter().enumerate() {
+            let name = format!("{file} #{} ({})", first + at, member.bindings);
+            properties.push((name.clone(), property(name, member, span, patterns, predicates, steps)?));
+        }
     }
     Ok(properties)
 }
@@ -169,7 +224,7 @@ fn property(
     };
     if let Kind::Deadlock(place) = obligation.kind {
         if is_universal(&words, &classes.truths).map_err(too_large)? {
-            return Ok(Property::DeadlockFree);
+            return Ok(Property::DeadlockFree { allow_termination: false });
         }
         return Err(Diagnostic::new(
             place,
@@ -186,7 +241,7 @@ fn property(
     });
     Monitor::new(name, classify, watch.next, watch.bad)
         .map(Property::Monitor)
-        .map_err(|message| Diagnostic::new(span, message))
+        .map_err(|error| Diagnostic::new(span, error.to_string()))
 }
 
 /// The expression with the predicates it uses numbered from 0, in the order of their first use.

@@ -50,9 +50,9 @@ impl Occurrence {
         found
     }
 
-    /// Whether the name can only occur hidden, so that whoever names it must mean that.
+    /// Whether the name can only occur hidden.
     pub fn is_hidden(&self, name: ActName) -> bool {
-        self.hidden.contains(&name) && !self.visible.contains(&name)
+        (self.hidden.contains(&name) || self.buried.contains(&name)) && !self.visible.contains(&name)
     }
 
     /// Whether no step has the name, visible or hidden.
@@ -61,7 +61,7 @@ impl Occurrence {
     }
 
     /// Whether the name is hidden inside a sequential process, where nothing tells what was hidden, and cannot be
-    /// visible.
+    /// visible: not even a [`super::Sight`] uncovers it.
     pub fn is_out_of_reach(&self, name: ActName) -> bool {
         self.buried.contains(&name) && !self.visible.contains(&name)
     }

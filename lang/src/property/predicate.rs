@@ -5,9 +5,8 @@
 //! other, so a formula over many actions still has few classes. Invariant: the patterns that a step matches are always
 //! one of these sets.
 
-use super::labels::{Doing, LabelPattern, Steps};
-use crate::model::ActName;
-use crate::process::action::{Names, names};
+use super::labels::{LabelPattern, Steps};
+use crate::process::action::{Act, Names, names};
 use gridlock_lts::base::hash::Map;
 
 /// The most sets of patterns that are numbered.
@@ -107,8 +106,8 @@ pub struct Classes {
     pub truths: Vec<Vec<bool>>,
     /// The class of each set of patterns.
     of_set: Map<Vec<u32>, u32>,
-    /// The patterns in use, by the names they uncover and the names they match.
-    index: Vec<(Names, Map<Names, Vec<(u32, LabelPattern)>>)>,
+    /// The patterns in use, by the names they match.
+    index: Map<Names, Vec<(u32, LabelPattern)>>,
 }
 
 /// Why there are no classes: too many sets of patterns can be matched at once.
@@ -123,9 +122,10 @@ impl Classes {
         used.sort_unstable();
         used.dedup();
         let pattern = |id: u32| &patterns.all[id as usize];
-        let mut classes = Classes { truths: Vec::new(), of_set: Map::default(), index: Vec::new() };
+        let mut classes = Classes { truths: Vec::new(), of_set: Map::default(), index: Map::default() };
         for &id in &used {
-            classes.add_to_index(id, pattern(id).clone());
+            let named = pattern(id).names();
+            classes.index.entry(named).or_default().push((id, pattern(id).clone()));
         }
         let mut numbers: Map<Vec<bool>, u32> = Map::default();
         // Each set grows by later patterns only, so each is made once.
@@ -154,29 +154,11 @@ impl Classes {
         Ok(classes)
     }
 
-    fn add_to_index(&mut self, id: u32, pattern: LabelPattern) {
-        let uncovered = pattern.uncovered();
-        let at = match self.index.iter().position(|(names, _)| names == uncovered) {
-            Some(at) => at,
-            None => {
-                self.index.push((uncovered.to_vec(), Map::default()));
-                self.index.len() - 1
-            }
-        };
-        self.index[at].1.entry(pattern.names()).or_default().push((id, pattern));
-    }
-
     /// The class of a step.
-    pub fn class(&self, steps: &Steps, doing: &Doing) -> u32 {
-        let mut matched = Vec::new();
-        for (uncovered, by_names) in &self.index {
-            let uncovered: &[ActName] = uncovered;
-            let view = doing.view(uncovered);
-            if let Some(patterns) = by_names.get(&names(&view)) {
-                let fitting = patterns.iter().filter(|(_, p)| steps.matches_view(p, &view));
-                matched.extend(fitting.map(|(id, _)| *id));
-            }
-        }
+    pub fn class(&self, steps: &Steps, doing: &[Act]) -> u32 {
+        let patterns = self.index.get(&names(doing)).map(Vec::as_slice).unwrap_or_default();
+        let fitting = patterns.iter().filter(|(_, pattern)| steps.matches(pattern, doing));
+        let mut matched: Vec<u32> = fitting.map(|(id, _)| *id).collect();
         matched.sort_unstable();
         *self.of_set.get(&matched).expect("patterns that match the same step do not exclude each other")
     }

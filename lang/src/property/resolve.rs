@@ -6,6 +6,7 @@
 
 use super::labels::{TERMINATE, TERMINATE_TEXT};
 use super::occurrence::Occurrence;
+use super::sight::Sight;
 use crate::check::Checker;
 use crate::diagnostic::{Diagnostic, Span, did_you_mean};
 use crate::model::{ActName, Expr, Model, SortId, VarId};
@@ -50,6 +51,15 @@ impl Meanings {
     }
 }
 
+/// Why no step seems to have an action.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unseen {
+    /// None has it, visible or hidden: none performs it, or communication, `allow` and `block` leave none.
+    Absent,
+    /// The specification hides it wherever it occurs.
+    Hidden,
+}
+
 /// Arguments as the user gave them.
 pub enum Given<'t> {
     /// Nothing, which stands for any arguments.
@@ -72,22 +82,24 @@ impl Given<'_> {
 pub struct Resolver<'o> {
     checker: Checker,
     occurrence: &'o Occurrence,
+    sight: &'o Sight,
     scope: Vec<VarId>,
     meanings: Meanings,
-    /// The names met that no step can have.
-    absent: Vec<String>,
+    /// The names met that no step seems to have.
+    unseen: Vec<(String, Unseen)>,
     errors: Vec<Diagnostic>,
 }
 
 impl<'o> Resolver<'o> {
     /// A resolver for a specification.
-    pub fn new(model: &Model, occurrence: &'o Occurrence) -> Self {
+    pub fn new(model: &Model, occurrence: &'o Occurrence, sight: &'o Sight) -> Self {
         Resolver {
             checker: Checker::new(model.clone()),
             occurrence,
+            sight,
             scope: Vec::new(),
             meanings: Meanings::default(),
-            absent: Vec::new(),
+            unseen: Vec::new(),
             errors: Vec::new(),
         }
     }
@@ -97,9 +109,9 @@ impl<'o> Resolver<'o> {
         if self.errors.is_empty() { Ok((self.meanings, self.checker.into_model())) } else { Err(self.errors) }
     }
 
-    /// The names that no step can have, each once; or the errors.
-    pub fn absent(self) -> Result<Vec<String>, Vec<Diagnostic>> {
-        if self.errors.is_empty() { Ok(self.absent) } else { Err(self.errors) }
+    /// The names that no step seems to have, each once; or the errors.
+    pub fn unseen(self) -> Result<Vec<(String, Unseen)>, Vec<Diagnostic>> {
+        if self.errors.is_empty() { Ok(self.unseen) } else { Err(self.errors) }
     }
 
     /// A formula file.
@@ -200,7 +212,7 @@ impl<'o> Resolver<'o> {
             // The arguments cannot be checked without a declaration.
             return;
         };
-        if self.occurrence.is_out_of_reach(name) {
+        if self.sight.sees(name) && self.occurrence.is_out_of_reach(name) {
             return self.error(
                 Diagnostic::new(
                     ident.span,
@@ -219,9 +231,16 @@ impl<'o> Resolver<'o> {
             Given::List(_) if ends && !self.overloads(name).contains(&Vec::new()) => Some(Vec::new()),
             Given::List(args) => self.fitting(ident, name, &args),
         };
-        let known = name == TERMINATE || ends || !self.occurrence.is_absent(name);
-        if !known && !self.absent.iter().any(|n| **n == *ident.name) {
-            self.absent.push(ident.name.to_string());
+        let unseen = match name {
+            _ if name == TERMINATE || ends => None,
+            _ if self.occurrence.is_absent(name) => Some(Unseen::Absent),
+            _ if self.occurrence.is_hidden(name) && !self.sight.sees(name) => Some(Unseen::Hidden),
+            _ => None,
+        };
+        if let Some(why) = unseen
+            && !self.unseen.iter().any(|(n, _)| **n == *ident.name)
+        {
+            self.unseen.push((ident.name.to_string(), why));
         }
         if let Some(mut readings) = readings {
             readings.extend(ends.then(|| Reading { name: TERMINATE, args: Some(Vec::new()) }));

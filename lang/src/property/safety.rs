@@ -10,8 +10,8 @@ use super::predicate::Predicate;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::syntax::formula::{Fixpoint, Quantifier, RegularFormula, RegularKind, StateFormula, StateKind};
 
-/// The most obligations of one formula.
-const MAX_OBLIGATIONS: usize = 256;
+/// The most obligations of one formula: as many parts as its quantifiers may be spelt out to.
+const MAX_OBLIGATIONS: usize = 100_000;
 
 /// What formulas may look like, for people.
 const SUPPORTED: &str = "supported are [R]f, f && g, forall over finite or bounded sorts, val(b), true, false, \

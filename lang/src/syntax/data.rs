@@ -120,6 +120,10 @@ impl Language for Reader {
             DataOp::Unary(..) | DataOp::Binder(..) => left,
         }
     }
+
+    fn span(node: &Deep<Data>) -> Span {
+        node.node.span
+    }
 }
 
 impl Reader {
@@ -131,7 +135,9 @@ impl Reader {
     /// A flat sequence of operands and operators.
     pub(super) fn data_sequence<'i>(&mut self, items: impl Iterator<Item = Pair<'i, Rule>>) -> Deep<Data> {
         let mut climb = Climb::new();
+        let mut text = "";
         for item in items {
+            text = item.get_input();
             match item.as_rule() {
                 Rule::sign => {
                     let op = match item.as_str() {
@@ -139,12 +145,13 @@ impl Reader {
                         "-" => UnaryOp::Minus,
                         _ => UnaryOp::Size,
                     };
-                    climb.prefix(levels::PREFIX, DataOp::Unary(op, self.span(&item)));
+                    let span = self.span(&item);
+                    climb.prefix(levels::PREFIX, DataOp::Unary(op, span), span);
                 }
                 Rule::binder => {
                     let span = self.span(&item);
                     let op = self.binder(item, span);
-                    climb.prefix(levels::BINDER, op);
+                    climb.prefix(levels::BINDER, op, span);
                 }
                 Rule::sum | Rule::dist => self.not_data(&item),
                 Rule::arguments | Rule::update => {
@@ -174,7 +181,9 @@ impl Reader {
                 }
             }
         }
-        climb.finish(self).unwrap_or_else(|| {
+        let (whole, partings) = climb.finish(self);
+        self.ambiguous(text, &partings);
+        whole.unwrap_or_else(|| {
             self.broken();
             no_data(Span::default())
         })

@@ -22,9 +22,10 @@ pub(super) fn formula_file(text: &str, cut: Cut) -> (Option<Formula>, Vec<Diagno
     let sections = cut.sections.clone();
     let (declarations, mut states, mut errors) = assemble(text, cut);
     for (section, span) in &sections {
-        if matches!(section, Section::Proc | Section::Init) {
+        if matches!(section, Section::Proc | Section::Init | Section::Glob) {
             let message = format!("a formula file has no section '{}'", section.keyword());
-            errors.push(Diagnostic::new(*span, message).help("processes belong to the specification"));
+            let what = if *section == Section::Glob { "global variables" } else { "processes" };
+            errors.push(Diagnostic::new(*span, message).help(format!("{what} belong to the specification")));
         }
     }
     let forms: Vec<Span> =
@@ -111,7 +112,7 @@ impl Contents {
             Section::Proc => spec.processes.extend(piece.parse(Rule::process_decl, Reader::process_decl)?),
             Section::Init => spec.inits.extend(piece.parse(Rule::initial, Reader::initial)?),
             Section::Form => self.states.extend(piece.parse(Rule::formula, Reader::formula)?),
-            Section::Glob => {}
+            Section::Glob => spec.globals.extend(piece.parse(Rule::var_decls, Reader::var_decls)?),
         }
         Ok(())
     }

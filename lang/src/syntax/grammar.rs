@@ -91,6 +91,11 @@ impl Reader {
         Span::new(self.offset + span.start(), self.offset + span.end())
     }
 
+    /// A place of the whole text as one of the piece.
+    pub(super) fn local(&self, place: u32) -> usize {
+        (place as usize).saturating_sub(self.offset)
+    }
+
     pub(super) fn error(&mut self, span: Span, message: impl Into<String>) {
         self.push(Diagnostic::new(span, message));
     }

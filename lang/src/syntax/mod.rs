@@ -8,6 +8,7 @@
 //! Invariant: no text, however long or deep, exhausts the stack or multiplies work; see [`MAX_LENGTH`],
 //! [`MAX_NESTING`] and [`MAX_DEPTH`]. What parses, prints to a text that parses to the same.
 
+mod ambiguity;
 mod atoms;
 mod climb;
 mod data;

@@ -94,6 +94,10 @@ impl Language for States<'_> {
         let part = self.0.state_node(kind, span, below);
         StatePart { open: open && part.formula.depth > 1, ..part }
     }
+
+    fn span(node: &StatePart) -> Span {
+        node.formula.node.span
+    }
 }
 
 fn closed(formula: Deep<StateFormula>) -> StatePart {
@@ -120,28 +124,31 @@ impl Reader {
 
     fn state(&mut self, pair: Pair<'_, Rule>) -> Deep<StateFormula> {
         let mut climb = Climb::new();
+        let text = pair.get_input();
         for item in pair.into_inner() {
             let span = self.span(&item);
             if item.as_rule() == Rule::state_infix {
                 let (level, assoc, op) = match item.as_str() {
                     "=>" => (levels::IMPLIES, Assoc::Right, StateOp::Implies),
-                    "||" => (levels::OR, Assoc::Left, StateOp::Or),
-                    "&&" => (levels::AND, Assoc::Left, StateOp::And),
+                    "||" => (levels::OR, Assoc::Chain, StateOp::Or),
+                    "&&" => (levels::AND, Assoc::Chain, StateOp::And),
                     _ => {
                         self.no_quantity(&item);
-                        (levels::AND, Assoc::Left, StateOp::And)
+                        (levels::AND, Assoc::Chain, StateOp::And)
                     }
                 };
                 climb.infix(&mut States(self), level, assoc, op);
             } else if item.as_rule() == Rule::quantity || matches!(item.as_str(), "-" | "#") {
                 self.no_quantity(&item);
             } else if let Some((level, op)) = self.state_prefix(&item, span) {
-                climb.prefix(level, op);
+                climb.prefix(level, op, span);
             } else {
                 climb.operand(closed(self.state_primary(item, span)));
             }
         }
-        climb.finish(&mut States(self)).map_or_else(
+        let (whole, partings) = climb.finish(&mut States(self));
+        self.ambiguous(text, &partings);
+        whole.map_or_else(
             || {
                 self.broken();
                 no_state(Span::default())

@@ -50,6 +50,9 @@ struct SpecText<'t>(&'t Spec);
 impl Display for SpecText<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         data_declarations(f, self.0)?;
+        if !self.0.globals.is_empty() {
+            writeln!(f, "glob {};", VarsText(&self.0.globals))?;
+        }
         for ProcessDecl { name, params, body } in &self.0.processes {
             write!(f, "proc {}", name.name)?;
             if !params.is_empty() {

@@ -119,6 +119,10 @@ impl Language for Processes<'_> {
         part.chain = Some(chain);
         part
     }
+
+    fn span(node: &Part) -> Span {
+        node.process.node.span
+    }
 }
 
 /// Adds an operand to a chain.
@@ -228,7 +232,9 @@ impl Reader {
                 at = self.process_operator(&mut climb, &items, at, &outlook);
             }
         }
-        climb.finish(&mut Processes(self)).map_or_else(
+        // Sums and conditions reach as far as they can in every version of mCRL2: `a . sum d: D. b(d) . c(d)`.
+        let (whole, _) = climb.finish(&mut Processes(self));
+        whole.map_or_else(
             || {
                 self.broken();
                 part(ProcessKind::Delta, Span::default()).process
@@ -249,7 +255,7 @@ impl Reader {
             let item = &items[at];
             if matches!(item.as_rule(), Rule::sum | Rule::dist) {
                 let op = self.sum(item.clone());
-                climb.prefix(levels::SUM, op);
+                climb.prefix(levels::SUM, op, self.span(item));
                 at += 1;
                 continue;
             }
@@ -277,7 +283,8 @@ impl Reader {
             if outlook.has_else[end] {
                 climb.open(ProcessOp::Then(condition));
             } else {
-                climb.prefix(levels::CONDITION, ProcessOp::Then(condition));
+                let place = condition.node.span;
+                climb.prefix(levels::CONDITION, ProcessOp::Then(condition), place);
             }
             at = end + 1;
         }
@@ -300,7 +307,8 @@ impl Reader {
             }
             Some(Infix::Else) => {
                 if let Some((ProcessOp::Then(condition), then)) = climb.close(&mut Processes(self)) {
-                    climb.prefix(levels::CONDITION, ProcessOp::Else(condition, then.process));
+                    let place = condition.node.span;
+                    climb.prefix(levels::CONDITION, ProcessOp::Else(condition, then.process), place);
                     return at + 1;
                 }
                 Chain::Choice
@@ -318,7 +326,7 @@ impl Reader {
                 Chain::Choice
             }),
         };
-        climb.infix(&mut Processes(self), chain.level(), Assoc::Left, ProcessOp::Chain(chain));
+        climb.infix(&mut Processes(self), chain.level(), Assoc::Chain, ProcessOp::Chain(chain));
         at + 1
     }
 

@@ -92,6 +92,10 @@ impl Language for Regulars<'_> {
         let action = self.0.action_node(kind, span, below);
         Part { open: open && action.depth > 1, formula: lift(action) }
     }
+
+    fn span(node: &Part) -> Span {
+        node.formula.node.span
+    }
 }
 
 fn closed(formula: Deep<RegularFormula>) -> Part {
@@ -165,16 +169,17 @@ impl Reader {
 
     pub(super) fn regular(&mut self, pair: Pair<'_, Rule>) -> Deep<RegularFormula> {
         let mut climb = Climb::new();
+        let text = pair.get_input();
         for item in pair.into_inner() {
             let span = self.span(&item);
             match item.as_rule() {
                 Rule::regular_infix => {
                     let (level, assoc, op) = match item.as_str() {
-                        "+" => (levels::CHOICE, Assoc::Left, RegularOp::Choice),
-                        "." => (levels::SEQ, Assoc::Left, RegularOp::Seq),
+                        "+" => (levels::CHOICE, Assoc::Chain, RegularOp::Choice),
+                        "." => (levels::SEQ, Assoc::Chain, RegularOp::Seq),
                         "=>" => (levels::IMPLIES, Assoc::Right, RegularOp::Implies(span)),
-                        "||" => (levels::OR, Assoc::Left, RegularOp::Or(span)),
-                        _ => (levels::AND, Assoc::Left, RegularOp::And(span)),
+                        "||" => (levels::OR, Assoc::Chain, RegularOp::Or(span)),
+                        _ => (levels::AND, Assoc::Chain, RegularOp::And(span)),
                     };
                     climb.infix(&mut Regulars(self), level, assoc, op);
                 }
@@ -198,16 +203,22 @@ impl Reader {
                             "'not' is '!'",
                         );
                     }
-                    climb.prefix(levels::NOT, RegularOp::Not(span));
+                    climb.prefix(levels::NOT, RegularOp::Not(span), span);
                 }
                 Rule::quantifier => {
                     let (quantifier, vars, below) = self.quantifier(item);
-                    climb.prefix(levels::QUANTIFIER, RegularOp::Quantifier(quantifier, vars, below, span));
+                    climb.prefix(
+                        levels::QUANTIFIER,
+                        RegularOp::Quantifier(quantifier, vars, below, span),
+                        span,
+                    );
                 }
                 _ => climb.operand(closed(self.regular_primary(item, span))),
             }
         }
-        climb.finish(&mut Regulars(self)).map_or_else(
+        let (whole, partings) = climb.finish(&mut Regulars(self));
+        self.ambiguous(text, &partings);
+        whole.map_or_else(
             || {
                 self.broken();
                 lift(no_action(Span::default()))

@@ -200,8 +200,7 @@ impl<'t> Cutter<'t> {
         if matches!(section, Section::Init | Section::Form) {
             self.section = None;
         }
-        // Global variables are refused as a section.
-        if !current.faulty && section != Section::Glob {
+        if !current.faulty {
             let Current { span, nesting, .. } = current;
             self.cut.declarations.push(Declaration { section, span, nesting, first, unended });
         }
@@ -234,23 +233,12 @@ impl<'t> Cutter<'t> {
     }
 
     fn open(&mut self, section: Section, span: Span) {
-        if section == Section::Glob {
-            self.error(
-                Diagnostic::new(
-                    span,
-                    "global variables ('glob') are not supported: they stand for unspecified values",
-                )
-                .help("replace each by a value of its sort, or by a parameter of the processes that use it"),
-            );
-        }
         self.cut.sections.push((section, span));
         self.section = Some((section, 0));
     }
 
     fn check_not_empty(&mut self) {
-        if let (Some((section, 0)), Some((_, span))) = (self.section, self.cut.sections.last())
-            && section != Section::Glob
-        {
+        if let (Some((section, 0)), Some((_, span))) = (self.section, self.cut.sections.last()) {
             let span = *span;
             let word = section.keyword();
             let missing = match section {

@@ -24,6 +24,8 @@ pub struct Spec {
     pub maps: Vec<FunctionDecl>,
     /// `var … eqn …`, one entry for each `eqn` section with the variables of the `var` section before it.
     pub equations: Vec<EquationSection>,
+    /// `glob`.
+    pub globals: Vec<VarDecl>,
     /// `act`.
     pub actions: Vec<ActionDecl>,
     /// `proc`.

@@ -1,5 +1,6 @@
 //! The syntax of specifications and formulas, from outside.
 
+mod ambiguity;
 mod corpus;
 mod formulas;
 mod fuzz;

@@ -210,12 +210,6 @@ fn what_is_not_supported_is_named_where_it_stands() {
         "remove",
     );
     check_one("init dist x: Bool[1/2]. a(x);", 6, "probabilistic choice ('dist') is not supported", "'sum'");
-    let glob = "global variables ('glob') are not supported: they stand for unspecified values";
-    check(
-        "glob x: Nat; y: Nat;\ninit a;\nglob z: Nat;",
-        &[(1, 1, glob), (3, 1, glob)],
-        "replace each by a value",
-    );
 }
 
 #[test]

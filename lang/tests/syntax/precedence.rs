@@ -75,7 +75,7 @@ fn prefixes_bind_more_tightly_than_infix_operators() {
 fn binders_reach_as_far_as_they_can() {
     for b in ["forall x: Nat.", "exists x: Nat.", "lambda x: Nat."] {
         same_data(&format!("{b} a => b"), &format!("{b} (a => b)"));
-        same_data(&format!("a && {b} b || c"), &format!("a && ({b} (b || c))"));
+        same_data(&format!("a || {b} b && c"), &format!("a || ({b} (b && c))"));
         same_data(&format!("{b} {b} a && b"), &format!("{b} ({b} (a && b))"));
         same_data(&format!("!{b} a"), &format!("!({b} a)"));
         same_data(&format!("{b} a whr y = 1 end"), &format!("({b} a) whr y = 1 end"));

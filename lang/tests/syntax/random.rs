@@ -172,6 +172,7 @@ impl Random {
                 vars: if r.below(2) == 0 { Vec::new() } else { r.vars(depth) },
                 equations: r.list(1, 2, equation),
             }),
+            globals: if self.below(3) == 0 { self.vars(depth) } else { Vec::new() },
             actions: self
                 .list(0, 2, |r| ActionDecl { name: r.ident(), sorts: r.list(0, 3, |r| r.sort(depth)) }),
             processes: self.list(0, 2, |r| ProcessDecl {

@@ -22,7 +22,8 @@ fn random_formulas_survive_printing_and_parsing() {
     for seed in 0..600 {
         let mut random = Random(seed);
         let state = random.state(seed as usize % 5);
-        let declarations = Spec { processes: Vec::new(), inits: Vec::new(), ..random.spec(1) };
+        let declarations =
+            Spec { globals: Vec::new(), processes: Vec::new(), inits: Vec::new(), ..random.spec(1) };
         let formula = Formula { declarations, state };
         let text = print_formula::formula(&formula);
         match syntax::parse_formula(&text) {

@@ -4,14 +4,15 @@
 //! resumed) follows from its type, never from a word in its message.
 
 use crate::base::memory::Exhausted;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
 /// The usual result.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why there is no answer.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Error {
     /// The user can put it right: a wrong argument, a file that does not make sense. The message says how.
     Input(String),
@@ -24,7 +25,7 @@ pub enum Error {
 }
 
 /// A limit that ends a run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Limit {
     /// States visited.
     States(u64),
@@ -60,7 +61,8 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Input(message) | Error::Disk(message) | Error::Internal(message) => f.write_str(message),
+            Error::Input(message) | Error::Disk(message) => f.write_str(message),
+            Error::Internal(message) => write!(f, "internal: {message}"),
             Error::Limit(limit) => limit.fmt(f),
         }
     }
@@ -84,6 +86,13 @@ impl std::error::Error for Error {}
 impl From<Limit> for Error {
     fn from(limit: Limit) -> Self {
         Error::Limit(limit)
+    }
+}
+
+impl Exhausted {
+    /// The error where the budget was that of one job, and not of the whole process.
+    pub fn of_job(self) -> Error {
+        Error::Limit(Limit::JobMemory(self.limit))
     }
 }
 

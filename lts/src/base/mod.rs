@@ -3,6 +3,7 @@
 //! Invariant: nothing here knows what a network is.
 
 pub mod error;
+pub mod halt;
 pub mod hash;
 pub mod memory;
 pub mod rng;

@@ -12,11 +12,11 @@
 //!
 //! Locks: threads read the tables together; who must expand takes the source, then the tables for itself.
 
+use crate::base::error::{Error, Result};
 use crate::engine::pack::{Field, Many, Packing};
 use crate::engine::successors::{EveryStep, Steps, Successors, Via};
 use crate::model::network::{LeafIx, Local, Network, Outcome, TableSource, VectorIx};
-use crate::property::Finding;
-use crate::property::{Monitor, Property};
+use crate::property::{DeadEnd, Finding, Monitor, Property};
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
 
@@ -61,17 +61,13 @@ pub struct Lazy<'p> {
 
 impl<'p> Lazy<'p> {
     /// A network that has all its leaves, each with its initial state, and a source for everything else.
-    pub fn new(
-        net: Network,
-        source: Box<dyn TableSource>,
-        properties: &'p [Property],
-    ) -> Result<Self, String> {
+    pub fn new(net: Network, source: Box<dyn TableSource>, properties: &'p [Property]) -> Result<Self> {
         if let Some(leaf) = net.leaves.iter().find(|leaf| leaf.states.is_empty()) {
-            return Err(format!("the leaf `{}` has no local state", leaf.name));
+            return Err(Error::Internal(format!("the leaf `{}` has no local state", leaf.name)));
         }
         let watching = |(k, property): (usize, &'p Property)| match property {
             Property::Monitor(monitor) => Some((k, monitor)),
-            Property::DeadlockFree | Property::Never(_) => None,
+            Property::DeadlockFree { .. } | Property::Never(_) => None,
         };
         let monitors: Vec<(usize, &Monitor)> = properties.iter().enumerate().filter_map(watching).collect();
         let bits = |monitor: &Monitor| usize::BITS - (monitor.states() - 1).leading_zeros();
@@ -107,9 +103,9 @@ impl<'p> Lazy<'p> {
     }
 
     /// Asks the properties about vectors that they have not seen yet.
-    fn judge(&self, tables: &mut Tables) -> Result<(), String> {
+    fn judge(&self, tables: &mut Tables) -> Result<()> {
         if tables.net.vectors.len() >= Via::LIMIT as usize {
-            return Err("the network has more than 2^30 vectors".to_owned());
+            return Err(Error::input("the network has more than 2^30 vectors"));
         }
         for v in tables.judged.len()..tables.net.vectors.len() {
             let (net, vector) = (&tables.net, VectorIx(v as u32));
@@ -134,7 +130,7 @@ impl<'p> Lazy<'p> {
     }
 
     /// The tables, in which all local states of `state` are expanded.
-    fn expanded(&self, state: &[u64]) -> Result<RwLockReadGuard<'_, Tables>, String> {
+    fn expanded(&self, state: &[u64]) -> Result<RwLockReadGuard<'_, Tables>> {
         loop {
             let tables = self.read();
             let missing = (0..self.leaves).find(|&leaf| !tables.has(leaf, self.local(state, leaf)));
@@ -202,7 +198,7 @@ impl Successors for Lazy<'_> {
         vec![0; self.packing.words()]
     }
 
-    fn expand(&self, state: &[u64], out: &mut Steps) -> Result<(), String> {
+    fn expand(&self, state: &[u64], out: &mut Steps) -> Result<()> {
         let tables = self.expanded(state)?;
         let net = &tables.net;
         for (i, leaf) in net.leaves.iter().enumerate() {
@@ -232,7 +228,7 @@ impl Successors for Lazy<'_> {
         }
     }
 
-    fn fill(&self, leaf: LeafIx, local: Local) -> Result<(), String> {
+    fn fill(&self, leaf: LeafIx, local: Local) -> Result<()> {
         let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
         let mut tables = self.tables.write().unwrap_or_else(PoisonError::into_inner);
         let ix = leaf.0 as usize;
@@ -246,11 +242,26 @@ impl Successors for Lazy<'_> {
         expanded?;
         if !tables.has(ix, local) || tables.net.leaves.len() != self.leaves {
             let name = &tables.net.leaves[ix].name;
-            return Err(format!("internal: the source did not expand a local state of `{name}`"));
+            return Err(Error::Internal(format!("the source did not expand a local state of `{name}`")));
         }
         match tables.net.leaves.iter().find(|leaf| leaf.states.len() > 1 << BITS) {
-            Some(leaf) => Err(format!("`{}` has more than 2^{BITS} local states", leaf.name)),
+            Some(leaf) => Err(Error::Input(format!("`{}` has more than 2^{BITS} local states", leaf.name))),
             None => Ok(()),
+        }
+    }
+
+    fn dead_end(&self, state: &[u64]) -> DeadEnd {
+        let ended = || {
+            let leaves = &self.read().net.leaves;
+            (0..self.leaves).all(|leaf| leaves[leaf].terminated == Some(self.local(state, leaf)))
+        };
+        let asked = self.properties.iter().enumerate().find_map(|(index, property)| match property {
+            Property::DeadlockFree { allow_termination } => Some((index, *allow_termination)),
+            Property::Never(_) | Property::Monitor(_) => None,
+        });
+        match asked {
+            Some((_, true)) if ended() => DeadEnd::Regular,
+            deadlock => DeadEnd::Deadlock(deadlock.map(|(property, _)| property)),
         }
     }
 

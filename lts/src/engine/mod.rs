@@ -5,7 +5,9 @@
 //! which shares no code with the searches, confirms the trace. [`lazy`] does the same on tables that are still
 //! growing. [`reduce`] wraps a successor function and leaves out steps that a search does not need.
 
+pub mod explore;
 pub mod lazy;
+pub mod look;
 pub mod pack;
 pub mod predecessors;
 pub mod prepared;

@@ -55,7 +55,7 @@ impl Width for Many {
 /// Where a leaf's local state stands in a packed state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Field {
-    /// The word.
+    /// The index of the word that has the field.
     pub word: u32,
     /// The lowest bit in that word.
     pub shift: u32,

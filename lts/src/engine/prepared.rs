@@ -4,10 +4,12 @@
 //! know how many there are. Invariant of [`Prepared::verdict`]: what it returns was replayed by code that shares nothing
 //! with the searches.
 
+use crate::base::error::{Error, Result};
+use crate::engine::look::What;
 use crate::engine::pack::{Many, One, Packing, Two, Width};
 use crate::engine::reduce::{Keep, Reduced};
 use crate::engine::replay::{self, Mismatch};
-use crate::engine::search::{Verdict, What};
+use crate::engine::search::Verdict;
 use crate::engine::successors::{Compiled, EveryStep, Successors};
 use crate::model::network::{Network, Step, VectorIx};
 use crate::model::trace::Trace;
@@ -88,24 +90,19 @@ impl Prepared {
     }
 
     /// Compiles the network and hands it to a visitor.
-    pub fn visit<V: Visitor>(&self, visitor: V) -> Result<V::Out, String> {
+    pub fn visit<V: Visitor>(&self, visitor: V) -> Result<V::Out> {
         visit(&self.network, self.packing.clone(), self.alarms.clone(), visitor)
     }
 
     /// The verdict of a finding, given the steps to it (the forbidden one included). An error means that the steps do
     /// not replay: a defect of the search that found them.
-    pub fn verdict(&self, what: What, path: &[(VectorIx, Vec<u64>)]) -> Result<Verdict, String> {
+    pub fn verdict(&self, what: What, path: &[(VectorIx, Vec<u64>)]) -> Result<Verdict> {
         verdict(&self.net, &self.properties, &self.packing, what, path)
     }
 }
 
 /// Compiles a network with monitors at the width that its states need.
-pub(crate) fn visit<V: Visitor>(
-    network: &Network,
-    packing: Packing,
-    alarms: Alarms,
-    visitor: V,
-) -> Result<V::Out, String> {
+pub fn visit<V: Visitor>(network: &Network, packing: Packing, alarms: Alarms, visitor: V) -> Result<V::Out> {
     Ok(match packing.words() {
         1 => visitor.visit(Arc::new(Compiled::new(network, packing, One, alarms)?)),
         2 => visitor.visit(Arc::new(Compiled::new(network, packing, Two, alarms)?)),
@@ -120,7 +117,7 @@ pub(crate) fn visit_frugally<V: FrugalVisitor>(
     alarms: Alarms,
     reduce: Option<(Keep, bool)>,
     visitor: V,
-) -> Result<V::Out, String> {
+) -> Result<V::Out> {
     Ok(match packing.words() {
         1 => frugal(Compiled::new(network, packing, One, alarms.clone())?, network, &alarms, reduce, visitor),
         2 => frugal(Compiled::new(network, packing, Two, alarms.clone())?, network, &alarms, reduce, visitor),
@@ -150,20 +147,21 @@ fn frugal<W: Width, V: FrugalVisitor>(
 }
 
 /// Unpacks the steps to a finding and replays them on the network as it was specified.
-pub(crate) fn verdict(
+pub fn verdict(
     net: &Network,
     properties: &[Property],
     packing: &Packing,
     what: What,
     path: &[(VectorIx, Vec<u64>)],
-) -> Result<Verdict, String> {
+) -> Result<Verdict> {
     let step = |(vector, target): &(VectorIx, Vec<u64>)| {
         let mut target = packing.unpack(target);
         target.truncate(net.leaves.len());
         Step { vector: *vector, target }
     };
     let trace = Trace { steps: path.iter().map(step).collect() };
-    let internal = |mismatch: Mismatch| format!("internal: a counterexample does not replay, {mismatch}");
+    let internal =
+        |mismatch: Mismatch| Error::Internal(format!("a counterexample does not replay, {mismatch}"));
     match what {
         What::Fault(fault) => {
             replay::fault(net, &trace).map_err(internal)?;

@@ -4,6 +4,7 @@
 //! the tables and [`Network::moves_with`] only. Invariant: a trace that is accepted is a run of the network from its
 //! initial state.
 
+use crate::base::error::{Error, Result};
 use crate::base::hash::Set;
 use crate::model::network::{LeafIx, Local, LocalLabel, Network, Outcome, Step, TableSource, VectorIx};
 use crate::model::trace::Trace;
@@ -29,15 +30,18 @@ impl std::error::Error for Mismatch {}
 /// Tables for a replay: complete ones, or ones that are expanded as the replay goes.
 pub trait Tables {
     /// The network, in which the given local states are expanded.
-    fn expanded(&mut self, state: &[Local]) -> Result<&Network, String>;
+    fn expanded(&mut self, state: &[Local]) -> Result<&Network>;
 }
 
 impl Tables for &Network {
-    fn expanded(&mut self, state: &[Local]) -> Result<&Network, String> {
+    fn expanded(&mut self, state: &[Local]) -> Result<&Network> {
         for (leaf, &local) in self.leaves.iter().zip(state) {
             let table = leaf.states.get(local.0 as usize);
             if !table.is_some_and(|t| t.expanded) {
-                return Err(format!("local state {} of `{}` has no table", local.0, leaf.name));
+                return Err(Error::Internal(format!(
+                    "local state {} of `{}` has no table",
+                    local.0, leaf.name
+                )));
             }
         }
         Ok(self)
@@ -53,10 +57,11 @@ pub struct Growing<'a> {
 }
 
 impl Tables for Growing<'_> {
-    fn expanded(&mut self, state: &[Local]) -> Result<&Network, String> {
+    fn expanded(&mut self, state: &[Local]) -> Result<&Network> {
         for (i, &local) in state.iter().enumerate() {
             let table = self.net.leaves[i].states.get(local.0 as usize);
-            if !table.ok_or_else(|| format!("there is no local state {}", local.0))?.expanded {
+            if !table.ok_or_else(|| Error::Internal(format!("there is no local state {}", local.0)))?.expanded
+            {
                 self.source.expand(self.net, LeafIx(i as u32), local)?;
             }
         }
@@ -69,9 +74,10 @@ pub fn steps(mut tables: impl Tables, trace: &Trace) -> Result<(), Mismatch> {
     let mut state: Option<Vec<Local>> = None;
     for (after, step) in trace.steps.iter().enumerate() {
         let mismatch = |reason: String| Mismatch { after, reason };
+        let no_table = |error: Error| mismatch(error.to_string());
         let net = match &state {
-            None => initial(&mut tables).map_err(mismatch)?.0,
-            Some(state) => tables.expanded(state).map_err(mismatch)?,
+            None => initial(&mut tables).map_err(no_table)?.0,
+            Some(state) => tables.expanded(state).map_err(no_table)?,
         };
         let before = state.take().unwrap_or_else(|| net.initial());
         check_step(net, &before, step).map_err(mismatch)?;
@@ -81,7 +87,7 @@ pub fn steps(mut tables: impl Tables, trace: &Trace) -> Result<(), Mismatch> {
 }
 
 /// The network with its initial state expanded.
-fn initial<T: Tables>(tables: &mut T) -> Result<(&Network, Vec<Local>), String> {
+fn initial<T: Tables>(tables: &mut T) -> Result<(&Network, Vec<Local>)> {
     let initial = tables.expanded(&[])?.initial();
     Ok((tables.expanded(&initial)?, initial))
 }
@@ -112,7 +118,7 @@ pub fn matching(
     length: usize,
     matches: impl Fn(&Network, VectorIx, usize) -> bool,
 ) -> Result<Trace, Mismatch> {
-    let start = initial(&mut tables).map_err(|reason| Mismatch { after: 0, reason })?.1;
+    let start = initial(&mut tables).map_err(|error| Mismatch { after: 0, reason: error.to_string() })?.1;
     // For each position the states reachable by a matching run, with the predecessor's index and the step.
     let mut layers: Vec<Vec<(usize, Option<VectorIx>, Vec<Local>)>> = vec![vec![(0, None, start)]];
     let mut successors = Vec::new();
@@ -120,7 +126,8 @@ pub fn matching(
         let mut next = Vec::new();
         let mut seen: Set<Vec<Local>> = Set::default();
         for (parent, (_, _, state)) in layers[after].iter().enumerate() {
-            let net = tables.expanded(state).map_err(|reason| Mismatch { after, reason })?;
+            let net =
+                tables.expanded(state).map_err(|error| Mismatch { after, reason: error.to_string() })?;
             check_number_of_steps(net, state).map_err(|reason| Mismatch { after, reason })?;
             net.successors(state, &mut successors);
             for step in successors.drain(..) {
@@ -154,8 +161,13 @@ fn check_number_of_steps(net: &Network, state: &[Local]) -> Result<(), String> {
             |&(leaf, label): &(LeafIx, LocalLabel)| net.moves_with(leaf, state[leaf.0 as usize], label).len();
         parts.iter().map(moves).fold(1, usize::saturating_mul)
     };
-    if net.vectors.iter().any(|vector| steps(&vector.parts) > MOST) {
-        return Err(format!("a vector has more than {MOST} steps here"));
+    // Only the vectors that some leaf offers its part of: where tables grow there are as many vectors as steps of the trace.
+    for (leaf, &local) in net.leaves.iter().zip(state) {
+        let labels = leaf.states[local.0 as usize].moves.iter().map(|(label, _)| label.0 as usize);
+        let mut vectors = labels.flat_map(|label| &leaf.vectors_of[label]);
+        if vectors.any(|vector| steps(&net.vectors[vector.0 as usize].parts) > MOST) {
+            return Err(format!("a vector has more than {MOST} steps here"));
+        }
     }
     Ok(())
 }
@@ -176,10 +188,10 @@ pub fn labels(tables: impl Tables, labels: &[impl AsRef<str>]) -> Result<Trace, 
 pub fn violation(net: &Network, property: &Property, trace: &Trace) -> Result<(), Mismatch> {
     steps(net, trace)?;
     let shown = match property {
-        Property::DeadlockFree => {
-            let mut successors = Vec::new();
-            net.successors(&trace.end(net), &mut successors);
-            successors.is_empty()
+        Property::DeadlockFree { allow_termination } => {
+            let (end, mut successors) = (trace.end(net), Vec::new());
+            net.successors(&end, &mut successors);
+            successors.is_empty() && !(*allow_termination && net.is_terminated(&end))
         }
         Property::Never(forbidden) => trace.steps.last().is_some_and(|step| forbidden(net, step.vector)),
         Property::Monitor(monitor) => {
@@ -284,9 +296,9 @@ mod tests {
         let wrong = labels(&net, &["take(0, 0)", "take(1, 1)", "take(0, 1)"]).expect_err("the fork is taken");
         assert_eq!(wrong.to_string(), "after 2 steps: `take(0, 1)` is not possible here");
         let everyone = labels(&net, &["take(0, 0)", "take(1, 1)", "take(2, 2)"]).expect("possible");
-        assert_eq!(violation(&net, &Property::DeadlockFree, &everyone), Ok(()));
+        assert_eq!(violation(&net, &Property::DeadlockFree { allow_termination: false }, &everyone), Ok(()));
         let two = Trace { steps: everyone.steps[..2].to_vec() };
-        assert!(violation(&net, &Property::DeadlockFree, &two).is_err());
+        assert!(violation(&net, &Property::DeadlockFree { allow_termination: false }, &two).is_err());
         assert!(fault(&net, &everyone).is_err());
         let nobody = Step { vector: VectorIx(9999), target: net.initial() };
         assert!(steps(&net, &Trace { steps: vec![nobody] }).is_err());

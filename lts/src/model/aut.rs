@@ -84,23 +84,23 @@ pub fn read(input: impl BufRead, name: &str) -> Result<Lts, ReadError> {
     read_lines(&mut lines).map_err(|(place, problem)| ReadError {
         name: name.to_owned(),
         line: match place {
-            Place::Line => Some(lines.number),
-            Place::File => None,
+            Scope::Line => Some(lines.number),
+            Scope::File => None,
         },
         problem,
     })
 }
 
 /// Whether an error is about the current line or about the whole file.
-enum Place {
+enum Scope {
     Line,
     File,
 }
 
-type Fault = (Place, String);
+type Fault = (Scope, String);
 
 fn here(problem: impl Into<String>) -> Fault {
-    (Place::Line, problem.into())
+    (Scope::Line, problem.into())
 }
 
 struct Header {
@@ -111,7 +111,7 @@ struct Header {
 
 fn read_lines(lines: &mut Lines<impl BufRead>) -> Result<Lts, Fault> {
     let Some(line) = lines.next()? else {
-        return Err((Place::File, format!("the file is empty; {HEADER_EXPECTED}")));
+        return Err((Scope::File, format!("the file is empty; {HEADER_EXPECTED}")));
     };
     let header = header(line)?;
     let mut builder = Builder::new();
@@ -134,7 +134,7 @@ fn read_lines(lines: &mut Lines<impl BufRead>) -> Result<Lts, Fault> {
         let announced = header.transitions;
         let reason =
             format!("the header announces {announced} transitions, the file has {found}: is it cut off?");
-        return Err((Place::File, reason));
+        return Err((Scope::File, reason));
     }
     let most = found.saturating_mul(2).saturating_add(1 + MOST_ISOLATED_STATES);
     if header.states > most {
@@ -142,7 +142,7 @@ fn read_lines(lines: &mut Lines<impl BufRead>) -> Result<Lts, Fault> {
             "the header announces {} states, but {found} transitions cannot connect that many",
             header.states
         );
-        return Err((Place::File, reason));
+        return Err((Scope::File, reason));
     }
     builder.require_states(header.states as u32);
     Ok(builder.finish(State(header.initial as u32)))
@@ -246,7 +246,7 @@ impl<R: BufRead> Lines<R> {
         loop {
             self.line.clear();
             let read = (&mut self.input).take(LONGEST_LINE + 1).read_until(b'\n', &mut self.line);
-            let length = read.map_err(|e| (Place::File, format!("cannot be read: {e}")))?;
+            let length = read.map_err(|e| (Scope::File, format!("cannot be read: {e}")))?;
             if length == 0 {
                 return Ok(None);
             }

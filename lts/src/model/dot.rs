@@ -34,6 +34,12 @@ fn escape(text: &str) -> String {
             '\r' => {}
             // Graphviz reads its input as a C string.
             '\0' => escaped.push('\u{2400}'),
+            // What a terminal or a viewer would obey is shown: control characters and marks that reverse text.
+            c if c.is_control()
+                || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') =>
+            {
+                escaped.push_str(&format!("\\\\u{:04x}", u32::from(c)));
+            }
             _ => escaped.push(c),
         }
     }

@@ -10,7 +10,10 @@
 //! least one transition with the part's local label. It then yields one global transition for every combination of
 //! such transitions; leaves that take no part stay where they are.
 
+use crate::base::error::Result;
 use crate::base::hash::Map;
+use crate::model::stuck::Stuck;
+use serde::{Deserialize, Serialize};
 
 /// Index of a leaf in [`Network::leaves`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -34,7 +37,7 @@ impl Label {
 }
 
 /// Index of a vector in [`Network::vectors`].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct VectorIx(pub u32);
 
 /// What happens when a vector is taken.
@@ -80,6 +83,8 @@ pub struct Leaf {
     pub labels: Vec<String>,
     /// For each local label the vectors it occurs in, ascending.
     pub vectors_of: Vec<Vec<VectorIx>>,
+    /// The local state behind successful termination, if there is one.
+    pub terminated: Option<Local>,
 }
 
 /// A network of process LTSs. See the module head for its invariant.
@@ -208,6 +213,7 @@ impl Network {
                     })
                     .collect();
                 leaf.states.retain(|s| s.expanded);
+                leaf.terminated = leaf.terminated.and_then(|local| renumbered[local.0 as usize]);
                 for table in &mut leaf.states {
                     table.moves = table
                         .moves
@@ -223,6 +229,11 @@ impl Network {
     /// The initial global state.
     pub fn initial(&self) -> Vec<Local> {
         vec![Local(0); self.leaves.len()]
+    }
+
+    /// Whether all leaves have terminated: a state without steps that is a regular end.
+    pub fn is_terminated(&self, state: &[Local]) -> bool {
+        self.leaves.iter().zip(state).all(|(leaf, &local)| leaf.terminated == Some(local))
     }
 
     /// The transitions of `leaf` in local state `from` with the given label.
@@ -254,6 +265,19 @@ impl Network {
         }
     }
 
+    /// Whether a state, all of whose local states are expanded, has no step. Lists no steps, of which there may be many.
+    pub fn is_stuck(&self, state: &[Local]) -> bool {
+        let has = |&(leaf, label): &(LeafIx, LocalLabel)| {
+            !self.moves_with(leaf, state[leaf.0 as usize], label).is_empty()
+        };
+        let enabled = |v: &VectorIx| self.vectors[v.0 as usize].parts.iter().all(has);
+        let moves = self.leaves.iter().zip(state);
+        !moves.into_iter().any(|(leaf, local)| {
+            let labels = leaf.states[local.0 as usize].moves.iter();
+            labels.into_iter().any(|(label, _)| leaf.vectors_of[label.0 as usize].iter().any(enabled))
+        })
+    }
+
     fn steps_of(&self, v: VectorIx, state: &[Local], out: &mut Vec<Step>) {
         let parts = &self.vectors[v.0 as usize].parts;
         let choices: Vec<&[(LocalLabel, Local)]> =
@@ -282,8 +306,18 @@ impl Network {
 /// and faults, and removes or renumbers nothing.
 pub trait TableSource: Send {
     /// Expands one local state.
-    fn expand(&mut self, net: &mut Network, leaf: LeafIx, local: Local) -> Result<(), String>;
+    fn expand(&mut self, net: &mut Network, leaf: LeafIx, local: Local) -> Result<()>;
 
     /// How a person reads a local state: control point and data.
     fn describe(&self, leaf: LeafIx, local: Local) -> String;
+
+    /// The beginning of the text that stands at a control point, if the source has a text.
+    fn excerpt(&self, _leaf: LeafIx, _local: Local) -> Option<String> {
+        None
+    }
+
+    /// Why each leaf does not move in a state without steps, if the source knows.
+    fn explain(&self, _state: &[Local]) -> Vec<Stuck> {
+        Vec::new()
+    }
 }

@@ -225,7 +225,7 @@ mod tests {
     struct Numbers;
 
     impl TableSource for Numbers {
-        fn expand(&mut self, _: &mut Network, _: LeafIx, _: Local) -> Result<(), String> {
+        fn expand(&mut self, _: &mut Network, _: LeafIx, _: Local) -> crate::base::error::Result<()> {
             Ok(())
         }
 

@@ -5,7 +5,8 @@
 //! faults, deadlocks, leaves with one state, labels that nobody offers. This is part of the public interface so that
 //! other crates test their searches on the same networks.
 
-use crate::base::hash::Map;
+use crate::base::error::{Error, Result};
+use crate::base::hash::{Map, Set};
 use crate::base::rng::Rng;
 use crate::model::network::{LeafIx, Local, LocalLabel, Network, Outcome, TableSource, Vector, VectorIx};
 use crate::property::{Monitor, Property};
@@ -65,6 +66,7 @@ impl Shape {
             let label = net.label("Terminate");
             net.add_vector(parts, Outcome::Step(label), label);
         }
+        mark_end(&mut net);
         net
     }
 
@@ -94,6 +96,21 @@ impl Shape {
             let label = LocalLabel(rng.below(labels) as u32);
             net.add_move(leaf, Local(from as u32), label, Local(to as u32));
         }
+    }
+}
+
+/// Declares the first deadlock that is near the initial state to be the regular end, so that there is one at all.
+fn mark_end(net: &mut Network) {
+    let mut queue = vec![net.initial()];
+    let (mut seen, mut steps, mut next) = (Set::from_iter(queue.iter().cloned()), Vec::new(), 0);
+    while next < queue.len().min(200) {
+        net.successors(&queue[next], &mut steps);
+        if steps.is_empty() {
+            net.leaves.iter_mut().zip(&queue[next]).for_each(|(leaf, &local)| leaf.terminated = Some(local));
+            return;
+        }
+        queue.extend(steps.drain(..).map(|step| step.target).filter(|target| seen.insert(target.clone())));
+        next += 1;
     }
 }
 
@@ -167,12 +184,18 @@ impl Reveal {
             full,
             fail_at: None,
         };
+        (0..leaves).for_each(|leaf| net.leaves[leaf].terminated = source.end(leaf));
         (net, source)
     }
 
     /// Makes the expansion of a local state, by its original number, fail.
     pub fn fail_at(self, leaf: LeafIx, local: Local) -> Self {
         Reveal { fail_at: Some((leaf, local)), ..self }
+    }
+
+    /// The terminated state of a leaf, if it is known.
+    fn end(&self, leaf: usize) -> Option<Local> {
+        self.known[leaf].get(&self.full.leaves[leaf].terminated?).copied()
     }
 
     fn label(&mut self, net: &mut Network, leaf: LeafIx, label: LocalLabel) -> LocalLabel {
@@ -199,11 +222,11 @@ impl Reveal {
 }
 
 impl TableSource for Reveal {
-    fn expand(&mut self, net: &mut Network, leaf: LeafIx, local: Local) -> Result<(), String> {
+    fn expand(&mut self, net: &mut Network, leaf: LeafIx, local: Local) -> Result<()> {
         let i = leaf.0 as usize;
         let original = self.original[i][local.0 as usize];
         if self.fail_at == Some((leaf, original)) {
-            return Err(format!("no table for {}", self.describe(leaf, local)));
+            return Err(Error::Input(format!("no table for {}", self.describe(leaf, local))));
         }
         for (label, to) in self.full.leaves[i].states[original.0 as usize].moves.clone() {
             let label = self.label(net, leaf, label);
@@ -214,6 +237,7 @@ impl TableSource for Reveal {
             net.add_move(leaf, local, label, to);
         }
         net.leaves[i].states[local.0 as usize].expanded = true;
+        net.leaves[i].terminated = self.end(i);
         Ok(())
     }
 
@@ -230,7 +254,7 @@ pub fn properties(net: &Network, seed: u64) -> Vec<Property> {
     let mut rng = Rng::new(seed ^ 0x70_726f_7065_7274);
     (0..rng.below(5))
         .map(|k| match rng.below(3) {
-            0 => Property::DeadlockFree,
+            0 => Property::DeadlockFree { allow_termination: seed % 2 == 1 },
             1 => {
                 // By what the vector is, not by its number: that can be another one if tables are revealed.
                 let forbidden = net.vectors[rng.below(net.vectors.len())].clone();

@@ -1,6 +1,6 @@
 //! How a hunt is run: its portfolio, its budgets, its seed.
 
-use crate::strategy::StrategyKind;
+use crate::traces::strategy::StrategyKind;
 use gridlock_worker::hunt::job::HuntJob;
 use gridlock_worker::job::Order;
 use std::fmt;

@@ -6,7 +6,8 @@
 //! feedback that was processed and from its seed.
 
 use super::config::{Config, Kind, WINDOW};
-use crate::swarm::{self, Granularity, Outcome, Pace, Swarm};
+use crate::grid::machine::{Machine, Next};
+use crate::traces::swarm::{self, Granularity, Outcome, Pace, Swarm};
 use gridlock_lts::base::rng::Rng;
 use gridlock_lts::guide::Guide;
 use gridlock_lts::model::network::Network;
@@ -155,9 +156,9 @@ impl<'n> Member<'n> {
             let next = swarm.next();
             self.remember(turn.made);
             match next {
-                swarm::Next::Job(job) => return Turn::Job(Method::Guided(job), states),
-                swarm::Next::Wait => return Turn::Nothing,
-                swarm::Next::Done => {}
+                Next::Job(job) => return Turn::Job(Method::Guided(job), states),
+                Next::Wait => return Turn::Nothing,
+                Next::Done => {}
             }
             let outcome = self.swarm.take().and_then(|swarm| swarm.outcome().cloned());
             match outcome {

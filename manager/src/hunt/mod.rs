@@ -1,6 +1,6 @@
 //! A hunt: cheap, very different searches, until enough was found or the budget is spent.
 //!
-//! Like a [`swarm`](crate::swarm) it is a state machine without clocks, threads or files. Job n is made when exactly the
+//! Like a [`swarm`](crate::traces::swarm) it is a state machine without clocks, threads or files. Job n is made when exactly the
 //! feedback to the jobs up to n - [`WINDOW`] has been processed (or, where nothing could be made then, the least further
 //! feedback after which something can), strictly in the order of jobs. So the same seed gives the same jobs and, for the
 //! same number of jobs, the same findings, whatever the number of workers. A hunt proves nothing: it never says that a
@@ -22,8 +22,11 @@ pub use coverage::{Bits, LeafCoverage, Part};
 pub use member::Traces;
 pub use status::{Found, MemberStatus, Outcome, Status};
 
-use crate::machine::{Accepted, Machine, Next};
+use crate::grid::journal::Batch;
+use crate::grid::ledger::{Ledger, resume_in_order};
+use crate::grid::machine::{Accepted, Machine, Next, Reply};
 use coverage::Seen;
+use gridlock_lts::base::error::Result;
 use gridlock_lts::base::hash::Set;
 use gridlock_lts::base::rng::Rng;
 use gridlock_lts::engine::pack::Packing;
@@ -33,20 +36,18 @@ use gridlock_worker::hunt::Key;
 use gridlock_worker::hunt::job::{HuntEnd, HuntFeedback, HuntJob};
 use gridlock_worker::job::Effort;
 use member::{Draw, Member, Turn, limits};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use steering::Steering;
 
 /// Seeds have so many bits: a number that every reader of JSON can hold.
 const SEED_BITS: u32 = 53;
 
-/// A job that was made and whose feedback has not been processed.
-struct Made {
-    job: HuntJob,
+/// Whose turn a job is.
+struct Charged {
     member: usize,
     /// What the member was charged for it.
     charge: f64,
-    feedback: Option<HuntFeedback>,
 }
 
 /// What a member has done, without what steering knows.
@@ -71,21 +72,15 @@ pub struct Hunt<'n> {
     records: Vec<Record>,
     steering: Steering,
     rng: Rng,
-    /// The jobs from number `processed` on.
-    jobs: VecDeque<Made>,
-    processed: u64,
+    ledger: Ledger<HuntJob, Charged, HuntFeedback>,
     /// So much feedback must have been processed before the next job is made.
     due: u64,
     /// The jobs before this one are answered, and their findings reported.
     reported: u64,
     /// States that those have expanded.
     reported_states: u64,
-    lost: BTreeSet<u64>,
     /// No job beyond this one is needed: it found enough, saw everything or failed.
     last: Option<u64>,
-    made: u64,
-    done: u64,
-    lost_count: u64,
     /// States that jobs in work may expand.
     out: u64,
     total: Effort,
@@ -113,16 +108,11 @@ impl<'n> Hunt<'n> {
             records: vec![Record::default(); config.portfolio.len()],
             steering: Steering::new(config.portfolio.len(), config.steering),
             rng: Rng::new(config.seed),
-            jobs: VecDeque::new(),
-            processed: 0,
+            ledger: Ledger::default(),
             due: 0,
             reported: 0,
             reported_states: 0,
-            lost: BTreeSet::new(),
             last: None,
-            made: 0,
-            done: 0,
-            lost_count: 0,
             out: 0,
             total: Effort::default(),
             shortening: 0,
@@ -154,18 +144,14 @@ impl<'n> Hunt<'n> {
         if self.outcome.is_some() {
             return;
         }
-        let cut_short = std::mem::take(&mut self.cut_short);
-        for made in &mut self.jobs {
-            if let (None, Some(feedback)) = (&made.feedback, cut_short.get(&made.job.number)) {
-                made.feedback = Some(feedback.clone());
-            }
+        for (number, feedback) in std::mem::take(&mut self.cut_short) {
+            self.ledger.answer(number, feedback);
         }
-        while let (Some(made), None) = (self.jobs.front(), &self.outcome) {
-            if made.feedback.is_none() {
+        while let (Some(made), None) = (self.ledger.get(self.ledger.processed()), &self.outcome) {
+            if made.answer.is_none() {
                 // Nobody will answer it any more.
-                self.jobs.pop_front();
-                self.processed += 1;
-                self.reported = self.reported.max(self.processed);
+                self.ledger.abandon();
+                self.reported = self.reported.max(self.ledger.processed());
                 continue;
             }
             self.report();
@@ -173,28 +159,17 @@ impl<'n> Hunt<'n> {
         }
     }
 
-    fn waiting(&mut self, number: u64) -> Option<&mut Made> {
-        let at = usize::try_from(number.checked_sub(self.processed)?).ok()?;
-        self.jobs.get_mut(at).filter(|made| made.feedback.is_none())
-    }
-
-    fn hand_out_again(&mut self, number: u64) -> Next<HuntJob> {
-        self.lost.remove(&number);
-        let made = self.waiting(number).expect("a lost job has no feedback");
-        Next::Job(made.job.clone())
-    }
-
     /// Makes a job, or says why there is none at this point.
-    fn make(&mut self) -> Result<HuntJob, Outcome> {
+    fn make(&mut self) -> std::result::Result<HuntJob, Outcome> {
         if self.everything {
             return Err(Outcome::Everything);
         }
-        if self.config.max_jobs.is_some_and(|most| self.made >= most) {
+        if self.config.max_jobs.is_some_and(|most| self.ledger.made() >= most) {
             return Err(Outcome::Jobs);
         }
         if let Some(only) = &self.config.only {
             let only = HuntJob { number: 0, ..only.clone() };
-            return if self.made == 0 { Ok(self.made(only, 0)) } else { Err(Outcome::Jobs) };
+            return if self.ledger.made() == 0 { Ok(self.made(only, 0)) } else { Err(Outcome::Jobs) };
         }
         let spent = self.total.states.saturating_add(self.out);
         let room = self.config.max_states.map_or(u64::MAX, |most| most.saturating_sub(spent));
@@ -202,7 +177,7 @@ impl<'n> Hunt<'n> {
             return Err(Outcome::States);
         }
         let seed = self.rng.bits() >> (64 - SEED_BITS);
-        let draw = Draw { seed, room, made: self.made };
+        let draw = Draw { seed, room, made: self.ledger.made() };
         for k in self.steering.order() {
             match self.members[k].turn(self.net, self.guide.as_ref(), &self.config, draw) {
                 Turn::Nothing => {}
@@ -212,8 +187,12 @@ impl<'n> Hunt<'n> {
                     return Err(Outcome::Everything);
                 }
                 Turn::Job(method, states) => {
-                    let job =
-                        HuntJob { number: self.made, seed, method, limits: limits(&self.config, states) };
+                    let job = HuntJob {
+                        number: self.ledger.made(),
+                        seed,
+                        method,
+                        limits: limits(&self.config, states),
+                    };
                     return Ok(self.made(job, k));
                 }
             }
@@ -224,10 +203,9 @@ impl<'n> Hunt<'n> {
     /// Remembers a job that a member has made.
     fn made(&mut self, job: HuntJob, member: usize) -> HuntJob {
         let charge = self.steering.charge(member, job.limits.states);
-        self.jobs.push_back(Made { job: job.clone(), member, charge, feedback: None });
-        self.made += 1;
+        self.ledger.add(job.clone(), Charged { member, charge });
         self.out = self.out.saturating_add(job.limits.states);
-        self.due = self.due.max((self.made + 1).saturating_sub(WINDOW));
+        self.due = self.due.max((self.ledger.made() + 1).saturating_sub(WINDOW));
         job
     }
 
@@ -240,21 +218,27 @@ impl<'n> Hunt<'n> {
 impl Machine for Hunt<'_> {
     type Job = HuntJob;
     type Answer = HuntFeedback;
+    type Record = HuntFeedback;
     type Status = Status;
+    const DURABLE: bool = true;
+
+    fn resume(&mut self, record: HuntFeedback) -> Result<()> {
+        resume_in_order!(self, record);
+        Ok(())
+    }
 
     fn next(&mut self) -> Next<HuntJob> {
         if self.outcome.is_some() {
             return Next::Done;
         }
         if let Some(last) = self.last {
-            let again = self.lost.first().copied().filter(|&number| number <= last);
-            return again.map_or(Next::Wait, |number| self.hand_out_again(number));
+            return self.ledger.hand_out_again(last + 1).map_or(Next::Wait, Next::Job);
         }
-        if let Some(&number) = self.lost.first() {
-            return self.hand_out_again(number);
+        if let Some(job) = self.ledger.hand_out_again(u64::MAX) {
+            return Next::Job(job);
         }
         loop {
-            while self.processed < self.due {
+            while self.ledger.processed() < self.due {
                 if !self.process() {
                     return Next::Wait;
                 }
@@ -264,45 +248,42 @@ impl Machine for Hunt<'_> {
             }
             match self.make() {
                 Ok(job) => return Next::Job(job),
-                Err(why) if self.jobs.is_empty() => {
+                Err(why) if self.ledger.is_empty() => {
                     self.outcome = Some(why);
                     return Next::Done;
                 }
-                Err(_) => self.due = self.processed + 1,
+                Err(_) => self.due = self.ledger.processed() + 1,
             }
         }
     }
 
-    fn accept(&mut self, feedback: HuntFeedback, _worker: u32) -> Accepted {
-        let number = feedback.number;
-        if number >= self.made {
-            return Accepted::Unknown;
+    fn record(&self, answer: &HuntFeedback, batch: &mut Batch) -> Result<()> {
+        match answer.end {
+            HuntEnd::Interrupted | HuntEnd::Failed(_) => Ok(()),
+            _ => batch.add(answer.tally(), answer),
         }
-        if self.outcome.is_some() || self.waiting(number).is_none() {
-            return Accepted::Duplicate;
-        }
-        if feedback.end == HuntEnd::Interrupted {
-            self.lost(number);
-            return Accepted::New;
-        }
-        if self.ends(&feedback) {
-            self.last = Some(self.last.map_or(number, |last| last.min(number)));
-        }
-        if let Some(made) = self.waiting(number) {
-            made.feedback = Some(feedback);
-        }
-        self.lost.remove(&number);
-        self.done += 1;
-        self.report();
-        Accepted::New
     }
 
-    fn lost(&mut self, number: u64) -> bool {
-        let waiting = self.waiting(number).is_some();
-        if waiting && self.lost.insert(number) {
-            self.lost_count += 1;
+    fn accept(&mut self, answer: HuntFeedback, _worker: u32) -> Accepted {
+        let number = answer.number;
+        let expected = self.ledger.expects(number);
+        if expected != Accepted::New || self.outcome.is_some() {
+            return if expected == Accepted::Unknown { expected } else { Accepted::Duplicate };
         }
-        waiting
+        if answer.is_interrupted() {
+            self.ledger.lose(number);
+            return expected;
+        }
+        if self.ends(&answer) {
+            self.last = Some(self.last.map_or(number, |last| last.min(number)));
+        }
+        self.ledger.answer(number, answer);
+        self.report();
+        expected
+    }
+
+    fn lost(&mut self, number: u64, _worker: u32) -> bool {
+        self.ledger.lose(number)
     }
 
     fn cut_short(&mut self, answer: HuntFeedback) {
@@ -316,6 +297,6 @@ impl Machine for Hunt<'_> {
     }
 
     fn made_and_done(&self) -> (u64, u64) {
-        (self.made, self.done)
+        (self.ledger.made(), self.ledger.done())
     }
 }

@@ -2,7 +2,8 @@
 
 use super::status::{Found, MemberStatus, Outcome, Status};
 use super::steering::worth;
-use super::{Hunt, Made, Record};
+use super::{Charged, Hunt, Record};
+use crate::grid::ledger::Made;
 use gridlock_worker::hunt::Key;
 use gridlock_worker::hunt::job::{HuntEnd, HuntFeedback, Method};
 use gridlock_worker::job::End;
@@ -11,12 +12,12 @@ impl Hunt<'_> {
     /// Reports the findings of all jobs that are answered and whose predecessors are, in order. Once a job among them ends
     /// the hunt, everything up to it is processed, and nothing beyond.
     pub(super) fn report(&mut self) {
-        while let Some(made) = self.jobs.get((self.reported - self.processed) as usize) {
-            let Some(feedback) = &made.feedback else { return };
+        while let Some(made) = self.ledger.get(self.reported) {
+            let Some(feedback) = &made.answer else { return };
             let (number, end, count) = (made.job.number, feedback.end.clone(), feedback.findings.len());
-            let (states, member) = (feedback.effort.states, made.member);
+            let (states, member) = (feedback.effort.states, made.about.member);
             for k in 0..count {
-                self.report_one((number - self.processed) as usize, k);
+                self.report_one(number, k);
                 if self.found >= self.config.findings {
                     break;
                 }
@@ -26,13 +27,13 @@ impl Hunt<'_> {
             self.reported += 1;
             self.reported_states += states;
             let why = match end {
-                HuntEnd::Failed(reason) => Some(Outcome::Failed { number, reason }),
+                HuntEnd::Failed(reason) => Some(Outcome::Failed { number, reason: reason.to_string() }),
                 _ if self.found >= self.config.findings => Some(Outcome::Findings),
                 HuntEnd::Everything => Some(Outcome::Everything),
                 _ => None,
             };
             if let Some(why) = why {
-                while self.processed <= number && self.process() {}
+                while self.ledger.processed() <= number && self.process() {}
                 // What jobs beyond this one have shown does not count.
                 self.everything = why == Outcome::Everything;
                 self.ended_by_job = true;
@@ -46,8 +47,8 @@ impl Hunt<'_> {
     }
 
     /// Reports a finding of a job, unless there is one like it.
-    fn report_one(&mut self, at: usize, k: usize) {
-        let Made { job, member, feedback: Some(feedback), .. } = &self.jobs[at] else { return };
+    fn report_one(&mut self, number: u64, k: usize) {
+        let Some(Made { job, about, answer: Some(feedback) }) = self.ledger.get(number) else { return };
         let finding = &feedback.findings[k];
         let Some(key) = Key::of(self.net, &self.packing, &finding.finding) else {
             let reason = "a finding does not fit the network".to_owned();
@@ -61,7 +62,7 @@ impl Hunt<'_> {
         self.news.push_back(Found {
             number: self.found,
             job: job.clone(),
-            member: self.members[*member].kind,
+            member: self.members[about.member].kind,
             finding: finding.clone(),
             states: self.reported_states + finding.after_states,
         });
@@ -69,13 +70,7 @@ impl Hunt<'_> {
 
     /// Processes the feedback to the next job, if it is there.
     pub(super) fn process(&mut self) -> bool {
-        if self.jobs.front().is_none_or(|made| made.feedback.is_none()) {
-            return false;
-        }
-        let Some(Made { job, member, charge, feedback: Some(feedback) }) = self.jobs.pop_front() else {
-            return false;
-        };
-        self.processed += 1;
+        let Some((job, Charged { member, charge }, feedback)) = self.ledger.process() else { return false };
         let HuntFeedback { end, findings, coverage, guided, effort, shortening, .. } = feedback;
         self.out = self.out.saturating_sub(job.limits.states);
         self.total.states = self.total.states.saturating_add(effort.states);
@@ -114,7 +109,7 @@ impl Hunt<'_> {
 
     /// Where the hunt is.
     pub(super) fn summary(&self) -> Status {
-        let before = if self.ended_by_job { self.processed } else { u64::MAX };
+        let before = if self.ended_by_job { self.ledger.processed() } else { u64::MAX };
         let members = self.members.iter().zip(&self.records).enumerate().map(|(k, (member, record))| {
             let Record { jobs, states, nanoseconds, locals, moves, distinct, findings } = *record;
             MemberStatus {
@@ -133,10 +128,10 @@ impl Hunt<'_> {
             }
         });
         Status {
-            made: self.made,
-            done: self.done,
-            processed: self.processed,
-            lost: self.lost_count,
+            made: self.ledger.made(),
+            done: self.ledger.done(),
+            processed: self.ledger.processed(),
+            lost: self.ledger.lost_count(),
             total: self.total,
             shortening: self.shortening,
             findings: self.found,

@@ -4,27 +4,25 @@
 //! error and ends the run.
 
 use super::{Config, Found, Hunt, Outcome, Status};
-use crate::driver::{Control, Ended, drive};
-use crate::journal::{Journal, Trouble};
-use crate::machine::{Accepted, Machine, Next};
-use crate::transport::Transport;
-use crate::transport::threads::{Crew, Threads, lasting};
+use crate::grid::driver::{self, Control, Ended};
+use crate::grid::journal::{Batch, Tally, Trouble};
+use crate::grid::machine::{Accepted, Machine, Next, Numbered, Reply};
+use crate::grid::work::{AnyWork, Grid, Work, Worker};
+use gridlock_lts::base::error::{Error, Result};
 use gridlock_lts::engine::prepared::{Prepared, Visitor};
 use gridlock_lts::engine::search::Verdict;
 use gridlock_lts::engine::successors::Successors;
 use gridlock_lts::guide::Guide;
 use gridlock_lts::model::network::VectorIx;
-use gridlock_worker::hunt::job::{HuntFeedback, HuntJob};
+use gridlock_worker::hunt::job::{HuntEnd, HuntFeedback, HuntJob};
 use gridlock_worker::hunt::{Hunter, Setting, Shared};
-use gridlock_worker::life::Life;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Is told of every finding as soon as it is known, with the verdict of the replay.
-pub type Teller<'a> = &'a mut dyn FnMut(&Found, Verdict);
+pub type OnFinding<'a> = &'a mut dyn FnMut(&Found, Verdict);
 
 /// A journal and the answers that were in it.
-pub type Opened = (Journal<HuntFeedback>, Vec<HuntFeedback>);
+pub type Opened = driver::Opened<HuntFeedback>;
 
 /// How a hunt ended.
 #[derive(Debug)]
@@ -46,92 +44,92 @@ pub struct Report {
     pub status: Status,
 }
 
-/// What a hunt needs to know of the system.
-#[derive(Clone)]
-pub struct Ground {
-    /// The network.
-    pub prepared: Arc<Prepared>,
-    /// What guides the guided members.
-    pub guide: Option<Arc<Guide>>,
-}
-
-/// How many threads hunt, and how long one may give no sign of life before it is given up and its job done by another.
-#[derive(Clone, Copy)]
-pub struct Hunters {
-    /// How many.
-    pub threads: usize,
-    /// `None`: one that is stuck is waited for.
-    pub stuck_after: Option<Duration>,
-}
-
-impl Hunters {
-    fn start(self, ground: &Ground) -> Threads<HuntJob, HuntFeedback> {
-        let ground = ground.clone();
-        lasting(self.threads, self.stuck_after, move |crew| {
-            ground.prepared.clone().visit(Lasting { ground, crew })
-        })
+impl Numbered for HuntJob {
+    fn number(&self) -> u64 {
+        self.number
     }
 }
 
-struct Lasting {
-    ground: Ground,
-    crew: Crew<HuntJob, HuntFeedback>,
-}
-
-impl Visitor for Lasting {
-    type Out = ();
-
-    fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) {
-        self.crew.work(hunter(&self.ground, &*system));
+impl Numbered for HuntFeedback {
+    fn number(&self) -> u64 {
+        self.number
     }
 }
 
-/// Hunts with threads as workers.
-pub fn on_threads(
-    ground: &Ground,
-    config: Config,
-    hunters: Hunters,
-    journal: Option<Opened>,
-    control: &Control<Status>,
-    teller: Teller,
-) -> Result<Report, String> {
-    conduct(ground, config, &mut hunters.start(ground), journal, control, teller)
+impl Reply for HuntFeedback {
+    fn is_interrupted(&self) -> bool {
+        self.end == HuntEnd::Interrupted
+    }
+
+    fn end(&self) -> &'static str {
+        match self.end {
+            HuntEnd::Everything => "everything",
+            HuntEnd::Complete => "complete",
+            HuntEnd::OverBudget => "over budget",
+            HuntEnd::Interrupted => "interrupted",
+            HuntEnd::Failed(_) => "failed",
+        }
+    }
+
+    fn tally(&self) -> Tally {
+        Tally { states: self.effort.states, nanoseconds: self.effort.nanoseconds }
+    }
 }
 
-/// Makes hunters for [`Crew::work`].
-fn hunter<'a, S: Successors>(
-    ground: &'a Ground,
-    system: &'a S,
-) -> impl Fn() -> Box<dyn FnMut(HuntJob, &Life) -> HuntFeedback + 'a> + Sync {
-    let Ground { prepared, guide } = ground;
-    let (net, deadlock) = (prepared.net(), prepared.deadlock());
-    let shared = Shared::new(system, net);
-    move || {
-        let (guide, shared) = (guide.clone(), shared.clone());
-        let mut hunter = Hunter::new(Setting { system, net, deadlock, guide, shared });
+struct Hunting<S> {
+    prepared: Arc<Prepared>,
+    guide: Option<Arc<Guide>>,
+    system: Arc<S>,
+    shared: Arc<Shared>,
+}
+
+impl<S: Successors + Send + Sync + 'static> Work for Hunting<S> {
+    type Job = HuntJob;
+    type Answer = HuntFeedback;
+
+    fn worker(&self) -> Worker<'_, HuntJob, HuntFeedback> {
+        let net = self.prepared.net();
+        let (guide, shared) = (self.guide.clone(), self.shared.clone());
+        let mut hunter = Hunter::new(Setting { system: &*self.system, net, guide, shared });
         Box::new(move |job, life| hunter.run(&job, life))
     }
 }
 
+/// What workers do: searches of all kinds; the guide is for those that follow one.
+pub fn work(prepared: &Arc<Prepared>, guide: Option<&Arc<Guide>>) -> Result<AnyWork<HuntJob, HuntFeedback>> {
+    struct Compile(Arc<Prepared>, Option<Arc<Guide>>);
+
+    impl Visitor for Compile {
+        type Out = AnyWork<HuntJob, HuntFeedback>;
+
+        fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Self::Out {
+            let shared = Shared::new(&*system, self.0.net());
+            Arc::new(Hunting { prepared: self.0, guide: self.1, system, shared })
+        }
+    }
+    prepared.visit(Compile(prepared.clone(), guide.cloned()))
+}
+
 /// What a finding says once it has been replayed.
-fn verdict(prepared: &Prepared, finding: &gridlock_worker::job::Finding) -> Result<Verdict, String> {
+fn verdict(prepared: &Prepared, finding: &gridlock_worker::job::Finding) -> Result<Verdict> {
     let step = |(vector, target): &(u32, Vec<u64>)| (VectorIx(*vector), target.clone());
-    prepared.verdict(finding.what.into(), &finding.path.iter().map(step).collect::<Vec<_>>())
+    let path: Vec<_> = finding.path.iter().map(step).collect();
+    prepared.verdict(finding.what, &path)
 }
 
 /// A hunt whose findings are told.
 struct Telling<'a> {
     hunt: Hunt<'a>,
     prepared: &'a Prepared,
-    teller: Teller<'a>,
-    trouble: Option<String>,
+    on_finding: OnFinding<'a>,
+    trouble: Option<Error>,
 }
 
 impl Telling<'_> {
     fn tell(&mut self) {
         for found in self.hunt.take_news() {
             match verdict(self.prepared, &found.finding.finding) {
-                Ok(verdict) => (self.teller)(&found, verdict),
+                Ok(verdict) => (self.on_finding)(&found, verdict),
                 Err(why) => self.trouble = Some(why),
             }
         }
@@ -141,7 +139,19 @@ impl Telling<'_> {
 impl Machine for Telling<'_> {
     type Job = HuntJob;
     type Answer = HuntFeedback;
+    type Record = HuntFeedback;
     type Status = Status;
+    const DURABLE: bool = Hunt::DURABLE;
+
+    fn resume(&mut self, record: HuntFeedback) -> Result<()> {
+        let resumed = self.hunt.resume(record);
+        self.tell();
+        resumed
+    }
+
+    fn record(&self, answer: &HuntFeedback, batch: &mut Batch) -> Result<()> {
+        self.hunt.record(answer, batch)
+    }
 
     fn next(&mut self) -> Next<HuntJob> {
         let next = self.hunt.next();
@@ -155,8 +165,8 @@ impl Machine for Telling<'_> {
         accepted
     }
 
-    fn lost(&mut self, number: u64) -> bool {
-        self.hunt.lost(number)
+    fn lost(&mut self, number: u64, worker: u32) -> bool {
+        self.hunt.lost(number, worker)
     }
 
     fn cut_short(&mut self, answer: HuntFeedback) {
@@ -172,23 +182,19 @@ impl Machine for Telling<'_> {
     }
 }
 
-/// Hunts over a transport.
-fn conduct(
-    ground: &Ground,
+/// Hunts; what guides the guided members comes with it.
+pub fn conduct(
+    prepared: &Arc<Prepared>,
+    guide: Option<&Arc<Guide>>,
     config: Config,
-    transport: &mut dyn Transport<HuntJob, HuntFeedback>,
+    grid: &Grid,
     journal: Option<Opened>,
     control: &Control<Status>,
-    teller: Teller,
-) -> Result<Report, String> {
-    let Ground { prepared, guide } = ground;
-    let hunt = Hunt::new(prepared.net(), prepared.packing().clone(), guide.clone(), config);
-    let mut telling = Telling { hunt, prepared, teller, trouble: None };
-    let (mut journal, resumed) = match journal {
-        Some((journal, resumed)) => (Some(journal), resumed),
-        None => (None, Vec::new()),
-    };
-    let (ended, _) = drive(&mut telling, transport, journal.as_mut(), resumed, control)?;
+    on_finding: OnFinding,
+) -> Result<Report> {
+    let hunt = Hunt::new(prepared.net(), prepared.packing().clone(), guide.cloned(), config);
+    let mut telling = Telling { hunt, prepared, on_finding, trouble: None };
+    let (ended, _) = grid.lead(&mut telling, &work(prepared, guide)?, journal, control)?;
     telling.hunt.finish();
     telling.tell();
     if let Some(why) = telling.trouble {
@@ -197,7 +203,7 @@ fn conduct(
     let end = match (ended, telling.hunt.outcome()) {
         (Ended::Journal(trouble), _) => End::Journal(trouble),
         (_, Some(Outcome::Failed { number, reason })) => {
-            return Err(format!("internal: job {number} failed: {reason}"));
+            return Err(Error::Internal(format!("job {number} failed: {reason}")));
         }
         (_, Some(outcome)) => End::Over(outcome.clone()),
         (_, None) => End::Stopped,
@@ -210,93 +216,57 @@ fn conduct(
     Ok(Report { end, status })
 }
 
-#[cfg(feature = "mpi")]
-pub use ranks::{on_ranks, serve};
-
-/// The same with ranks of an MPI job as workers.
-#[cfg(feature = "mpi")]
-mod ranks {
-    use super::*;
-    use crate::transport::mpi::{self, Hello, Ranks, World};
-
-    /// Hunts from rank 0 with the ranks that said hello as workers.
-    #[allow(clippy::too_many_arguments)]
-    pub fn on_ranks(
-        world: &World,
-        hellos: &[Hello],
-        ground: &Ground,
-        config: Config,
-        journal: Option<Opened>,
-        control: &Control<Status>,
-        teller: Teller,
-        warn: &dyn Fn(String),
-    ) -> Result<Report, String> {
-        let mut ranks = Ranks::new(world, hellos, warn);
-        conduct(ground, config, &mut ranks, journal, control, teller)
-    }
-
-    /// Does jobs for rank 0 on some threads until it says that it is over, and returns its exit code.
-    pub fn serve(world: &World, hunters: Hunters, ground: &Ground) -> Result<u8, String> {
-        mpi::serve(world, &mut hunters.start(ground))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use gridlock_lts::samples::synthetic;
     use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+    use std::time::Duration;
 
-    /// Threads of which some never do their job.
+    /// Work that some threads never do.
     struct Balky {
-        ground: Ground,
-        crew: Crew<HuntJob, HuntFeedback>,
-        silent: u32,
+        inner: AnyWork<HuntJob, HuntFeedback>,
+        silent: AtomicU32,
     }
 
-    impl Visitor for Balky {
-        type Out = ();
+    impl Work for Balky {
+        type Job = HuntJob;
+        type Answer = HuntFeedback;
 
-        fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) {
-            let system = &*system;
-            let Balky { ground, crew, silent } = self;
-            let (hunter, left) = (hunter(&ground, system), AtomicU32::new(silent));
-            crew.work(|| {
-                let mut hunt = hunter();
-                let left = &left;
-                move |job: HuntJob, life: &Life| {
-                    let silent = || left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok();
-                    if job.number == 3 && silent() {
-                        loop {
-                            std::thread::park();
-                        }
+        fn worker(&self) -> Worker<'_, HuntJob, HuntFeedback> {
+            let mut hunt = self.inner.worker();
+            Box::new(move |job, life| {
+                let silent =
+                    || self.silent.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok();
+                if job.number == 3 && silent() {
+                    loop {
+                        std::thread::park();
                     }
-                    hunt(job, life)
                 }
-            });
+                hunt(job, life)
+            })
         }
     }
 
     #[test]
     fn a_job_whose_thread_is_stuck_goes_to_another() {
         let prepared = Arc::new(Prepared::new(synthetic::counters(3, 12), []));
-        let ground = Ground { prepared, guide: None };
         let run = |silent: u32| {
             let config = Config { max_jobs: Some(40), ..Config::new(1, false, Vec::new()) };
             let control = Control { stop: &|| false, progress: &|_| {}, page: &|_| Vec::new() };
-            let own = ground.clone();
-            let mut threads = lasting(2, Some(Duration::from_millis(200)), move |crew| {
-                own.prepared.clone().visit(Balky { ground: own, crew, silent })
-            });
-            conduct(&ground, config, &mut threads, None, &control, &mut |_, _| {})
+            let inner = work(&prepared, None).expect("a system");
+            let balky = Arc::new(Balky { inner, silent: AtomicU32::new(silent) });
+            let mut hunt = Hunt::new(prepared.net(), prepared.packing().clone(), None, config);
+            let grid = Grid::threads(2, Some(Duration::from_millis(200)));
+            grid.lead(&mut hunt, &balky, None, &control).map(|_| hunt.status())
         };
-        let expected = run(0).expect("a report").status;
+        let expected = run(0).expect("an end");
         assert!(expected.processed > 3, "{expected:?}");
         for silent in [1, 2] {
-            let status = run(silent).expect("a report").status;
+            let status = run(silent).expect("an end");
             assert_eq!((status.processed, status.lost), (expected.processed, u64::from(silent)));
         }
-        let why = run(u32::MAX).expect_err("it cannot be done");
+        let Err(Error::Internal(why)) = run(u32::MAX) else { panic!("it cannot be done") };
         assert!(why.contains("lost 3 times") && why.contains("no sign of life"), "{why}");
     }
 }

@@ -1,11 +1,12 @@
 //! Hunts against workers that only pretend to search: the same jobs and findings whoever answers when.
 
 use super::*;
-use crate::testbed::{Shape, System};
+use crate::traces::testbed::{Shape, System};
 use gridlock_lts::base::rng::Rng;
 use gridlock_worker::hunt::job::{Coverage, HuntFinding, Method};
 use gridlock_worker::hunt::sketch;
 use gridlock_worker::job::{Finding, What};
+use std::collections::BTreeSet;
 
 fn system() -> System {
     System::new(Shape { depth: 40, width: 3, branching: 3, possible: 95, cost: 50 }, 7)
@@ -36,7 +37,7 @@ fn answer(system: &System, job: &HuntJob, rare: usize) -> HuntFeedback {
     if rng.below(rare) == 0 {
         let vector = rng.below(system.net.vectors.len()) as u32;
         let path = vec![(vector, vec![0])];
-        let finding = Finding { what: What::Property(rng.below(50) as u32), path };
+        let finding = Finding { what: What::Property(rng.below(50)), path };
         findings.push(HuntFinding { finding, found_steps: 9, after_states: states / 2 });
     }
     let guided = match &job.method {
@@ -90,7 +91,7 @@ fn play(system: &System, config: Config, workers: usize, rare: usize, chance: u6
                 assert!(!busy.is_empty(), "waits for nothing");
                 let job = busy.swap_remove(rng.below(busy.len()));
                 if workers > 1 && rng.percent(5) {
-                    assert!(hunt.lost(job.number));
+                    assert!(hunt.lost(job.number, 0));
                     continue;
                 }
                 let feedback = answer(system, &job, rare);
@@ -182,7 +183,9 @@ fn work_goes_to_who_finds_new_things() {
 #[test]
 fn everything_ends_it_and_so_does_a_failure() {
     let system = system();
-    for (end, workers) in [(HuntEnd::Everything, 3), (HuntEnd::Failed("no".to_owned()), 1)] {
+    for (end, workers) in
+        [(HuntEnd::Everything, 3), (HuntEnd::Failed(gridlock_lts::base::error::Error::input("no")), 1)]
+    {
         let mut hunt = hunt(&system, config(2));
         let mut jobs = Vec::new();
         for _ in 0..workers {

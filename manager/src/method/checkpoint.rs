@@ -1,9 +1,7 @@
 //! What is in the directory of a checkpoint, for those who only read it.
 
-use crate::journal::{self, Records, Trouble};
+use crate::grid::journal::{self, Tallies, Trouble};
 use gridlock_lts::base::error::{Error, Result};
-use gridlock_worker::job::Effort;
-use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
@@ -26,23 +24,20 @@ pub struct Answers {
     pub seconds: f64,
 }
 
-impl Answers {
-    /// Adds up what answers took.
-    pub fn count<T: DeserializeOwned>(dir: &Path, effort: impl Fn(&T) -> &Effort) -> Result<Self> {
-        let (mut sum, mut records) = (Answers::default(), open::<T>(dir)?.1);
-        while let Some(answer) = records.next().map_err(cannot_use)? {
-            let effort = effort(&answer);
-            sum.answers += 1;
-            sum.states += effort.states;
-            sum.seconds += effort.nanoseconds as f64 / 1e9;
-        }
-        Ok(sum)
+/// The answers of a run, whichever method it is. It may be running.
+pub fn answers(dir: &Path) -> Result<Answers> {
+    let (mut sum, mut tallies) = (Answers::default(), open(dir)?.1);
+    while let Some(tally) = tallies.next().map_err(cannot_use)? {
+        sum.answers += 1;
+        sum.states += tally.states;
+        sum.seconds += tally.nanoseconds as f64 / 1e9;
     }
+    Ok(sum)
 }
 
 /// What the run is. It may be running.
 pub fn identity(dir: &Path) -> Result<BTreeMap<String, String>> {
-    open::<()>(dir).map(|(identity, _)| identity)
+    open(dir).map(|(identity, _)| identity)
 }
 
 /// Removes the result of an earlier run, which is not that of this one.
@@ -55,10 +50,10 @@ pub fn forget_result(dir: &Path) -> Result<()> {
     }
 }
 
-/// What the run is, and its answers.
-pub fn open<T: DeserializeOwned>(dir: &Path) -> Result<(BTreeMap<String, String>, Records<T>)> {
-    match journal::look::<T>(dir) {
-        Ok((identity, records)) => Ok((identity.into_iter().collect(), records)),
+/// What the run is, and what its answers took.
+fn open(dir: &Path) -> Result<(BTreeMap<String, String>, Tallies)> {
+    match journal::look(dir) {
+        Ok((identity, tallies)) => Ok((identity.into_iter().collect(), tallies)),
         Err(Trouble::Io(_, e)) if e.kind() == io::ErrorKind::NotFound => Err(Error::input(format_args!(
             "there is no checkpoint in {}: name the directory that --checkpoint was given",
             dir.display()

@@ -2,14 +2,13 @@
 //!
 //! Invariant: a flag is either taken by the chosen method or refused with the methods that take it. No flag is ignored.
 
-use super::{Listed, Method, Row, StatusPage, checkpoint};
+use super::{Listed, Method, Row, StatusPage};
 use clap::builder::PossibleValue;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 use gridlock_lts::base::error::{Error, Result};
 use gridlock_lts::property::Property;
 use std::fmt;
-use std::path::Path;
 
 type Parsed = std::result::Result<Box<dyn Method>, clap::Error>;
 
@@ -26,8 +25,6 @@ pub struct Entry {
     pub about: &'static str,
     /// Whether it can decide a property.
     pub decides: fn(&Property) -> bool,
-    /// The answers in its checkpoint.
-    pub answers: fn(&Path) -> Result<checkpoint::Answers>,
     /// What the page in its checkpoint says.
     pub status: fn(&StatusPage) -> Vec<Row>,
     augment: fn(Command) -> Command,
@@ -54,7 +51,6 @@ impl Entry {
             chosen_by: M::CHOSEN_BY,
             about: M::ABOUT,
             decides: M::decides,
-            answers: M::answers,
             status: M::status,
             augment: M::augment_args,
             parse: parse::<M>,
@@ -66,6 +62,13 @@ impl Entry {
     pub fn flags(&self) -> Vec<String> {
         let command = (self.augment)(Command::new(self.name));
         command.get_arguments().filter_map(|arg| arg.get_long()).map(|long| format!("--{long}")).collect()
+    }
+
+    /// What tells it from others that `--search` calls the same.
+    fn variant(&self) -> &'static str {
+        self.chosen_by
+            .rsplit_once(" --")
+            .map_or(self.chosen_by, |(rest, _)| &self.chosen_by[rest.len() + 1..])
     }
 
     /// Adds the flags of all methods that `--search` names. Some methods share flags.
@@ -124,7 +127,7 @@ impl Chosen {
             .collect();
         let same = methods.iter().filter(|method| method.search == Some(search));
         let meant = same.clone().find(|method| (method.is_meant)(matches, &given));
-        let Some(entry) = meant.or(same.clone().last()) else {
+        let Some(entry) = meant.or(same.clone().next_back()) else {
             return Err(clap::Error::raw(clap::error::ErrorKind::InvalidValue, "there is no such search\n"));
         };
         Ok(Chosen { entry, method: (entry.parse)(matches)?, given })
@@ -142,7 +145,8 @@ impl Chosen {
                 (None, []) => continue,
                 (Some(other), _) => Error::input(format_args!(
                     "{flag} belongs to {}, not to {}",
-                    other.chosen_by, self.entry.chosen_by
+                    other.variant(),
+                    self.entry.variant()
                 )),
                 (None, others) => {
                     let mut names: Vec<&str> = others.iter().filter_map(|other| other.search).collect();

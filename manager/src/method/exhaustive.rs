@@ -5,11 +5,14 @@ use super::{Common, Figures, Json, Listed, Method, Outcome, Row, Run, Spent, Tab
 use gridlock_lts::base::error::{Error, Limit, Result};
 use gridlock_lts::engine::lazy::Lazy;
 use gridlock_lts::engine::reduce::Keep;
-use gridlock_lts::engine::search::{self, Options, Order, Reason, Reduction, Report, Stats, Verdict};
+use gridlock_lts::engine::search::{self, Options, Order, Reduction, Report, Stats, Verdict};
 use gridlock_lts::property::Property;
+use gridlock_worker::hunt::shorten;
+use gridlock_worker::life::Life;
 use serde::Serialize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
 
 /// Breadth first, on all threads.
 #[derive(clap::Args, Clone, Default, Debug)]
@@ -138,7 +141,7 @@ impl Listed for DepthFirst {
 /// A new kind of property is not decided before somebody has thought about it here.
 fn decides(property: &Property) -> bool {
     match property {
-        Property::DeadlockFree | Property::Never(_) | Property::Monitor(_) => true,
+        Property::DeadlockFree { .. } | Property::Never(_) | Property::Monitor(_) => true,
     }
 }
 
@@ -149,10 +152,9 @@ fn conduct(run: &mut Run, order: Order, depth: Depth, reduce: Option<Keep>) -> R
         search(run, order, depth.max_depth, run.common.max_states, reduce)?;
     let limit = match verdict {
         // What specification and tables take counts, too.
-        Verdict::Unknown(Reason::Memory(_)) => Limit::Memory(run.memory),
-        Verdict::Unknown(Reason::States(n)) => Limit::States(n),
-        Verdict::Unknown(Reason::Depth(n)) => Limit::Depth(n),
-        Verdict::Unknown(Reason::Time(limit)) => Limit::Time(limit),
+        Verdict::Unknown(Limit::Memory(_)) => Limit::Memory(run.memory),
+        Verdict::Unknown(Limit::Interrupted) => run.limit(),
+        Verdict::Unknown(limit) => limit,
         _ => run.limit(),
     };
     let time = stats.time;
@@ -168,15 +170,12 @@ pub(super) fn search(
     max_states: Option<u64>,
     reduce: Option<Keep>,
 ) -> Result<Report> {
-    let (host, cancel) = (run.host, AtomicBool::new(false));
+    let (host, halt) = (run.host, run.host.halt());
     // Called by the search about every 100 ms.
     let progress = |stats: &Stats| {
         let each = per_state(stats.memory, stats);
         let detail = format!("{} waiting, {each:.1} bytes/state", count(stats.frontier));
         host.progress(stats.states, stats.transitions, detail);
-        if host.stopped().is_some() {
-            cancel.store(true, Relaxed);
-        }
     };
     let options = Options {
         order,
@@ -187,20 +186,46 @@ pub(super) fn search(
         max_memory: Some(run.room()),
         // The host counts from the start of the program.
         time_limit: None,
-        cancel: Some(&cancel),
+        cancel: Some(halt.flag()),
         progress: Some(&progress),
         reduce,
     };
     if run.tables().complete {
-        return search::check(&run.tables().network, &run.properties, &options).map_err(Error::Input);
+        let report = search::check(&run.tables().network, &run.properties, &options)?;
+        return if order == Order::DepthFirst { shorter(run, report) } else { Ok(report) };
     }
     let Tables { network, source, complete } = run.take_tables()?;
     let properties = run.properties.clone();
-    let lazy = Lazy::new(Arc::unwrap_or_clone(network), source, &properties).map_err(Error::Input)?;
+    let lazy = Lazy::new(Arc::unwrap_or_clone(network), source, &properties)?;
     let report = search::check_on_demand(&lazy, &options);
     let (network, source) = lazy.into_parts();
     run.put_tables(Tables { network: Arc::new(network), source, complete });
-    report.map_err(Error::Input)
+    report
+}
+
+/// States that are expanded to shorten a counterexample of a depth-first search.
+const SHORTENING: u64 = 2_000_000;
+
+/// A counterexample of a depth-first search is as long as it happened to be; this shortens it as a hunt does.
+fn shorter(run: &Run, report: Report) -> Result<Report> {
+    let effort = shorten::Effort { states: SHORTENING, memory: run.room() };
+    let (life, done) = (Life::default(), AtomicBool::new(false));
+    let verdict = std::thread::scope(|scope| {
+        let watching = scope.spawn(|| {
+            while !done.load(Relaxed) {
+                if run.host.stopped().is_some() {
+                    life.cancel();
+                }
+                std::thread::park_timeout(Duration::from_millis(20));
+            }
+        });
+        let (network, properties) = (&run.tables().network, &run.properties);
+        let verdict = shorten::shortened(network, properties, report.verdict, effort, &life);
+        done.store(true, Relaxed);
+        watching.thread().unpark();
+        verdict
+    });
+    Ok(Report { verdict: verdict?, ..report })
 }
 
 /// The figures of an exhaustive search.
@@ -237,10 +262,16 @@ pub(super) fn per_state(memory: u64, stats: &Stats) -> f64 {
     memory as f64 / stats.states.max(1) as f64
 }
 
+/// Fewer states than this do not tell what a state takes: most of the memory is that of empty tables.
+const TELLING: u64 = 100_000;
+
 /// Rows that every search has that expands each state once.
-pub(super) fn memory_rows(stats: &Stats) -> [Row; 2] {
-    let each = per_state(stats.peak_memory, stats);
-    [("peak memory", bytes(stats.peak_memory)), ("bytes/state", tenths(each))]
+pub(super) fn memory_rows(stats: &Stats) -> Vec<Row> {
+    let mut rows = vec![("peak memory", bytes(stats.peak_memory))];
+    if stats.states >= TELLING {
+        rows.push(("bytes/state", tenths(per_state(stats.peak_memory, stats))));
+    }
+    rows
 }
 
 /// The fields of a search that expands each state once.

@@ -4,7 +4,7 @@
 
 use super::JSON_VERSION;
 use super::quantities::{bytes, count};
-use crate::journal::Identity;
+use crate::grid::journal::Identity;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::{self, Write};

@@ -16,6 +16,7 @@ pub mod hunt;
 mod options;
 mod outcome;
 pub mod page;
+mod peers;
 pub mod quantities;
 mod run;
 pub mod slices;
@@ -26,6 +27,7 @@ pub use entry::{Chosen, Entry, Refusal};
 pub use figures::{Figures, Json, Nothing, Row, Spent, StatusPage, Traffic};
 pub use options::{Checkpoint, Patience};
 pub use outcome::{Bound, Conclusion, Outcome};
+pub use peers::{Peers, Team};
 pub use run::{Common, Finding, Host, Origin, Run, Tables};
 
 use gridlock_lts::base::error::{Error, Limit, Result};
@@ -128,11 +130,6 @@ pub trait Listed: Method + clap::Args + 'static {
     /// Of several methods with one name: whether this is meant. The first that says so is.
     fn is_meant(_matches: &clap::ArgMatches, _given: &[String]) -> bool {
         true
-    }
-
-    /// The answers in a checkpoint of this method.
-    fn answers(_dir: &Path) -> Result<checkpoint::Answers> {
-        Ok(checkpoint::Answers::default())
     }
 
     /// What the page in a checkpoint of this method says, for people.

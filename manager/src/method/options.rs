@@ -2,8 +2,11 @@
 
 use super::checkpoint;
 use super::quantities::parse_duration;
-use crate::transport::launch::launched;
+use crate::grid::driver::Opened;
+use crate::grid::journal::{Identity, Journal};
+use crate::grid::transport::launch::launched;
 use gridlock_lts::base::error::{Error, Result};
+use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -39,6 +42,14 @@ impl Checkpoint {
     /// A number that the run in the checkpoint has in its identity.
     pub fn recorded_number(&self, method: &str, name: &str) -> Option<u64> {
         self.recorded(method)?.get(name)?.parse().ok()
+    }
+
+    /// Opens the journal of a run, if one is wanted, and forgets the result of an earlier one.
+    pub fn open<T: DeserializeOwned>(&self, identity: &Identity) -> Result<Option<Opened<T>>> {
+        let Some(dir) = &self.checkpoint else { return Ok(None) };
+        let opened = Journal::open(dir, identity, self.resume).map_err(checkpoint::cannot_use)?;
+        checkpoint::forget_result(dir)?;
+        Ok(Some(opened))
     }
 
     /// The directory for people.

@@ -1,18 +1,16 @@
 //! What every method gets: the system, what is asked of it, where jobs are done, limits, and whom to tell.
 
+use super::Peers;
 use super::checkpoint;
 use super::outcome::Bound;
-use crate::grid::Grid;
-use crate::journal::{Identity, Journal};
+use crate::grid::journal::Identity;
 use gridlock_lts::base::error::{Error, Limit, Result};
+use gridlock_lts::base::halt::Halt;
 use gridlock_lts::base::memory::resident;
 use gridlock_lts::engine::prepared::Prepared;
 use gridlock_lts::engine::search::Verdict;
 use gridlock_lts::model::network::{Network, TableSource};
 use gridlock_lts::property::Property;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -41,6 +39,8 @@ pub struct Tables {
 pub trait Host: Sync {
     /// Whether and why to stop.
     fn stopped(&self) -> Option<Limit>;
+    /// The same as a flag, for computations that look at one.
+    fn halt(&self) -> Arc<Halt>;
     /// Says what is being done and counted from now on.
     fn begin(&self, what: &'static str, unit: &'static str);
     /// Says how far that is, with what else belongs into the line of progress.
@@ -98,7 +98,7 @@ pub struct Run<'a> {
     /// What decides what the system and the properties are.
     pub asked: Identity,
     /// Where jobs are done.
-    pub grid: &'a Grid,
+    pub peers: &'a Peers,
     /// What the user wrote that every search understands.
     pub common: Common,
     /// Threads of this process.
@@ -170,15 +170,4 @@ impl Run<'_> {
         identity.extend(own);
         identity
     }
-}
-
-/// Opens the checkpoint of a run, if one is wanted, and forgets the result of an earlier one.
-pub(super) fn open<T: Serialize + DeserializeOwned, O>(
-    dir: Option<&Path>,
-    open: impl FnOnce(&Path) -> std::result::Result<(Journal<T>, O), crate::journal::Trouble>,
-) -> Result<Option<(Journal<T>, O)>> {
-    let Some(dir) = dir else { return Ok(None) };
-    let opened = open(dir).map_err(checkpoint::cannot_use)?;
-    checkpoint::forget_result(dir)?;
-    Ok(Some(opened))
 }

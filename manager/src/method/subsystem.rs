@@ -15,17 +15,6 @@ const SHOWN_CYCLE: usize = 8;
 /// Of more leaves only the first are listed.
 const LISTED: usize = 50;
 
-/// Says no to a specification whose tables are not complete.
-pub fn require_complete(complete: bool, what: &str) -> Result<()> {
-    if complete {
-        return Ok(());
-    }
-    Err(Error::input(format_args!(
-        "{what} needs complete tables, and those of this specification are filled on demand: leave out --tables \
-         on-demand, allow more local states with --table-limit, or bound the data of processes that have no end"
-    )))
-}
-
 /// Splits at commas that are not within parentheses, as in `LINK(2, 0),BUS`.
 pub fn split_names(texts: &[String]) -> Vec<String> {
     let mut names = Vec::new();

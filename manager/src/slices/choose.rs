@@ -6,10 +6,12 @@
 //! Invariant: the figures, and so the choice, depend on the network and the job memory only.
 
 use super::{Options, Report, Slicing};
+use crate::grid::driver::Control;
+use crate::grid::work::Grid;
+use gridlock_lts::base::error::Result;
 use gridlock_lts::engine::prepared::Prepared;
 use gridlock_lts::model::network::LeafIx;
 use std::fmt;
-use std::time::Instant;
 
 /// States that a candidate searches, and that all single leaves search together: with many of them each gets less, so that
 /// to choose does not take longer than many a search.
@@ -103,14 +105,20 @@ fn grouped(n: u64) -> String {
     text
 }
 
-/// Chooses a subsystem for slices. `options` are those of the search; its time limit holds for all candidates together.
-pub fn choose_subsystem(prepared: &Prepared, options: &Options) -> Result<Choice, String> {
-    let (net, started) = (prepared.net(), Instant::now());
+/// Chooses a subsystem for slices. `options` are those of the search, `grid` are threads of this process.
+pub fn choose_subsystem(
+    prepared: &Prepared,
+    options: &Options,
+    grid: &Grid,
+    stop: &dyn Fn() -> bool,
+) -> Result<Choice> {
+    let net = prepared.net();
+    let options = Options { max_states: None, ..options.clone() };
     let mut leaves: Vec<LeafIx> = (0..net.leaves.len() as u32).map(LeafIx).collect();
     leaves.sort_by_key(|leaf| (usize::MAX - net.leaves[leaf.0 as usize].states.len(), *leaf));
     leaves.truncate(LEAVES);
     let sample = SAMPLE.min(ALL / leaves.len().max(1) as u64);
-    let candidate = |leaves| candidate(prepared, leaves, options, (sample, started));
+    let candidate = |leaves| candidate(prepared, leaves, &options, grid, sample, stop);
     let mut candidates = Vec::new();
     for &leaf in &leaves {
         candidates.push(candidate(vec![leaf])?);
@@ -138,10 +146,20 @@ fn candidate(
     prepared: &Prepared,
     leaves: Vec<LeafIx>,
     options: &Options,
-    (sample, started): (u64, Instant),
-) -> Result<Candidate, String> {
-    let options = Options { max_states: None, progress: None, page: None, ..options.clone() };
-    let slicing = Slicing { sample: Some(sample), started, ..Slicing::new(prepared, &leaves, &options) };
+    grid: &Grid,
+    sample: u64,
+    stop: &dyn Fn() -> bool,
+) -> Result<Candidate> {
+    let control = Control { stop, progress: &|_| {}, page: &|_| Vec::new() };
+    let slicing = Slicing {
+        prepared,
+        subsystem: &leaves,
+        options,
+        grid,
+        sample: Some(sample),
+        journal: None,
+        control: &control,
+    };
     let report: Report = prepared.visit(slicing)??;
     let states = report.states.max(1) as f64;
     let (largest, sent, loaded) =

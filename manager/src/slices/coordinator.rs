@@ -5,11 +5,11 @@
 //! the subsystem and the job memory only. Results of a round are taken in the order of the slices, not in that in which
 //! they came.
 
-use super::reach::Reach;
-use gridlock_worker::slice::Trouble;
+use gridlock_lts::base::error::Error;
 use gridlock_worker::slice::layout::Layout;
 use gridlock_worker::slice::message::{Done, Found, Run, SEGMENT_BYTES, Slice, keep_least};
 use gridlock_worker::slice::partition::{Partition, SliceIx, Target};
+use gridlock_worker::slice::reach::Reach;
 use gridlock_worker::slice::split::{Halves, segment_bytes};
 use gridlock_worker::slice::store::{Segment, Store};
 use std::sync::Arc;
@@ -98,7 +98,7 @@ impl Coordinator {
     }
 
     /// Puts states into the inbox of a slice.
-    pub(super) fn deliver(&mut self, target: Target, segment: Segment, store: &Store) -> Result<(), Trouble> {
+    pub(super) fn deliver(&mut self, target: Target, segment: Segment, store: &Store) -> Result<(), Error> {
         let slice = match target {
             Target::Slice(slice) => slice,
             Target::Key(key) => match self.partition.slice_of(&key) {
@@ -111,7 +111,7 @@ impl Coordinator {
             },
         };
         if self.records[slice.0 as usize].forgotten {
-            return Err(Trouble::Broken("internal: a slice that was forgotten is entered again".to_owned()));
+            return Err(Error::internal("a slice that was forgotten is entered again"));
         }
         let slice = Arc::make_mut(&mut self.slices[slice.0 as usize]);
         slice.waiting += segment.states() as u64;
@@ -119,8 +119,8 @@ impl Coordinator {
         Ok(())
     }
 
-    fn add(&mut self, slice: Slice, store: &Store) -> Result<SliceIx, Trouble> {
-        store.memory().take(SLICE_BYTES)?;
+    fn add(&mut self, slice: Slice, store: &Store) -> Result<SliceIx, Error> {
+        store.take(SLICE_BYTES)?;
         let index = SliceIx(self.slices.len() as u32);
         self.slices.push(Arc::new(slice));
         self.records.push(Record::default());
@@ -128,7 +128,7 @@ impl Coordinator {
     }
 
     /// Takes the result of an activation. The results of a round must come in the order of their slices.
-    pub(super) fn absorb(&mut self, slice: SliceIx, done: Done, store: &Store) -> Result<(), Trouble> {
+    pub(super) fn absorb(&mut self, slice: SliceIx, done: Done, store: &Store) -> Result<(), Error> {
         let index = slice.0 as usize;
         let of = Arc::make_mut(&mut self.slices[index]);
         self.totals.loaded += of.visited;
@@ -166,7 +166,7 @@ impl Coordinator {
     }
 
     /// Replaces a slice by its parts.
-    pub(super) fn divide(&mut self, slice: SliceIx, halves: Halves, store: &Store) -> Result<(), Trouble> {
+    pub(super) fn divide(&mut self, slice: SliceIx, halves: Halves, store: &Store) -> Result<(), Error> {
         let Halves { by, parts: [without, with] } = halves;
         let index = slice.0 as usize;
         let states = with.visited;

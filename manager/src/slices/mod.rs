@@ -2,75 +2,61 @@
 //!
 //! The states are partitioned by the local states of a subsystem; a slice is searched by one worker at a time, and what
 //! leaves it waits in the inboxes of other slices. Slices that are not being searched are compressed, in memory or in
-//! the spill directory. [`check`] is the whole road; the coordinator says which slices come next, the driver has the
-//! threads, and the trace of a finding is rebuilt from what the slices remember.
+//! the spill directory. [`check`] is the whole road; the coordinator says which slices come next, the rounds are
+//! the machine that the driver drives, and the trace of a finding is rebuilt from what the slices remember.
 //!
 //! Invariant: states, transitions, deadlocks and verdict do not depend on the number of workers. `Holds` is said only
 //! when no inbox has a state left, so every reachable state was expanded, exactly once.
 
 mod choose;
 mod coordinator;
-mod crew;
-mod driver;
-mod limits;
-mod past;
-mod reach;
+mod rounds;
 #[cfg(test)]
 mod tests;
-mod trace;
+mod work;
 
+use crate::grid::driver::{self, Control, Ended};
+use crate::grid::work::Grid;
 pub use choose::{Candidate, Choice, choose_subsystem};
+use coordinator::Coordinator;
+use gridlock_lts::base::error::{Error, Limit, Result};
+use gridlock_lts::base::memory::{self, Budget};
 use gridlock_lts::engine::prepared::{Prepared, Visitor};
-use gridlock_lts::engine::search::{Reason, Verdict};
+use gridlock_lts::engine::search::Verdict;
 use gridlock_lts::engine::successors::Successors;
 use gridlock_lts::model::network::{LeafIx, Local};
-pub use past::{Beginning, Opened, Record};
-use std::marker::PhantomData;
+use gridlock_worker::slice::layout::Layout;
+use gridlock_worker::slice::reach::Reach;
+use gridlock_worker::slice::store::Store;
+use gridlock_worker::slice::trace::{self, Searched};
+pub use rounds::Record;
+use rounds::{Rounds, Setting};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
+use work::SliceWork;
 
-/// What a search by slices may spend, and whom it tells.
-#[derive(Clone)]
-pub struct Options<'a> {
-    /// The number of threads.
-    pub workers: usize,
-    /// A thread that gives no sign of life for so long is given up, and its slice goes to another; `None`: never.
-    pub stuck_after: Option<Duration>,
+/// What a search by slices may spend.
+#[derive(Clone, Debug)]
+pub struct Options {
     /// Bytes that a worker may use for the slice it searches. A slice that needs more is divided.
     pub job_memory: u64,
     /// Bytes for everything: the workers, and slices and inboxes that are put away. What does not fit is spilled.
     /// `None`: 80 % of what the machine or its control group has.
     pub max_memory: Option<u64>,
+    /// Bytes that the process may have in memory, as the system counts them and whoever uses them. What is put away goes
+    /// to files before that.
+    pub max_resident: Option<u64>,
     /// Where states are spilled; `None`: the system's directory for temporary files.
     pub spill: Option<PathBuf>,
     /// Stop after so many states.
     pub max_states: Option<u64>,
-    /// Stop after so much time.
-    pub time_limit: Option<Duration>,
-    /// Stop when this becomes true.
-    pub cancel: Option<&'a AtomicBool>,
-    /// Is told now and then how far the search is.
-    pub progress: Option<&'a dyn Fn(&Progress)>,
-    /// The page for the journal, from how far the search is.
-    pub page: Option<&'a dyn Fn(&Progress) -> Vec<u8>>,
 }
 
-impl Default for Options<'_> {
+impl Default for Options {
     fn default() -> Self {
-        Options {
-            workers: 1,
-            stuck_after: None,
-            job_memory: 64 << 20,
-            max_memory: None,
-            spill: None,
-            max_states: None,
-            time_limit: None,
-            cancel: None,
-            progress: None,
-            page: None,
-        }
+        Options { job_memory: 64 << 20, max_memory: None, max_resident: None, spill: None, max_states: None }
     }
 }
 
@@ -106,8 +92,8 @@ pub struct Progress {
 /// Why a search ended without an answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Why {
-    /// A limit that other searches have, too. [`Reason::Memory`] tells which: that of a job or that of all.
-    Limit(Reason),
+    /// A limit.
+    Limit(Limit),
     /// The spill directory cannot be written.
     Disk(String),
     /// The journal cannot be written.
@@ -175,120 +161,221 @@ pub struct Report {
     pub time: Duration,
 }
 
+/// A journal and the results that were in it.
+pub type Opened = driver::Opened<Record>;
+
 /// Checks the properties that are built into a network, by slices of a subsystem: the states that agree in the local
-/// states of these leaves. With a journal, what is in there is not done again. An error is a defect: of the disk, or an
-/// internal one.
+/// states of these leaves. With a journal, what is in there is not done again.
 pub fn check(
     prepared: &Prepared,
     subsystem: &[LeafIx],
     options: &Options,
+    grid: &Grid,
     journal: Option<Opened>,
-) -> Result<Report, String> {
-    Slicing { journal, ..Slicing::new(prepared, subsystem, options) }.run()
-}
-
-/// Who activates slices.
-#[derive(Clone, Copy)]
-enum Where<'a> {
-    /// Threads of this process. They borrow nothing, which has to be said in a build without MPI.
-    Threads(PhantomData<&'a ()>),
-    /// The other ranks of an MPI job.
-    #[cfg(feature = "mpi")]
-    Ranks {
-        world: &'a crate::transport::mpi::World,
-        hellos: &'a [crate::transport::mpi::Hello],
-        warn: &'a dyn Fn(String),
-    },
+    control: &Control<Progress>,
+) -> Result<Report> {
+    let slicing = Slicing { prepared, subsystem, options, grid, sample: None, journal, control };
+    prepared.visit(slicing)?
 }
 
 struct Slicing<'a> {
     prepared: &'a Prepared,
     subsystem: &'a [LeafIx],
-    options: &'a Options<'a>,
+    options: &'a Options,
+    grid: &'a Grid<'a>,
     /// End after the round in which so many states are reached.
     sample: Option<u64>,
-    started: Instant,
-    place: Where<'a>,
     journal: Option<Opened>,
+    control: &'a Control<'a, Progress>,
 }
 
-impl<'a> Slicing<'a> {
-    fn new(prepared: &'a Prepared, subsystem: &'a [LeafIx], options: &'a Options) -> Self {
-        Slicing {
-            prepared,
-            subsystem,
-            options,
-            sample: None,
-            started: Instant::now(),
-            place: Where::Threads(PhantomData),
-            journal: None,
-        }
-    }
+/// How the memory of a search is shared out.
+struct Shares {
+    /// Activations that may be under way at a time.
+    most: u64,
+    /// For what is put away.
+    store: u64,
+}
 
-    fn run(self) -> Result<Report, String> {
-        let leaves = self.prepared.net().leaves.len();
-        if let Some(leaf) = self.subsystem.iter().find(|leaf| leaf.0 as usize >= leaves) {
-            return Err(format!("internal: there is no leaf {}", leaf.0));
-        }
-        self.prepared.visit(self)?
+impl Shares {
+    /// The limit, and the shares if there is enough for one activation.
+    fn new(options: &Options, grid: &Grid, tables: u64) -> (u64, Option<Shares>) {
+        let limit = options.max_memory.unwrap_or_else(memory::default_limit);
+        let job = options.job_memory.max(1);
+        // Slices that are put away need some memory, too: at least a tenth is theirs. Where ranks do the work, this is the
+        // memory of their messages.
+        let most = if grid.is_remote() { limit / 2 / job } else { limit / 10 * 9 / job };
+        let most = grid.slots().min(most).max(1);
+        let store = limit.checked_sub(most * job + tables);
+        (limit, store.map(|store| Shares { most, store }))
     }
 }
 
 impl Visitor for Slicing<'_> {
-    type Out = Result<Report, String>;
+    type Out = Result<Report>;
 
-    fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Self::Out {
-        driver::run(&system, self)
+    fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Result<Report> {
+        let Slicing { prepared, subsystem, options, grid, sample, journal, control } = self;
+        let started = Instant::now();
+        if let Some(leaf) = subsystem.iter().find(|leaf| leaf.0 as usize >= prepared.net().leaves.len()) {
+            return Err(Error::Internal(format!("there is no leaf {}", leaf.0)));
+        }
+        let layout = Layout::of_leaves(prepared.packing(), subsystem);
+        let nothing = || Coordinator::new(layout.clone(), None, false);
+        if let Some(verdict) = prepared.violated_initially() {
+            let report = Report::new(&nothing(), subsystem, prepared, Answer::Verdict(verdict), started);
+            return Ok(Report { states: 1, ..report });
+        }
+        let (limit, shares) = Shares::new(options, grid, system.table_bytes());
+        let Some(Shares { most, store }) = shares else {
+            let answer = Answer::Unknown(Why::Limit(Limit::Memory(limit)));
+            return Ok(Report::new(&nothing(), subsystem, prepared, answer, started));
+        };
+        let directory = options.spill.clone().unwrap_or_else(std::env::temp_dir);
+        // With room for what workers take meanwhile.
+        let ceiling = options.max_resident.map_or(u64::MAX, |bytes| bytes / 8 * 7);
+        let store = Arc::new(Store::new(Arc::new(Budget::new(store)), directory).within(ceiling));
+        let expanded = Arc::default();
+        let quota = sample.map_or(u64::MAX, |states| states / 16 + 1);
+        let work = SliceWork::new(system.clone(), store.clone(), quota, Arc::clone(&expanded));
+        let afar = grid.is_remote();
+        let reach = Reach::new(prepared.net(), prepared.packing(), subsystem);
+        let coordinator = Coordinator::new(layout, Some(reach), afar);
+        let setting = Setting { system, store, expanded, sample, most: most as usize, afar, started };
+        let mut rounds = Rounds::new(setting, options, coordinator);
+        let (ended, _) = grid.lead(&mut rounds, &work, journal, control)?;
+        let answer = rounds.answer(prepared, ended, limit, most * options.job_memory, control.stop)?;
+        let store = &work.store;
+        let coordinator = rounds.first.as_deref().unwrap_or(&rounds.coordinator);
+        let report = Report::new(coordinator, subsystem, prepared, answer, started);
+        // A search that was stopped within its first round has expanded states, too.
+        let states = match report.answer {
+            Answer::Verdict(_) => report.states,
+            Answer::Unknown(_) => report.states.max(work.expanded.load(Relaxed)),
+        };
+        Ok(Report {
+            states,
+            spilled: store.spilled(),
+            peak_memory: store.memory().peak() + grid.workers().min(most) * coordinator.totals.peak,
+            resumed: rounds.resumed,
+            ..report
+        })
     }
 }
 
-#[cfg(feature = "mpi")]
-pub use ranks::{on_ranks, serve};
-
-/// The same with ranks of an MPI job as workers.
-#[cfg(feature = "mpi")]
-mod ranks {
-    use super::*;
-    use crate::transport::mpi::{Hello, World};
-
-    /// Like [`check`], on rank 0 with the ranks that said hello as its workers.
-    #[allow(clippy::too_many_arguments)]
-    pub fn on_ranks(
-        world: &World,
-        hellos: &[Hello],
+impl<S: Successors> Rounds<'_, S> {
+    /// The answer of a search that has ended. Its way is searched with so many bytes.
+    fn answer(
+        &mut self,
         prepared: &Prepared,
+        ended: Ended,
+        limit: u64,
+        idle: u64,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Answer> {
+        let verdict = match (ended, self.trouble.take()) {
+            (Ended::Journal(trouble), _) => return Ok(Answer::Unknown(Why::Journal(trouble.to_string()))),
+            (_, Some(trouble)) => Err(trouble),
+            (Ended::Limit(limit), None) => return Ok(Answer::Unknown(Why::Limit(limit))),
+            (Ended::Stopped, None) => Err(Error::Limit(Limit::Interrupted)),
+            (Ended::Done, None) => self.verdict(prepared, idle, stop),
+        };
+        Ok(match verdict {
+            Ok(verdict) => Answer::Verdict(verdict),
+            // The memory for what is put away is a part of the limit that the user knows.
+            Err(Error::Limit(Limit::Memory(_))) => Answer::Unknown(Why::Limit(Limit::Memory(limit))),
+            Err(Error::Limit(limit)) => Answer::Unknown(Why::Limit(limit)),
+            Err(Error::Disk(message)) => Answer::Unknown(Why::Disk(message)),
+            Err(error @ (Error::Input(_) | Error::Internal(_))) => return Err(error),
+        })
+    }
+
+    /// The verdict of a search that came to its end.
+    fn verdict(
+        &self,
+        prepared: &Prepared,
+        memory: u64,
+        stop: &dyn Fn() -> bool,
+    ) -> std::result::Result<Verdict, Error> {
+        if self.setting.sample.is_some() {
+            // A sample is asked for figures only, and it does not remember how it came to where it began.
+            return Err(Error::Limit(Limit::Interrupted));
+        }
+        let coordinator = &self.coordinator;
+        let Some(found) = &coordinator.found else {
+            if coordinator.slices.iter().any(|slice| slice.waiting > 0) {
+                return Err(Error::internal("states are left"));
+            }
+            return Ok(Verdict::Holds);
+        };
+        let searched = Searched {
+            system: &*self.setting.system,
+            network: prepared.network(),
+            partition: &coordinator.partition,
+            slices: &coordinator.slices,
+            memory,
+            stop,
+        };
+        let path = trace::path_to(&searched, found).map_err(|trouble| match trouble {
+            Error::Limit(Limit::JobMemory(bytes)) => Error::Limit(Limit::Memory(bytes)),
+            other => other,
+        })?;
+        prepared.verdict(found.what, &path)
+    }
+}
+
+impl Report {
+    fn new(
+        coordinator: &Coordinator,
         subsystem: &[LeafIx],
-        options: &Options,
-        journal: Option<Opened>,
-        warn: &dyn Fn(String),
-    ) -> Result<Report, String> {
-        let place = Where::Ranks { world, hellos, warn };
-        Slicing { journal, place, ..Slicing::new(prepared, subsystem, options) }.run()
-    }
-
-    /// Activates slices for rank 0 on some threads until it says that it is over, and returns its exit code. The subsystem
-    /// comes with the jobs.
-    pub fn serve(
-        world: &World,
-        threads: u32,
-        stuck_after: Option<Duration>,
         prepared: &Prepared,
-    ) -> Result<u8, String> {
-        prepared.visit(Serve { world, threads, stuck_after, deadlock: prepared.deadlock() })?
-    }
-
-    struct Serve<'a> {
-        world: &'a World,
-        threads: u32,
-        stuck_after: Option<Duration>,
-        deadlock: Option<usize>,
-    }
-
-    impl Visitor for Serve<'_> {
-        type Out = Result<u8, String>;
-
-        fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Self::Out {
-            crew::serve(self.world, self.threads, self.stuck_after, system, self.deadlock)
+        answer: Answer,
+        started: Instant,
+    ) -> Self {
+        let totals = coordinator.totals;
+        let packing = prepared.packing();
+        let root: u32 = coordinator.partition.layout().mask().iter().map(|word| word.count_ones()).sum();
+        let slices = coordinator.slices.iter().zip(&coordinator.records).map(|(slice, record)| SliceSize {
+            locals: subsystem.iter().map(|&leaf| packing.field(leaf).get(&slice.key)).collect(),
+            part: slice.mask.iter().map(|word| word.count_ones()).sum::<u32>() != root,
+            states: record.states,
+            activations: record.activations,
+        });
+        Report {
+            answer,
+            states: totals.states,
+            transitions: totals.transitions,
+            deadlocks: totals.deadlocks,
+            activations: totals.activations,
+            rounds: u64::from(coordinator.round),
+            splits: totals.splits,
+            largest: coordinator.records.iter().map(|record| record.states).max().unwrap_or(0),
+            forgotten: coordinator.records.iter().filter(|record| record.forgotten).count() as u64,
+            sent: totals.sent,
+            loaded: totals.loaded,
+            peak_memory: 0,
+            job_peak: totals.peak,
+            spilled: 0,
+            resumed: 0,
+            slices: slices.collect(),
+            time: started.elapsed(),
         }
     }
+}
+
+/// On a rank that does not lead: activates slices until rank 0 says that it is over, and returns its exit code. The
+/// subsystem comes with the jobs.
+pub fn serve(prepared: &Prepared, grid: &Grid) -> Result<u8> {
+    struct Serve<'a>(&'a Grid<'a>);
+
+    impl Visitor for Serve<'_> {
+        type Out = Result<u8>;
+
+        fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Result<u8> {
+            // Results stay in memory until they are sent.
+            let store = Arc::new(Store::new(Arc::new(Budget::new(u64::MAX)), std::env::temp_dir()));
+            self.0.serve(&SliceWork::new(system, store, u64::MAX, Arc::default()))
+        }
+    }
+    prepared.visit(Serve(grid))?
 }

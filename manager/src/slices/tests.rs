@@ -1,7 +1,7 @@
 //! Searches by slices against breadth-first search, on random networks.
 
 use super::*;
-use crate::journal::Journal;
+use crate::grid::journal::Journal;
 use gridlock_lts::base::rng::Rng;
 use gridlock_lts::engine::pack::Packing;
 use gridlock_lts::engine::search;
@@ -11,6 +11,25 @@ use gridlock_lts::property::Property;
 use gridlock_lts::samples::random::{self, Shape};
 use gridlock_lts::samples::synthetic;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+fn control() -> Control<'static, Progress> {
+    Control { stop: &|| false, progress: &|_| {}, page: &|_| Vec::new() }
+}
+
+/// Searches with some threads.
+fn run(
+    prepared: &Prepared,
+    subsystem: &[LeafIx],
+    options: &Options,
+    workers: usize,
+    journal: Option<Opened>,
+) -> Result<Report> {
+    check(prepared, subsystem, options, &Grid::threads(workers, None), journal, &control())
+}
+
+fn choose(prepared: &Prepared, options: &Options, workers: usize) -> Choice {
+    choose_subsystem(prepared, options, &Grid::threads(workers, None), &|| false).expect("a choice")
+}
 
 fn random_subsystem(leaves: usize, rng: &mut Rng) -> Vec<LeafIx> {
     let count = rng.between(1, leaves.min(3));
@@ -59,18 +78,18 @@ fn compare(
     let room = [25_000, 50_000, 10_000_000][rng.below(3)];
     let reports = [1, 2, 3, 8].map(|workers| {
         let options = Options {
-            workers,
             job_memory,
             max_memory: Some((workers as u64 * job_memory + room) * 10 / 9),
             ..Options::default()
         };
-        check(&prepared, &subsystem, &options, None).unwrap_or_else(|error| panic!("seed {seed}: {error}"))
+        run(&prepared, &subsystem, &options, workers, None)
+            .unwrap_or_else(|error| panic!("seed {seed}: {error}"))
     });
     for report in &reports {
         seen.spilled += usize::from(report.spilled > 0);
         seen.split += usize::from(report.splits > 0);
         match (&report.answer, &expected.verdict) {
-            (Answer::Unknown(Why::Limit(Reason::Memory(_))), _) => {
+            (Answer::Unknown(Why::Limit(Limit::Memory(_) | Limit::JobMemory(_))), _) => {
                 seen.unknown += 1;
                 continue;
             }
@@ -131,17 +150,12 @@ fn known_numbers() {
     ] {
         let prepared = Prepared::new(net.clone(), []);
         for workers in [1, 3] {
-            let options = Options { workers, job_memory: 40_000, ..Options::default() };
-            let report = check(&prepared, &[LeafIx(0)], &options, None).expect("a report");
+            let options = Options { job_memory: 40_000, ..Options::default() };
+            let report = run(&prepared, &[LeafIx(0)], &options, workers, None).expect("a report");
             assert_eq!((report.answer, report.states), (Answer::Verdict(Verdict::Holds), states));
         }
-        let report = check(
-            &Prepared::new(net.clone(), [Property::DeadlockFree]),
-            &[LeafIx(1)],
-            &Options::default(),
-            None,
-        )
-        .expect("a report");
+        let prepared = Prepared::new(net.clone(), [Property::DeadlockFree { allow_termination: false }]);
+        let report = run(&prepared, &[LeafIx(1)], &Options::default(), 1, None).expect("a report");
         let violated = matches!(report.answer, Answer::Verdict(Verdict::Violated { property: 0, .. }));
         assert_eq!(violated, net.leaves[0].name.starts_with("Phil"));
     }
@@ -156,7 +170,7 @@ fn slices_of_an_acyclic_subsystem_are_forgotten() {
         let prepared = Prepared::new(net.clone(), properties);
         let expected =
             search::check(&net, prepared.properties(), &search::Options::default()).expect("a report");
-        let report = check(&prepared, &[LeafIx(0)], &Options::default(), None).expect("a report");
+        let report = run(&prepared, &[LeafIx(0)], &Options::default(), 1, None).expect("a report");
         let Answer::Verdict(verdict) = report.answer else { panic!("seed {seed}: unknown") };
         assert_eq!(verdict == Verdict::Holds, expected.verdict == Verdict::Holds, "seed {seed}");
         found += usize::from(verdict != Verdict::Holds && report.forgotten > 0);
@@ -169,27 +183,32 @@ fn slices_of_an_acyclic_subsystem_are_forgotten() {
 fn bounds_end_a_search_as_unknown() {
     let net = synthetic::counters(4, 9);
     let prepared = Prepared::new(net.clone(), []);
-    let unknown =
-        |options: &Options| match check(&prepared, &[LeafIx(1)], options, None).expect("a report").answer {
+    let stopped = |options: &Options, stop: bool| {
+        let control = Control { stop: &|| stop, ..control() };
+        let report = check(&prepared, &[LeafIx(1)], options, &Grid::threads(2, None), None, &control);
+        match report.expect("a report").answer {
             Answer::Unknown(why) => why,
             answer => panic!("{answer:?}"),
-        };
-    let options = Options { workers: 2, ..Options::default() };
-    let limit = |reason| Why::Limit(reason);
-    assert_eq!(unknown(&Options { max_states: Some(2000), ..options.clone() }), limit(Reason::States(2000)));
-    let time = Duration::ZERO;
-    assert_eq!(unknown(&Options { time_limit: Some(time), ..options.clone() }), limit(Reason::Time(time)));
-    let cancel = AtomicBool::new(true);
-    assert_eq!(unknown(&Options { cancel: Some(&cancel), ..options.clone() }), limit(Reason::Cancelled));
-    assert_eq!(unknown(&Options { job_memory: 10, ..options.clone() }), limit(Reason::Memory(10)));
+        }
+    };
+    let unknown = |options: &Options| stopped(options, false);
+    let options = Options::default();
+    assert_eq!(
+        unknown(&Options { max_states: Some(2000), ..options.clone() }),
+        Why::Limit(Limit::States(2000))
+    );
+    assert_eq!(stopped(&options, true), Why::Limit(Limit::Interrupted));
+    let few = Options { max_states: Some(10), ..options.clone() };
+    assert!(run(&prepared, &[LeafIx(1)], &few, 1, None).expect("a report").states > 10);
+    assert_eq!(unknown(&Options { job_memory: 10, ..options.clone() }), Why::Limit(Limit::JobMemory(10)));
     let tight = Options { job_memory: 5000, max_memory: Some(12_000), ..options.clone() };
-    assert!(matches!(unknown(&tight), Why::Limit(Reason::Memory(_))));
+    assert!(matches!(unknown(&tight), Why::Limit(Limit::Memory(_))));
     let spill = Some("/does/not/exist".into());
     let nowhere = Options { job_memory: 5000, max_memory: Some(60_000), spill, ..options.clone() };
     assert!(matches!(unknown(&nowhere), Why::Disk(message) if message.contains("/does/not/exist")));
     // A bound that is not reached changes nothing.
     let options = Options { max_states: Some(10_000), ..options };
-    let report = check(&prepared, &[LeafIx(1)], &options, None).expect("a report");
+    let report = run(&prepared, &[LeafIx(1)], &options, 2, None).expect("a report");
     assert_eq!(report.answer, Answer::Verdict(Verdict::Holds));
 }
 
@@ -198,31 +217,34 @@ fn a_subsystem_that_divides_well_is_chosen() {
     for net in [synthetic::philosophers(6), synthetic::counters(3, 40), synthetic::queues(3, 3, 2)] {
         let prepared = Prepared::new(net.clone(), []);
         let choices = [1, 2, 5].map(|workers| {
-            let options = Options { workers, job_memory: 1 << 20, ..Options::default() };
-            choose_subsystem(&prepared, &options).expect("a choice")
+            let options = Options { job_memory: 1 << 20, ..Options::default() };
+            choose(&prepared, &options, workers)
         });
         let best = &choices[0].candidates[0];
         assert!(choices.iter().all(|choice| *choice == choices[0]), "one choice for any number of workers");
         assert!(best.slices > 3 && best.largest < 0.5, "{}", choices[0]);
         assert!(choices[0].candidates.is_sorted_by(|a, b| a.cost <= b.cost));
         assert!(choices[0].to_string().starts_with(&format!("slices by {}", best.names.join(" and "))));
-        let report = check(&prepared, choices[0].leaves(), &Options::default(), None).expect("a report");
+        let report = run(&prepared, choices[0].leaves(), &Options::default(), 1, None).expect("a report");
         let expected = search::check(&net, &[], &search::Options::default()).expect("a report");
         assert_eq!(report.states, expected.stats.states);
     }
     // Findings end a sample early, and that is all.
     let net = synthetic::philosophers(6);
-    let choice = choose_subsystem(&Prepared::new(net.clone(), [Property::DeadlockFree]), &Options::default())
-        .expect("a choice");
+    let choice = choose(
+        &Prepared::new(net.clone(), [Property::DeadlockFree { allow_termination: false }]),
+        &Options::default(),
+        1,
+    );
     assert!(!choice.leaves().is_empty());
     for seed in 0..30 {
         let net = Shape { faults: 50, ..Shape::default() }.network(seed);
         let properties = random::properties(&net, seed);
-        choose_subsystem(&Prepared::new(net.clone(), properties), &Options::default()).expect("a choice");
+        choose(&Prepared::new(net.clone(), properties), &Options::default(), 1);
     }
     let nothing = Shape { leaves: 1, states: 1, labels: 1, ..Shape::default() }.network(1);
     let prepared = Prepared::new(nothing, []);
-    let choice = choose_subsystem(&prepared, &Options::default()).expect("a choice");
+    let choice = choose(&prepared, &Options::default(), 1);
     assert_eq!(choice.leaves(), [LeafIx(0)]);
 }
 
@@ -250,9 +272,9 @@ fn a_search_is_resumed_wherever_it_was_cut_off() {
             // With little room, what is resumed is spilled, too.
             let room = if seed % 6 == 0 { 400_000 } else { 60_000 };
             let max_memory = Some((workers as u64 * job_memory + room) * 10 / 9);
-            Options { workers, job_memory, max_memory, ..Options::default() }
+            Options { job_memory, max_memory, ..Options::default() }
         };
-        let expected = check(&prepared, &subsystem, &options(2), None).expect("a report");
+        let expected = run(&prepared, &subsystem, &options(2), 2, None).expect("a report");
         if matches!(expected.answer, Answer::Unknown(_)) {
             continue;
         }
@@ -260,21 +282,22 @@ fn a_search_is_resumed_wherever_it_was_cut_off() {
         split += usize::from(expected.splits > 0);
         let dir = tempfile::tempdir().expect("a directory");
         let identity = vec![("seed".to_owned(), seed.to_string())];
-        let open = || Journal::<Record>::open_streaming(dir.path(), &identity, true).expect("a journal");
-        let whole = check(&prepared, &subsystem, &options(1), Some(open())).expect("a report");
+        let open = || Journal::<Record>::open(dir.path(), &identity, true).expect("a journal");
+        let whole = run(&prepared, &subsystem, &options(1), 1, Some(open())).expect("a report");
         assert_eq!((facts(&whole), whole.resumed), (facts(&expected), 0), "seed {seed}");
         let path = dir.path().join("journal");
         let bytes = std::fs::read(&path).expect("a journal");
         for _ in 0..8 {
             std::fs::write(&path, &bytes[..rng.below(bytes.len() + 1)]).expect("written");
-            let again = check(&prepared, &subsystem, &options(rng.between(1, 3)), Some(open()));
+            let workers = rng.between(1, 3);
+            let again = run(&prepared, &subsystem, &options(workers), workers, Some(open()));
             let again = again.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
             assert_eq!(facts(&again), facts(&expected), "seed {seed}");
             assert!(again.resumed <= again.activations);
             resumed += again.resumed;
         }
         // What was made good is whole again, and nothing is left to do.
-        let done = check(&prepared, &subsystem, &options(3), Some(open())).expect("a report");
+        let done = run(&prepared, &subsystem, &options(3), 3, Some(open())).expect("a report");
         assert_eq!((facts(&done), done.resumed), (facts(&expected), expected.activations), "seed {seed}");
     }
     assert!(found > 5 && split > 2 && resumed > 1000, "{found} {split} {resumed}");
@@ -283,37 +306,39 @@ fn a_search_is_resumed_wherever_it_was_cut_off() {
 #[test]
 fn a_journal_of_another_search_is_no_crash() {
     let dir = tempfile::tempdir().expect("a directory");
-    let open = || Journal::<Record>::open_streaming(dir.path(), &Vec::new(), true).expect("a journal");
+    let open = || Journal::<Record>::open(dir.path(), &Vec::new(), true).expect("a journal");
     let net = synthetic::counters(3, 9);
     let prepared = Prepared::new(net.clone(), []);
     let options = Options::default();
-    check(&prepared, &[LeafIx(0)], &options, Some(open())).expect("a report");
+    run(&prepared, &[LeafIx(0)], &options, 1, Some(open())).expect("a report");
     let other = synthetic::counters(3, 7);
     let other = Prepared::new(other, []);
-    let refused = check(&other, &[LeafIx(0)], &options, Some(open()));
-    assert!(refused.is_err_and(|why| why.contains("checkpoint")));
+    let refused = run(&other, &[LeafIx(0)], &options, 1, Some(open()));
+    assert!(matches!(refused, Err(Error::Input(why)) if why.contains("checkpoint")));
 }
 
 #[test]
 fn a_stopped_search_keeps_what_it_has() {
     let dir = tempfile::tempdir().expect("a directory");
-    let open = || Journal::<Record>::open_streaming(dir.path(), &Vec::new(), true).expect("a journal");
+    let open = || Journal::<Record>::open(dir.path(), &Vec::new(), true).expect("a journal");
     let net = synthetic::counters(3, 30);
     let prepared = Prepared::new(net.clone(), []);
     let options = Options { job_memory: 40_000, ..Options::default() };
-    let expected = check(&prepared, &[LeafIx(1)], &options, None).expect("a report");
+    let expected = run(&prepared, &[LeafIx(1)], &options, 1, None).expect("a report");
     let (mut stops, mut most) = (0, 5_000);
     loop {
-        let options =
-            Options { max_states: Some(most), page: Some(&|_| b"page".to_vec()), ..options.clone() };
-        let report = check(&prepared, &[LeafIx(1)], &options, Some(open())).expect("a report");
+        let options = Options { max_states: Some(most), ..options.clone() };
+        let control = Control { page: &|_| b"page".to_vec(), ..control() };
+        let grid = Grid::threads(1, None);
+        let report =
+            check(&prepared, &[LeafIx(1)], &options, &grid, Some(open()), &control).expect("a report");
         assert_eq!(std::fs::read(dir.path().join("status.json")).expect("a page"), b"page");
         if report.answer == expected.answer {
             assert_eq!(facts(&report), facts(&expected));
             assert!(report.resumed > 0);
             break;
         }
-        assert_eq!(report.answer, Answer::Unknown(Why::Limit(Reason::States(most))));
+        assert_eq!(report.answer, Answer::Unknown(Why::Limit(Limit::States(most))));
         (stops, most) = (stops + 1, most + 5_000);
     }
     assert!(stops > 3);
@@ -346,13 +371,17 @@ impl<S: Successors + Send> Successors for Balky<S> {
         self.inner.initial()
     }
 
-    fn expand(&self, state: &[u64], out: &mut Steps) -> Result<(), String> {
+    fn expand(&self, state: &[u64], out: &mut Steps) -> gridlock_lts::base::error::Result<()> {
         let silence = (self.silence)(self.asked.fetch_add(1, Relaxed));
         let begun = Instant::now();
         while begun.elapsed() < silence {
             std::thread::park_timeout(silence.min(Duration::from_millis(10)));
         }
         self.inner.expand(state, out)
+    }
+
+    fn dead_end(&self, state: &[u64]) -> gridlock_lts::property::DeadEnd {
+        self.inner.dead_end(state)
     }
 
     fn finding(&self, target: &[u64], via: Via) -> Option<Finding> {
@@ -371,11 +400,11 @@ impl<S: Successors + Send> Successors for Balky<S> {
 struct WithBalky<'a>(Slicing<'a>, Silence);
 
 impl Visitor for WithBalky<'_> {
-    type Out = Result<Report, String>;
+    type Out = Result<Report>;
 
     fn visit<S: Successors + Send + Sync + 'static>(self, inner: Arc<S>) -> Self::Out {
         let WithBalky(slicing, silence) = self;
-        driver::run(&Arc::new(Balky { inner, asked: AtomicU32::new(0), silence }), slicing)
+        slicing.visit(Arc::new(Balky { inner, asked: AtomicU32::new(0), silence }))
     }
 }
 
@@ -383,18 +412,28 @@ impl Visitor for WithBalky<'_> {
 fn a_slice_whose_thread_is_stuck_goes_to_another() {
     let net = synthetic::counters(3, 12);
     let prepared = Prepared::new(net.clone(), []);
-    let options = Options { workers: 2, stuck_after: Some(Duration::from_millis(200)), ..Options::default() };
-    let expected = check(&prepared, &[LeafIx(0)], &options, None).expect("a report");
+    let options = Options::default();
+    let expected = run(&prepared, &[LeafIx(0)], &options, 2, None).expect("a report");
     assert!(expected.states > 1_000);
-    let run = |options: &Options, silence: Silence| {
-        let slicing = Slicing::new(&prepared, &[LeafIx(0)], options);
+    let grid = Grid::threads(2, Some(Duration::from_millis(200)));
+    let (subsystem, control) = ([LeafIx(0)], control());
+    let run = |silence: Silence| {
+        let slicing = Slicing {
+            prepared: &prepared,
+            subsystem: &subsystem,
+            options: &options,
+            grid: &grid,
+            sample: None,
+            journal: None,
+            control: &control,
+        };
         prepared.visit(WithBalky(slicing, silence)).expect("a system")
     };
     let at = |asked| if [300, 700, 701].contains(&asked) { FOR_EVER } else { Duration::ZERO };
-    let report = run(&options, at).expect("a report");
+    let report = run(at).expect("a report");
     assert_eq!(facts(&report), facts(&expected));
     // What nobody can do is an error, after some tries.
-    let why = run(&options, |_| FOR_EVER).expect_err("it cannot be done");
+    let Err(Error::Internal(why)) = run(|_| FOR_EVER) else { panic!("it cannot be done") };
     assert!(why.contains("lost 3 times") && why.contains("no sign of life"), "{why}");
 }
 
@@ -404,23 +443,28 @@ fn a_thread_that_was_given_up_and_goes_on_changes_nothing() {
     let prepared = Prepared::new(net.clone(), []);
     let told = AtomicU64::new(0);
     let progress = |progress: &Progress| told.store(progress.states, Relaxed);
-    let options = Options { workers: 2, job_memory: 1 << 18, ..Options::default() };
-    let expected = check(&prepared, &[LeafIx(0)], &options, None).expect("a report");
+    let options = Options { job_memory: 1 << 18, ..Options::default() };
+    let expected = run(&prepared, &[LeafIx(0)], &options, 2, None).expect("a report");
     assert!(expected.states > 50_000);
     // What such a thread expands is expanded by another one, too, and counts once.
-    let options = Options {
-        stuck_after: Some(Duration::from_millis(100)),
-        max_states: Some(expected.states),
-        progress: Some(&progress),
-        ..options
-    };
+    let options = Options { max_states: Some(expected.states), ..options };
+    let grid = Grid::threads(2, Some(Duration::from_millis(100)));
+    let control = Control { progress: &progress, ..control() };
     // They come back while others work: questions are slow, so that the search takes longer than the silence.
     let silence: Silence = |asked| match asked {
         1_500 | 3_000 | 20_000 | 40_000 => Duration::from_millis(250),
         asked if asked % 500 == 0 => Duration::from_millis(5),
         _ => Duration::ZERO,
     };
-    let slicing = Slicing::new(&prepared, &[LeafIx(0)], &options);
+    let slicing = Slicing {
+        prepared: &prepared,
+        subsystem: &[LeafIx(0)],
+        options: &options,
+        grid: &grid,
+        sample: None,
+        journal: None,
+        control: &control,
+    };
     let report = prepared.visit(WithBalky(slicing, silence)).expect("a system").expect("a report");
     assert_eq!(facts(&report), facts(&expected));
     assert!(told.load(Relaxed) <= expected.states, "{told:?} of {}", expected.states);

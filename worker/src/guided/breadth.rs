@@ -6,12 +6,15 @@
 //! order that depends on the job only, so a second search finds them under the same numbers.
 
 use super::Observer;
-use super::place::Place;
-use super::search::{Possible, Search, Stop, Where, Wrong};
-use crate::job::Feedback;
+use super::outgoing::Outgoing;
+use super::search::{GuidedSearch, Possible, Where};
+use crate::job::{End, Feedback};
 use crate::states::{Origin, States};
+use crate::stop::Stop;
+use gridlock_lts::base::error::Result;
 use gridlock_lts::base::hash::Map;
 use gridlock_lts::base::memory::Budget;
+use gridlock_lts::engine::look;
 use gridlock_lts::engine::pack::Width;
 use gridlock_lts::engine::successors::{Steps, Successors};
 use gridlock_lts::guide::StateIx;
@@ -19,7 +22,7 @@ use gridlock_lts::guide::StateIx;
 /// Where something was found.
 pub(super) struct Found {
     pub(super) at: Spot,
-    pub(super) wrong: Wrong,
+    pub(super) wrong: look::Found,
 }
 
 /// A state by its position and its number there.
@@ -49,10 +52,10 @@ impl Keep {
 
 /// Searches, until something is found.
 pub(super) fn run<S: Successors>(
-    search: &Search<S>,
+    search: &GuidedSearch<S>,
     budget: &Budget,
     observer: Observer,
-) -> Result<(Feedback, Option<Found>), String> {
+) -> Result<(Feedback, Option<Found>)> {
     let mut layers = Layers::new(search, budget, Keep::Nothing, None);
     let outcome = layers.search(observer);
     let mut feedback = layers.feedback;
@@ -60,7 +63,7 @@ pub(super) fn run<S: Successors>(
     match outcome {
         Ok(found) => Ok((feedback, found)),
         Err(stop) => {
-            feedback.end = stop.end()?;
+            feedback.end = End::of(stop)?;
             Ok((feedback, None))
         }
     }
@@ -68,7 +71,7 @@ pub(super) fn run<S: Successors>(
 
 /// A search under way.
 pub(super) struct Layers<'s, 'b, S> {
-    search: &'s Search<'s, S>,
+    search: &'s GuidedSearch<'s, S>,
     budget: &'b Budget,
     keep: Keep,
     /// The search ends once this state is known.
@@ -83,7 +86,7 @@ pub(super) struct Layers<'s, 'b, S> {
 
 impl<'s, 'b, S: Successors> Layers<'s, 'b, S> {
     pub(super) fn new(
-        search: &'s Search<'s, S>,
+        search: &'s GuidedSearch<'s, S>,
         budget: &'b Budget,
         keep: Keep,
         until: Option<Spot>,
@@ -206,7 +209,7 @@ impl<'s, 'b, S: Successors> Layers<'s, 'b, S> {
         observer: Observer,
     ) -> Result<Option<Found>, Stop> {
         let words = self.search.system.width().words();
-        let mut places: Map<StateIx, Option<Place>> = Map::default();
+        let mut places: Map<StateIx, Option<Outgoing>> = Map::default();
         let mut index = 0;
         while index < free.len() && !self.is_known(position, free) {
             self.state.clear();

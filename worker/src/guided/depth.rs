@@ -6,22 +6,25 @@
 //! complete.
 
 use super::Observer;
-use super::place::Place;
-use super::search::{Possible, Search, Stop, Where};
+use super::outgoing::Outgoing;
+use super::search::{GuidedSearch, Possible, Where};
 use crate::job::{End, Feedback, Finding};
 use crate::states::{Origin, States};
+use crate::stop::Stop;
+use gridlock_lts::base::error::Result;
 use gridlock_lts::base::hash::Map;
 use gridlock_lts::base::memory::{Budget, Stack};
+use gridlock_lts::engine::look::Found;
 use gridlock_lts::engine::pack::Width;
 use gridlock_lts::engine::successors::{Steps, Successors};
 use gridlock_lts::guide::StateIx;
 
 /// Searches, until something is found.
 pub(super) fn run<S: Successors>(
-    search: &Search<S>,
+    search: &GuidedSearch<S>,
     budget: &Budget,
     observer: Observer,
-) -> Result<Feedback, String> {
+) -> Result<Feedback> {
     let mut walk = Walk {
         search,
         feedback: search.feedback(),
@@ -39,13 +42,13 @@ pub(super) fn run<S: Successors>(
             feedback.possible = walk.possible.iter().map_while(|p| Some(p.as_ref()?.edges())).collect()
         }
         Ok(Some(finding)) => feedback.end = End::Found(finding),
-        Err(stop) => feedback.end = stop.end()?,
+        Err(stop) => feedback.end = End::of(stop)?,
     }
     Ok(feedback)
 }
 
 struct Walk<'s, 'b, S> {
-    search: &'s Search<'s, S>,
+    search: &'s GuidedSearch<'s, S>,
     feedback: Feedback,
     /// States, each with the place of the subsystem behind it.
     states: States<'b>,
@@ -53,7 +56,7 @@ struct Walk<'s, 'b, S> {
     stack: Stack<'b, u32>,
     /// For each position that was reached the edges that were possible.
     possible: Vec<Option<Possible>>,
-    places: Map<u64, Option<Place>>,
+    places: Map<u64, Option<Outgoing>>,
 }
 
 impl<S: Successors> Walk<'_, '_, S> {
@@ -87,9 +90,9 @@ impl<S: Successors> Walk<'_, '_, S> {
             state.extend_from_slice(self.states.get(index as usize));
             observer(&state[..words]);
             let wrong = self.search.expand(&state[..words], &mut steps, &mut self.feedback.effort)?;
-            if let Some((what, step)) = wrong {
+            if let Some(Found { what, step, .. }) = wrong {
                 let mut path = self.way_to(index);
-                path.extend(step.map(|(via, target)| (via.vector().0, target)));
+                path.extend(step.map(|(vector, target)| (vector.0, target)));
                 return Ok(Some(Finding { what, path }));
             }
             self.push_steps(index, &state, &steps)?;

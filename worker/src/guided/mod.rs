@@ -11,19 +11,21 @@
 
 mod breadth;
 mod depth;
-mod place;
+mod outgoing;
 mod search;
 #[cfg(test)]
 mod tests;
 mod way;
 
-use crate::job::{Effort, End, Feedback, Job, Order, Refinement};
+use crate::hunt::{hash, sketch};
+use crate::job::{Effort, End, Feedback, Job, Order, Refinement, Then};
 use crate::life::Life;
+use gridlock_lts::base::error::{Error, Result};
 use gridlock_lts::base::memory::Budget;
 use gridlock_lts::engine::successors::Successors;
 use gridlock_lts::guide::{EdgeIx, Guide, NoGuide};
 use gridlock_lts::model::network::{LeafIx, Network};
-use search::{Search, moves_anywhere};
+use search::{GuidedSearch, moves_anywhere};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -42,15 +44,13 @@ pub struct Setting<'a, S> {
     pub system: &'a S,
     /// The network as specified.
     pub net: &'a Network,
-    /// The property that asks for freedom from deadlock.
-    pub deadlock: Option<usize>,
     /// The first guide of the swarm.
     pub guide: Arc<Guide>,
 }
 
 impl<S> Clone for Setting<'_, S> {
     fn clone(&self) -> Self {
-        Setting { system: self.system, net: self.net, deadlock: self.deadlock, guide: self.guide.clone() }
+        Setting { system: self.system, net: self.net, guide: self.guide.clone() }
     }
 }
 
@@ -72,7 +72,12 @@ impl<'a, S: Successors> Worker<'a, S> {
 
     /// Does a job. It ends early, as interrupted, soon after it is cancelled.
     pub fn run(&mut self, job: &Job, life: &Life) -> Feedback {
-        self.observed(job, life, &mut |_| {})
+        if job.then == Then::Stop {
+            return self.observed(job, life, &mut |_| {});
+        }
+        let mut seen = vec![0; sketch::SMALL];
+        let feedback = self.observed(job, life, &mut |state| sketch::add(&mut seen, hash(state)));
+        Feedback { seen, ..feedback }
     }
 
     /// Does a job and tells of every state it expands.
@@ -80,26 +85,26 @@ impl<'a, S: Successors> Worker<'a, S> {
         let begun = Instant::now();
         let mut feedback = match self.search(job, life, observer) {
             Ok(feedback) => feedback,
-            Err(message) => Feedback {
+            Err(error) => Feedback {
                 number: job.number,
-                end: End::Failed(message),
+                end: End::Failed(error),
                 possible: Vec::new(),
                 bounded: false,
                 effort: Effort::default(),
+                seen: Vec::new(),
             },
         };
         feedback.effort.nanoseconds = begun.elapsed().as_nanos().try_into().unwrap_or(u64::MAX);
         feedback
     }
 
-    fn search(&mut self, job: &Job, life: &Life, observer: Observer) -> Result<Feedback, String> {
+    fn search(&mut self, job: &Job, life: &Life, observer: Observer) -> Result<Feedback> {
         let guide = self.guide(&job.refinements)?;
         let path = checked_path(&guide, &job.path)?;
         let budget = Budget::new(job.limits.memory);
-        let Setting { system, deadlock, .. } = self.setting;
-        let search = Search {
+        let Setting { system, .. } = self.setting;
+        let search = GuidedSearch {
             system,
-            deadlock,
             guide: &guide,
             path: &path,
             anywhere: moves_anywhere(&guide, !job.refinements.is_empty(), job),
@@ -123,7 +128,7 @@ impl<'a, S: Successors> Worker<'a, S> {
     }
 
     /// The guide of some refinements, made if it is not known.
-    fn guide(&mut self, refinements: &[Refinement]) -> Result<Arc<Guide>, String> {
+    fn guide(&mut self, refinements: &[Refinement]) -> Result<Arc<Guide>> {
         let Some((last, before)) = refinements.split_last() else { return Ok(self.setting.guide.clone()) };
         if let Some(at) = self.guides.iter().position(|(known, _)| known == refinements) {
             let known = self.guides.remove(at);
@@ -133,12 +138,14 @@ impl<'a, S: Successors> Worker<'a, S> {
             let path = checked_path(&coarse, &last.path)?;
             let leaf = LeafIx(last.leaf);
             if last.leaf as usize >= self.setting.net.leaves.len() || coarse.leaves().contains(&leaf) {
-                return Err(format!("leaf {} cannot join the subsystem", last.leaf));
+                return Err(Error::Internal(format!("leaf {} cannot join the subsystem", last.leaf)));
             }
             let guide =
                 coarse.refine(self.setting.net, &path, leaf, REFINED_LIMIT).map_err(|why| match why {
-                    NoGuide::TooLarge { limit } => format!("a guide has more than {limit} states"),
-                    NoGuide::Cyclic(_) => "a guide is cyclic".to_owned(),
+                    NoGuide::TooLarge { limit } => {
+                        Error::Input(format!("a guide has more than {limit} states"))
+                    }
+                    NoGuide::Cyclic(_) => Error::internal("a guide is cyclic"),
                 })?;
             if self.guides.len() == GUIDES_KEPT {
                 self.guides.remove(0);
@@ -150,11 +157,11 @@ impl<'a, S: Successors> Worker<'a, S> {
 }
 
 /// A path that comes from elsewhere, as edges that follow each other.
-fn checked_path(guide: &Guide, path: &[u32]) -> Result<Vec<EdgeIx>, String> {
+fn checked_path(guide: &Guide, path: &[u32]) -> Result<Vec<EdgeIx>> {
     let mut state = guide.end(&[]);
     for (k, &edge) in path.iter().enumerate() {
         if !guide.leads_on(state, EdgeIx(edge)) {
-            return Err(format!("edge {k} of a job's path does not follow"));
+            return Err(Error::Internal(format!("edge {k} of a job's path does not follow")));
         }
         state = guide.edge(EdgeIx(edge)).target;
     }

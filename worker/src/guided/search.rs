@@ -1,18 +1,17 @@
 //! What both orders of a guided search share: the question, and the look at a state's steps.
 
-use super::place::{Move, Place};
-use crate::job::{Effort, End, Feedback, Job, Then, What};
+use super::outgoing::{Move, Outgoing};
+use crate::job::{Effort, End, Feedback, Job, Then};
 use crate::life::Life;
-use gridlock_lts::base::memory::Exhausted;
-use gridlock_lts::engine::search;
-use gridlock_lts::engine::successors::{Steps, Successors, Via};
+use crate::stop::Stop;
+use gridlock_lts::engine::look::{self, Found};
+use gridlock_lts::engine::successors::{Steps, Successors};
 use gridlock_lts::guide::{EdgeIx, Guide, StateIx};
 use gridlock_lts::model::network::VectorIx;
 
 /// A guided search to be done.
-pub(super) struct Search<'s, S> {
+pub(super) struct GuidedSearch<'s, S> {
     pub(super) system: &'s S,
-    pub(super) deadlock: Option<usize>,
     pub(super) guide: &'s Guide,
     pub(super) path: &'s [EdgeIx],
     /// Whether the subsystem moves without regard to the guide once it has followed the path.
@@ -27,31 +26,6 @@ pub(super) struct Search<'s, S> {
 /// wherever that goes round; only the job without a path tries everything.
 pub(super) fn moves_anywhere(guide: &Guide, nested: bool, job: &Job) -> bool {
     job.then == Then::Free && !nested && (job.path.is_empty() || !guide.is_bounded())
-}
-
-/// Why a search ends before it is through.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Stop {
-    OverBudget,
-    Interrupted,
-    Failed(String),
-}
-
-impl From<Exhausted> for Stop {
-    fn from(_: Exhausted) -> Self {
-        Stop::OverBudget
-    }
-}
-
-impl Stop {
-    /// The end of a job that was stopped; an error if it failed.
-    pub(super) fn end(self) -> Result<End, String> {
-        match self {
-            Stop::OverBudget => Ok(End::OverBudget),
-            Stop::Interrupted => Ok(End::Interrupted),
-            Stop::Failed(message) => Err(message),
-        }
-    }
 }
 
 /// Where the subsystem is.
@@ -76,18 +50,15 @@ pub(super) struct Followed {
     pub(super) bounded: bool,
 }
 
-/// What is wrong in a state: the finding, and the step if it is one.
-pub(super) type Wrong = (What, Option<(Via, Vec<u64>)>);
-
-impl<S: Successors> Search<'_, S> {
+impl<S: Successors> GuidedSearch<'_, S> {
     /// The edges of the guide where the subsystem is; `None` if the guide does not matter there.
-    pub(super) fn place(&self, at: Where) -> Option<Place> {
+    pub(super) fn place(&self, at: Where) -> Option<Outgoing> {
         let state = match at {
             Where::On(position) => self.guide.end(&self.path[..position as usize]),
             Where::Anywhere => return None,
             Where::Within(state) => state,
         };
-        Some(Place::new(self.guide, self.system.packing(), state))
+        Some(Outgoing::new(self.guide, self.system.packing(), state))
     }
 
     /// What a step is to this search. `place` is where the subsystem is.
@@ -95,7 +66,7 @@ impl<S: Successors> Search<'_, S> {
     pub(super) fn follow(
         &self,
         at: Where,
-        place: Option<&Place>,
+        place: Option<&Outgoing>,
         from: &[u64],
         to: &[u64],
         vector: VectorIx,
@@ -131,6 +102,7 @@ impl<S: Successors> Search<'_, S> {
             possible: Vec::new(),
             bounded: false,
             effort: Effort::default(),
+            seen: Vec::new(),
         }
     }
 
@@ -141,7 +113,7 @@ impl<S: Successors> Search<'_, S> {
         state: &[u64],
         steps: &mut Steps,
         effort: &mut Effort,
-    ) -> Result<Option<Wrong>, Stop> {
+    ) -> Result<Option<Found>, Stop> {
         if effort.states >= self.job.limits.states {
             return Err(Stop::OverBudget);
         }
@@ -149,52 +121,23 @@ impl<S: Successors> Search<'_, S> {
             return Err(Stop::Interrupted);
         }
         steps.clear();
-        self.system.expand(state, steps).map_err(Stop::Failed)?;
+        self.system.expand(state, steps)?;
         effort.states += 1;
-        let wrong = self.look_at(steps, effort);
+        let wrong = self.look_at(state, steps, effort);
         effort.transitions += steps.len() as u64;
         Ok(wrong)
     }
 
-    fn look_at(&self, steps: &mut Steps, effort: &mut Effort) -> Option<Wrong> {
+    fn look_at(&self, state: &[u64], steps: &mut Steps, effort: &mut Effort) -> Option<Found> {
         if steps.is_empty() {
-            effort.deadlocks += 1;
-            return self.deadlock.map(|property| (What::from(search::What::Deadlock(property)), None));
-        }
-        if !steps.vias().iter().any(|via| via.is_marked()) {
-            return None;
-        }
-        let marked = (0..steps.len()).filter(|&k| steps.vias()[k].is_marked());
-        let found = |k: usize| {
-            let (via, target) = (steps.vias()[k], steps.target(k));
-            Some((search::What::from(self.system.finding(target, via)?), via, target.to_vec(), k))
-        };
-        let all: Vec<_> = marked.filter_map(found).collect();
-        let faults = all.iter().rev().filter(|(what, ..)| matches!(what, search::What::Fault(_)));
-        for k in faults.map(|(.., k)| *k) {
-            steps.remove(k);
-        }
-        let least = all.into_iter().min_by(|a, b| (a.0, a.1, &a.2).cmp(&(b.0, b.1, &b.2)));
-        least.map(|(what, via, target, _)| (what.into(), Some((via, target))))
-    }
-}
-
-impl From<search::What> for What {
-    fn from(what: search::What) -> Self {
-        match what {
-            search::What::Fault(fault) => What::Fault(fault),
-            search::What::Deadlock(property) => What::Deadlock(property as u32),
-            search::What::Property(property) => What::Property(property as u32),
-        }
-    }
-}
-
-impl From<What> for search::What {
-    fn from(what: What) -> Self {
-        match what {
-            What::Fault(fault) => search::What::Fault(fault),
-            What::Deadlock(property) => search::What::Deadlock(property as usize),
-            What::Property(property) => search::What::Property(property as usize),
+            let end = self.system.dead_end(state);
+            effort.deadlocks += u64::from(end.is_deadlock());
+            end.found(state)
+        } else if steps.any_marked() {
+            let ends = [steps.len()];
+            look::first(self.system, state, &ends, steps).found
+        } else {
+            None
         }
     }
 }

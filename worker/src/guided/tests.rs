@@ -34,7 +34,7 @@ impl<F: FnMut(Doer)> Visitor for Do<'_, F> {
     fn visit<S: Successors + Send + Sync + 'static>(mut self, system: Arc<S>) {
         let system = &*system;
         let net = self.prepared.net();
-        let setting = Setting { system, net, deadlock: self.prepared.deadlock(), guide: self.guide.clone() };
+        let setting = Setting { system, net, guide: self.guide.clone() };
         let mut worker = Worker::new(setting);
         (self.with)(&mut |job| {
             let mut seen = BTreeSet::new();
@@ -230,10 +230,10 @@ fn properties(net: &Network, rng: &mut Rng) -> Vec<Property> {
     let forbidden = rng.below(net.vectors.len()) as u32;
     let monitor = random::monitor("m", rng);
     match rng.below(4) {
-        0 => vec![Property::DeadlockFree],
+        0 => vec![Property::DeadlockFree { allow_termination: false }],
         1 => vec![Property::Never(Box::new(move |_, v| v.0 == forbidden))],
         2 => vec![Property::Monitor(monitor)],
-        _ => vec![Property::Monitor(monitor), Property::DeadlockFree],
+        _ => vec![Property::Monitor(monitor), Property::DeadlockFree { allow_termination: false }],
     }
 }
 
@@ -275,7 +275,7 @@ fn violations_are_found_and_replay() {
                         .iter()
                         .map(|(v, target)| (gridlock_lts::model::network::VectorIx(*v), target.clone()))
                         .collect();
-                    prepared.verdict(finding.what.into(), &path).unwrap();
+                    prepared.verdict(finding.what, &path).unwrap();
                 }
                 (expected, found) => panic!("seed {seed}: {expected:?}, {found:?}"),
             }
@@ -287,7 +287,6 @@ fn violations_are_found_and_replay() {
 #[test]
 fn both_ways_to_rebuild_agree() {
     struct Rebuild<'a> {
-        prepared: &'a Prepared,
         guide: &'a Guide,
         path: &'a [EdgeIx],
     }
@@ -296,18 +295,10 @@ fn both_ways_to_rebuild_agree() {
 
         fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> bool {
             let system = &*system;
-            let Rebuild { prepared, guide, path } = self;
+            let Rebuild { guide, path } = self;
             let job = job(path, Then::Free, Order::BreadthFirst);
             let life = Life::default();
-            let search = Search {
-                system,
-                deadlock: prepared.deadlock(),
-                guide,
-                path,
-                anywhere: true,
-                job: &job,
-                life: &life,
-            };
+            let search = GuidedSearch { system, guide, path, anywhere: true, job: &job, life: &life };
             let budget = Budget::new(1 << 30);
             let (_, found) = breadth::run(&search, &budget, &mut |_| {}).unwrap();
             let Some(found) = found else { return false };
@@ -321,9 +312,9 @@ fn both_ways_to_rebuild_agree() {
         let net = Shape { acyclic: true, ..Shape::default() }.network(seed);
         let guide = Subsystem::new(&net, &[LeafIx(0)], LIMIT).unwrap().guide(&net).unwrap();
         let path = guide.trace(&(guide.traces() - 1u32)).unwrap();
-        let prepared = Prepared::new(net.clone(), [Property::DeadlockFree]);
+        let prepared = Prepared::new(net.clone(), [Property::DeadlockFree { allow_termination: false }]);
         let path = &path[..path.len() / 2];
-        rebuilt += u32::from(prepared.visit(Rebuild { prepared: &prepared, guide: &guide, path }).unwrap());
+        rebuilt += u32::from(prepared.visit(Rebuild { guide: &guide, path }).unwrap());
     }
     assert!(rebuilt > 100, "{rebuilt}");
 }

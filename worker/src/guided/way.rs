@@ -4,38 +4,40 @@
 //! each position on the way.
 
 use super::breadth::{Found, Keep, Layers, Spot};
-use super::search::{Search, Stop};
+use super::search::GuidedSearch;
 use crate::job::Finding;
+use crate::stop::Stop;
+use gridlock_lts::base::error::{Error, Result};
 use gridlock_lts::base::memory::Budget;
 use gridlock_lts::engine::pack::Width;
 use gridlock_lts::engine::successors::Successors;
 
 /// The finding with the steps from the initial state; `None` if the search was interrupted.
 pub(super) fn rebuild<S: Successors>(
-    search: &Search<S>,
+    search: &GuidedSearch<S>,
     found: &Found,
     budget: &Budget,
-) -> Result<Option<Finding>, String> {
+) -> Result<Option<Finding>> {
     let steps = match steps_to(search, found.at, budget, true) {
         Err(Stop::OverBudget) => steps_to(search, found.at, budget, false),
         other => other,
     };
     match steps {
         Ok(mut path) => {
-            path.extend(found.wrong.1.iter().map(|(via, target)| (via.vector().0, target.clone())));
-            Ok(Some(Finding { what: found.wrong.0, path }))
+            path.extend(found.wrong.step.iter().map(|(vector, target)| (vector.0, target.clone())));
+            Ok(Some(Finding { what: found.wrong.what, path }))
         }
         Err(Stop::Interrupted) => Ok(None),
-        Err(Stop::OverBudget) => Err(format!(
+        Err(Stop::OverBudget) => Err(Error::Input(format!(
             "a violation was found, but rebuilding the way to it takes more than {} bytes: give jobs more memory",
             budget.limit()
-        )),
-        Err(Stop::Failed(message)) => Err(message),
+        ))),
+        Err(Stop::Failed(error)) => Err(error),
     }
 }
 
 pub(super) fn steps_to<S: Successors>(
-    search: &Search<S>,
+    search: &GuidedSearch<S>,
     end: Spot,
     budget: &Budget,
     all: bool,
@@ -49,8 +51,7 @@ pub(super) fn steps_to<S: Successors>(
         while let Some((_, states)) = layers.kept.iter().find(|(position, _)| *position == at.position) {
             let index = at.index as usize;
             let origin = (index < states.len()).then(|| states.origin(index)).flatten();
-            let origin =
-                origin.ok_or_else(|| Stop::Failed("internal: a state was not found again".to_owned()))?;
+            let origin = origin.ok_or_else(|| Error::internal("a state was not found again"))?;
             if at == (Spot { position: 0, index: 0 }) {
                 backwards.reverse();
                 return Ok(backwards);
@@ -59,7 +60,7 @@ pub(super) fn steps_to<S: Successors>(
             at = Spot { position: origin.position, index: origin.index };
         }
         if all {
-            return Err(Stop::Failed("internal: a position was not found again".to_owned()));
+            return Err(Error::internal("a position was not found again").into());
         }
     }
 }

@@ -10,7 +10,8 @@
 //! states that were not taken yet.
 
 use super::job::HuntEnd;
-use super::survey::{Path, Stop, Survey};
+use super::survey::{Path, Survey};
+use crate::stop::Stop;
 use gridlock_lts::base::memory::{Budget, Exhausted, Stack};
 use gridlock_lts::base::rng::Rng;
 use gridlock_lts::engine::pack::Width;

@@ -4,6 +4,7 @@
 //! and the network only, not on who worked on it or when; only its times do.
 
 use crate::job::{Effort, Finding, Job};
+use gridlock_lts::base::error::Error;
 use serde::{Deserialize, Serialize};
 
 /// Which states a search with bounded levels keeps.
@@ -47,7 +48,7 @@ pub enum Method {
     Levels {
         /// States kept of a level.
         width: u32,
-        /// Which.
+        /// Which states are kept.
         keep: Keep,
     },
     /// Breadth first with a bounded number of states a level, those nearest to a step that was not seen yet; see
@@ -80,9 +81,9 @@ pub struct HuntJob {
     pub number: u64,
     /// The source of all its choices.
     pub seed: u64,
-    /// How it goes about it.
+    /// The kind of search, with its settings.
     pub method: Method,
-    /// What it may use.
+    /// The most that the search may use.
     pub limits: HuntLimits,
 }
 
@@ -98,7 +99,7 @@ pub enum HuntEnd {
     /// The worker was told to stop.
     Interrupted,
     /// The job makes no sense or an internal check failed.
-    Failed(String),
+    Failed(Error),
 }
 
 /// A violation that a search found.

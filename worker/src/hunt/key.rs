@@ -14,9 +14,9 @@ pub enum Key {
     /// A fault by its number and the label of its step.
     Fault(u32, u32),
     /// The violation of a property by its number and the label of the forbidden step.
-    Step(u32, u32),
+    Step(usize, u32),
     /// A deadlock by the number of the property and the packed state, the fields of monitors zero.
-    Deadlock(u32, Vec<u64>),
+    Deadlock(usize, Vec<u64>),
 }
 
 impl Key {
@@ -33,7 +33,7 @@ impl Key {
     }
 
     /// The key of a deadlock.
-    pub(super) fn deadlock(net: &Network, packing: &Packing, property: u32, state: &[u64]) -> Key {
+    pub(super) fn deadlock(net: &Network, packing: &Packing, property: usize, state: &[u64]) -> Key {
         let mut masked = vec![0; state.len()];
         for field in (0..net.leaves.len()).map(|leaf| packing.field(LeafIx(leaf as u32))) {
             field.set(&mut masked, field.get(state));

@@ -6,8 +6,9 @@
 
 use super::job::{HuntEnd, Keep};
 use super::moves::{Moves, Tally};
-use super::survey::{Path, Stop, Survey};
+use super::survey::{Path, Survey};
 use crate::states::{Origin, States};
+use crate::stop::Stop;
 use gridlock_lts::base::memory::{Budget, Exhausted, Stack};
 use gridlock_lts::base::rng::Rng;
 use gridlock_lts::engine::pack::Width;

@@ -14,7 +14,7 @@ mod key;
 mod levels;
 mod moves;
 mod seen;
-mod shorten;
+pub mod shorten;
 pub mod sketch;
 mod survey;
 #[cfg(test)]
@@ -26,6 +26,7 @@ pub use key::Key;
 
 use crate::guided::Worker;
 use crate::life::Life;
+use gridlock_lts::base::error::{Error, Result};
 use gridlock_lts::base::memory::{Budget, Exhausted};
 use gridlock_lts::base::rng::Rng;
 use gridlock_lts::engine::successors::Successors;
@@ -34,6 +35,7 @@ use gridlock_lts::model::network::Network;
 use job::{HuntEnd, HuntFeedback, HuntJob, Keep, Method};
 use moves::{Moves, Tally};
 use seen::Seen;
+pub(crate) use seen::hash;
 use shorten::Shortener;
 use std::sync::Arc;
 use std::time::Instant;
@@ -51,8 +53,6 @@ pub struct Setting<'a, S> {
     pub system: &'a S,
     /// The network as specified; its tables are complete.
     pub net: &'a Network,
-    /// The property that asks for freedom from deadlock.
-    pub deadlock: Option<usize>,
     /// The first guide of guided jobs; without one they fail.
     pub guide: Option<Arc<Guide>>,
     /// What all hunters can share.
@@ -62,7 +62,7 @@ pub struct Setting<'a, S> {
 /// Tables that all hunters of a process look at: as large as the network's own, so there is one of them.
 #[derive(Debug)]
 pub struct Shared {
-    moves: Result<Moves, String>,
+    moves: Result<Moves>,
 }
 
 impl Shared {
@@ -74,8 +74,8 @@ impl Shared {
 
 impl<S> Clone for Setting<'_, S> {
     fn clone(&self) -> Self {
-        let Setting { system, net, deadlock, .. } = *self;
-        Setting { system, net, deadlock, guide: self.guide.clone(), shared: self.shared.clone() }
+        let Setting { system, net, .. } = *self;
+        Setting { system, net, guide: self.guide.clone(), shared: self.shared.clone() }
     }
 }
 
@@ -88,8 +88,8 @@ pub struct Hunter<'a, S> {
 impl<'a, S: Successors> Hunter<'a, S> {
     /// A hunter.
     pub fn new(setting: Setting<'a, S>) -> Self {
-        let Setting { system, net, deadlock, guide, .. } = setting.clone();
-        let worker = guide.map(|guide| Worker::new(crate::guided::Setting { system, net, deadlock, guide }));
+        let Setting { system, net, guide, .. } = setting.clone();
+        let worker = guide.map(|guide| Worker::new(crate::guided::Setting { system, net, guide }));
         Hunter { setting, worker }
     }
 
@@ -104,20 +104,20 @@ impl<'a, S: Successors> Hunter<'a, S> {
         feedback
     }
 
-    fn hunt(&mut self, job: &HuntJob, life: &Life) -> Result<HuntFeedback, String> {
+    fn hunt(&mut self, job: &HuntJob, life: &Life) -> Result<HuntFeedback> {
         check(job, self.setting.net)?;
         let Hunter { setting, worker } = self;
-        let moves = setting.shared.moves.as_ref().map_err(String::clone)?;
+        let moves = setting.shared.moves.as_ref().map_err(Error::clone)?;
         let budget = Budget::new(job.limits.memory);
         let seen = Seen::new(setting.net, moves);
-        let Setting { system, net, deadlock, .. } = *setting;
-        let mut survey = Survey::new(system, net, deadlock, job.limits, life, &budget, seen);
-        let mut feedback = failed(job, String::new());
+        let Setting { system, net, .. } = *setting;
+        let mut survey = Survey::new(system, net, job.limits, life, &budget, seen);
+        let mut feedback = failed(job, Error::internal("the job has not begun"));
         let mut rng = Rng::new(job.seed);
         let (mut bits_set, mut taken_for_visited) = (0, 0);
         feedback.end = match &job.method {
             Method::Guided(guided) => {
-                let worker = worker.as_mut().ok_or("a guided job needs a guide, and there is none")?;
+                let worker = worker.as_mut().ok_or_else(no_guide)?;
                 let (end, inner) = guided::run(&mut survey, worker, guided);
                 feedback.guided = Some(inner);
                 end
@@ -156,7 +156,7 @@ impl<'a, S: Successors> Hunter<'a, S> {
 }
 
 /// The feedback to a job that came to nothing.
-fn failed(job: &HuntJob, why: String) -> HuntFeedback {
+fn failed(job: &HuntJob, why: Error) -> HuntFeedback {
     HuntFeedback {
         number: job.number,
         end: HuntEnd::Failed(why),
@@ -168,28 +168,34 @@ fn failed(job: &HuntJob, why: String) -> HuntFeedback {
     }
 }
 
-fn no_room(log2_bits: u8, limit: u64) -> String {
-    format!("an array of 2^{log2_bits} bits takes more than the {limit} bytes that the job may use")
+fn no_guide() -> Error {
+    Error::input("a guided job needs a guide, and there is none")
+}
+
+fn no_room(log2_bits: u8, limit: u64) -> Error {
+    Error::Input(format!(
+        "an array of 2^{log2_bits} bits takes more than the {limit} bytes that the job may use"
+    ))
 }
 
 /// Refuses a job that makes no sense.
-fn check(job: &HuntJob, net: &Network) -> Result<(), String> {
+fn check(job: &HuntJob, net: &Network) -> Result<()> {
     if job.limits.findings == 0 {
-        return Err("a job must be allowed at least one finding".to_owned());
+        return Err(Error::input("a job must be allowed at least one finding"));
     }
     match &job.method {
         Method::Guided(_) | Method::DepthFirst { .. } => Ok(()),
         Method::Bitstate { log2_bits, .. } if *log2_bits > MOST_LOG2_BITS || *log2_bits < 6 => {
-            Err(format!("an array has from 2^6 to 2^{MOST_LOG2_BITS} bits, not 2^{log2_bits}"))
+            Err(Error::Input(format!("an array has from 2^6 to 2^{MOST_LOG2_BITS} bits, not 2^{log2_bits}")))
         }
         Method::Bitstate { hashes, .. } if *hashes == 0 || *hashes > MOST_HASHES => {
-            Err(format!("a state sets from 1 to {MOST_HASHES} bits, not {hashes}"))
+            Err(Error::Input(format!("a state sets from 1 to {MOST_HASHES} bits, not {hashes}")))
         }
         Method::Bitstate { .. } => Ok(()),
-        Method::Walk { length: 0, .. } => Err("a walk must have at least one step".to_owned()),
+        Method::Walk { length: 0, .. } => Err(Error::input("a walk must have at least one step")),
         Method::Walk { .. } => Ok(()),
         Method::Levels { width: 0, .. } | Method::Aimed { width: 0, .. } => {
-            Err("a level must have at least one state".to_owned())
+            Err(Error::input("a level must have at least one state"))
         }
         Method::Levels { keep: Keep::Preferred(vectors), .. } => {
             let ascending = vectors.windows(2).all(|pair| pair[0] < pair[1]);
@@ -197,7 +203,7 @@ fn check(job: &HuntJob, net: &Network) -> Result<(), String> {
             if ascending && known {
                 Ok(())
             } else {
-                Err("the preferred vectors are not ascending numbers of vectors".to_owned())
+                Err(Error::input("the preferred vectors are not ascending numbers of vectors"))
             }
         }
         Method::Levels { .. } | Method::Aimed { .. } => Ok(()),

@@ -7,6 +7,7 @@
 //! takes part, and that is the one found here.
 
 use super::distance::Backwards;
+use gridlock_lts::base::error::{Error, Result};
 use gridlock_lts::engine::pack::{Field, Packing};
 use gridlock_lts::model::network::{LeafIx, LocalLabel, Network, VectorIx};
 use std::sync::OnceLock;
@@ -53,12 +54,14 @@ pub(super) struct Moves {
 
 impl Moves {
     /// Numbers the transitions of a network whose states are packed so; monitors behind its leaves do not matter.
-    pub(super) fn new(net: &Network, packing: &Packing) -> Result<Self, String> {
+    pub(super) fn new(net: &Network, packing: &Packing) -> Result<Self> {
         let total: usize =
             net.leaves.iter().flat_map(|leaf| &leaf.states).map(|state| state.moves.len()).sum();
         let locals: usize = net.leaves.iter().map(|leaf| leaf.states.len()).sum();
         if total.max(locals) >= MANY as usize {
-            return Err(format!("the leaves have {total} local transitions: too many to number them"));
+            return Err(Error::Input(format!(
+                "the leaves have {total} local transitions: too many to number them"
+            )));
         }
         let mut moves = Moves {
             fields: (0..net.leaves.len()).map(|leaf| packing.field(LeafIx(leaf as u32))).collect(),

@@ -8,11 +8,12 @@ use super::key::Key;
 use super::seen::Seen;
 use crate::job::{Effort, Finding, What};
 use crate::life::Life;
-use gridlock_lts::base::memory::{Budget, Exhausted};
-use gridlock_lts::engine::search;
+use crate::stop::Stop;
+use gridlock_lts::base::memory::Budget;
+use gridlock_lts::engine::look;
 use gridlock_lts::engine::successors::{Steps, Successors};
 use gridlock_lts::model::network::{Network, VectorIx};
-use gridlock_lts::property::Finding as Marked;
+use gridlock_lts::property::DeadEnd;
 use std::collections::BTreeSet;
 
 /// States expanded between two looks at whether to stop.
@@ -20,20 +21,6 @@ pub(super) const LOOKS: u64 = 1_024;
 
 /// Steps by their vectors and packed targets.
 pub(super) type Path = Vec<(u32, Vec<u64>)>;
-
-/// Why a search ends before it is through.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Stop {
-    OverBudget,
-    Interrupted,
-    Failed(String),
-}
-
-impl From<Exhausted> for Stop {
-    fn from(_: Exhausted) -> Self {
-        Stop::OverBudget
-    }
-}
 
 impl From<Stop> for HuntEnd {
     fn from(stop: Stop) -> Self {
@@ -49,7 +36,6 @@ impl From<Stop> for HuntEnd {
 pub(super) struct Survey<'h, S> {
     pub(super) system: &'h S,
     pub(super) net: &'h Network,
-    pub(super) deadlock: Option<usize>,
     pub(super) limits: HuntLimits,
     pub(super) life: &'h Life,
     pub(super) budget: &'h Budget,
@@ -59,7 +45,6 @@ pub(super) struct Survey<'h, S> {
     /// Bytes of the findings.
     pub(super) kept: u64,
     keys: BTreeSet<Key>,
-    marked: Vec<Marked>,
 }
 
 impl<'h, S: Successors> Survey<'h, S> {
@@ -67,14 +52,13 @@ impl<'h, S: Successors> Survey<'h, S> {
     pub(super) fn new(
         system: &'h S,
         net: &'h Network,
-        deadlock: Option<usize>,
         limits: HuntLimits,
         life: &'h Life,
         budget: &'h Budget,
         seen: Seen<'h>,
     ) -> Self {
-        let (effort, findings, keys, marked) = (Effort::default(), Vec::new(), BTreeSet::new(), Vec::new());
-        Survey { system, net, deadlock, limits, life, budget, seen, effort, findings, kept: 0, keys, marked }
+        let (effort, findings, keys) = (Effort::default(), Vec::new(), BTreeSet::new());
+        Survey { system, net, limits, life, budget, seen, effort, findings, kept: 0, keys }
     }
 
     /// Replaces `steps` by those of a state that was reached by a step of `vector`, faults left out, and keeps what is wrong
@@ -95,13 +79,13 @@ impl<'h, S: Successors> Survey<'h, S> {
             return Err(Stop::Interrupted);
         }
         steps.clear();
-        self.system.expand(state, steps).map_err(Stop::Failed)?;
+        self.system.expand(state, steps)?;
         self.effort.states += 1;
         self.seen.enter(vector, state);
         self.seen.look_at(state, steps);
         if steps.is_empty() {
             self.without_steps(state, length, way)?;
-        } else if steps.vias().iter().any(|via| via.is_marked()) {
+        } else if steps.any_marked() {
             self.look_at_marked(state, steps, length, way)?;
         }
         self.effort.transitions += steps.len() as u64;
@@ -110,11 +94,11 @@ impl<'h, S: Successors> Survey<'h, S> {
 
     #[cold]
     fn without_steps(&mut self, state: &[u64], length: usize, way: impl Fn() -> Path) -> Result<(), Stop> {
-        self.effort.deadlocks += 1;
-        let Some(property) = self.deadlock else { return Ok(()) };
-        let what = What::from(search::What::Deadlock(property));
-        let key = Key::deadlock(self.net, self.system.packing(), property as u32, state);
-        self.keep(key, what, None, length, way)
+        let end = self.system.dead_end(state);
+        self.effort.deadlocks += u64::from(end.is_deadlock());
+        let DeadEnd::Deadlock(Some(property)) = end else { return Ok(()) };
+        let key = Key::deadlock(self.net, self.system.packing(), property, state);
+        self.keep(key, What::Deadlock(property), None, length, way)
     }
 
     #[cold]
@@ -125,27 +109,10 @@ impl<'h, S: Successors> Survey<'h, S> {
         length: usize,
         way: impl Fn() -> Path,
     ) -> Result<(), Stop> {
-        // From the end, so that removing a fault leaves what is still to be looked at in its place.
-        for k in (0..steps.len()).rev() {
-            let via = steps.vias()[k];
-            if !via.is_marked() {
-                continue;
-            }
-            let mut marked = std::mem::take(&mut self.marked);
-            marked.clear();
-            self.system.findings(state, steps.target(k), via, &mut marked);
-            for &finding in &marked {
-                let what = What::from(search::What::from(finding));
-                if let Some(key) = Key::step(self.net, what, via.vector().0) {
-                    self.keep(key, what, Some((via.vector().0, steps.target(k))), length, &way)?;
-                }
-            }
-            if let Some(Marked::Fault(_)) = marked.first() {
-                steps.remove(k);
-            }
-            self.marked = marked;
-        }
-        Ok(())
+        look::all(self.system, state, steps, |what, vector, target| {
+            let Some(key) = Key::step(self.net, what, vector.0) else { return Ok(()) };
+            self.keep(key, what, Some((vector.0, target)), length, &way)
+        })
     }
 
     /// Keeps a finding unless there is one like it. The search ends once there are enough.

@@ -9,7 +9,8 @@
 use super::depth::way;
 use super::job::HuntEnd;
 use super::moves::Tally;
-use super::survey::{Stop, Survey};
+use super::survey::Survey;
+use crate::stop::Stop;
 use gridlock_lts::base::memory::Stack;
 use gridlock_lts::base::rng::Rng;
 use gridlock_lts::engine::pack::Width;

@@ -5,20 +5,20 @@
 //! before the slice does, states that were found and not expanded are returned as well, for the inbox of the same slice,
 //! and [`Done::overflow`] says that the slice must be divided. So no work is lost, and no state is counted twice.
 
-use super::Trouble;
 use super::buffer::Buffer;
 use super::code::most_bytes;
-use super::message::{Done, Found, SEGMENT_BYTES, Slice, keep_least};
+use super::message::{Done, SEGMENT_BYTES, Slice};
 use super::partition::Partition;
 use super::set::StateSet;
 use super::sizes::{Sizes, put_states};
 use super::store::{Draft, Kind, Store};
 use crate::life::Life;
-use gridlock_lts::base::memory::Budget;
+use gridlock_lts::base::error::{Error, Limit, Result};
+use gridlock_lts::base::memory::{Budget, Exhausted};
+use gridlock_lts::engine::look::{self, keep_least};
 use gridlock_lts::engine::pack::Width;
-use gridlock_lts::engine::search::What;
+
 use gridlock_lts::engine::successors::{Steps, Successors};
-use gridlock_lts::property::Finding;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Steps that are collected before they are looked up.
@@ -35,8 +35,6 @@ pub struct Round<'a, S> {
     pub partition: &'a Partition,
     /// Where states are put away.
     pub store: &'a Store,
-    /// The property that asks for freedom from deadlock.
-    pub deadlock: Option<usize>,
     /// Bytes that one activation may use.
     pub job_memory: u64,
     /// States that one activation expands at most; the rest waits for the next one.
@@ -76,10 +74,10 @@ impl Worker {
     }
 
     /// Activates a slice.
-    pub fn activate<S: Successors>(&mut self, round: &Round<S>, slice: &Slice) -> Result<Done, Trouble> {
+    pub fn activate<S: Successors>(&mut self, round: &Round<S>, slice: &Slice) -> Result<Done> {
         let budget = Budget::new(round.job_memory);
         let sizes = Sizes::new(round.job_memory, round.system.width().words());
-        budget.take(sizes.bytes)?;
+        budget.take(sizes.bytes).map_err(Exhausted::of_job)?;
         // What an activation that failed has left there.
         self.outbox.clear();
         self.states.clear();
@@ -119,7 +117,7 @@ impl<'b, S: Successors> Activation<'_, 'b, S> {
         self.round.system.width().words()
     }
 
-    fn run(&mut self, budget: &'b Budget) -> Result<(), Trouble> {
+    fn run(&mut self, budget: &'b Budget) -> Result<()> {
         let Some(mut set) = self.load(budget)? else {
             self.done.overflow = true;
             return Ok(());
@@ -132,7 +130,7 @@ impl<'b, S: Successors> Activation<'_, 'b, S> {
     }
 
     /// The states of all runs; `None` if they do not fit.
-    fn load(&mut self, budget: &'b Budget) -> Result<Option<StateSet<'b, S::Width>>, Trouble> {
+    fn load(&mut self, budget: &'b Budget) -> Result<Option<StateSet<'b, S::Width>>> {
         let width = self.round.system.width();
         let visited = self.slice.visited as usize;
         let more = (self.slice.waiting as usize).min(visited / 2 + BATCH);
@@ -149,13 +147,13 @@ impl<'b, S: Successors> Activation<'_, 'b, S> {
             self.stop_if_asked()?;
         }
         if set.len() != visited {
-            return Err(Trouble::Broken("internal: a state was put away twice".to_owned()));
+            return Err(Error::internal("a state was put away twice"));
         }
         Ok(Some(set))
     }
 
     /// Reads the inbox as far as there is room.
-    fn receive(&mut self, set: &mut StateSet<'b, S::Width>) -> Result<(), Trouble> {
+    fn receive(&mut self, set: &mut StateSet<'b, S::Width>) -> Result<()> {
         let (width, words) = (self.round.system.width(), self.words());
         let layout = self.round.partition.layout();
         for segment in self.slice.inbox_within(self.round.job_memory) {
@@ -184,7 +182,7 @@ impl<'b, S: Successors> Activation<'_, 'b, S> {
     }
 
     /// Expands new states until there are none or the memory is not enough.
-    fn expand(&mut self, set: &mut StateSet<'b, S::Width>) -> Result<(), Trouble> {
+    fn expand(&mut self, set: &mut StateSet<'b, S::Width>) -> Result<()> {
         let words = self.words();
         let (mut most, mut told) = (BATCH, 0);
         let most_sent = self.round.job_memory.min(LARGEST);
@@ -228,19 +226,19 @@ impl<'b, S: Successors> Activation<'_, 'b, S> {
         self.round.expanded.fetch_add(states as u64, Relaxed);
     }
 
-    fn stop_if_asked(&self) -> Result<(), Trouble> {
-        if self.round.life.is_cancelled() { Err(Trouble::Stopped) } else { Ok(()) }
+    fn stop_if_asked(&self) -> Result<()> {
+        if self.round.life.is_cancelled() { Err(Limit::Interrupted.into()) } else { Ok(()) }
     }
 
     /// Collects the steps of some states, at least one, divided into those that stay in the slice and those that leave
     /// it. Nothing is changed yet.
-    fn collect(&mut self, most: usize) -> Result<usize, Trouble> {
+    fn collect(&mut self, most: usize) -> Result<usize> {
         let words = self.words();
         let worker = &mut *self.worker;
         worker.steps.clear();
         worker.ends.clear();
         for state in self.list[self.expanded * words..].chunks_exact(words) {
-            self.round.system.expand(state, &mut worker.steps).map_err(Trouble::Broken)?;
+            self.round.system.expand(state, &mut worker.steps)?;
             worker.ends.push(worker.steps.len());
             if worker.steps.len() >= most || worker.ends.len() >= most {
                 break;
@@ -258,13 +256,13 @@ impl<'b, S: Successors> Activation<'_, 'b, S> {
     }
 
     /// Counts the collected steps, and takes them; there is room for them.
-    fn commit(&mut self, set: &mut StateSet<'b, S::Width>, batch: usize) -> Result<(), Trouble> {
+    fn commit(&mut self, set: &mut StateSet<'b, S::Width>, batch: usize) -> Result<()> {
         let words = self.words();
-        let marked = self.worker.steps.vias().iter().fold(false, |any, via| any | via.is_marked());
+        let marked = self.worker.steps.any_marked();
         let mut begin = 0;
         for k in 0..batch {
             if self.worker.ends[k] == begin {
-                self.deadlock(k);
+                self.without_steps(k);
             }
             begin = self.worker.ends[k];
         }
@@ -289,58 +287,37 @@ impl<'b, S: Successors> Activation<'_, 'b, S> {
     }
 
     #[cold]
-    fn deadlock(&mut self, k: usize) {
+    fn without_steps(&mut self, k: usize) {
         let words = self.words();
         let state = &self.list[(self.expanded + k) * words..][..words];
-        self.done.deadlocks += 1;
-        let found = self.round.deadlock.map(|p| Found {
-            what: What::Deadlock(p).into(),
-            state: state.to_vec(),
-            step: None,
-        });
-        keep_least(&mut self.done.found, found);
+        let end = self.round.system.dead_end(state);
+        self.done.deadlocks += u64::from(end.is_deadlock());
+        keep_least(&mut self.done.found, end.found(state));
     }
 
     /// Looks at the marked steps that were collected. Those that are findings are not followed: the search ends with
-    /// this round anyway, and behind a violation others would be found that are none. Faults are not counted.
+    /// this round anyway, and behind a violation others would be found that are none.
     #[cold]
     fn look_at_marked(&mut self) {
         let words = self.words();
         let worker = &mut *self.worker;
-        let (mut begin, mut faults, mut removed) = (0, Vec::new(), Vec::new());
-        for (k, &end) in worker.ends.iter().enumerate() {
-            let state = &self.list[(self.expanded + k) * words..][..words];
-            for step in (begin..end).filter(|&step| worker.steps.vias()[step].is_marked()) {
-                let (target, via) = (worker.steps.target(step), worker.steps.vias()[step]);
-                let Some(finding) = self.round.system.finding(target, via) else { continue };
-                let step_taken = Some((via.vector().0, target.to_vec()));
-                let found =
-                    Found { what: What::from(finding).into(), state: state.to_vec(), step: step_taken };
-                keep_least(&mut self.done.found, Some(found));
-                removed.push(step);
-                if let Finding::Fault(_) = finding {
-                    faults.push(step);
-                }
-            }
-            begin = end;
-        }
-        if removed.is_empty() {
+        let (states, steps) = (&self.list[self.expanded * words..], &mut worker.steps);
+        let looked = look::first(self.round.system, states, &worker.ends, steps);
+        if looked.found.is_none() {
             return;
         }
+        keep_least(&mut self.done.found, looked.found);
         worker.inside.clear();
         worker.outside.clear();
-        for step in (0..worker.steps.len()).filter(|step| removed.binary_search(step).is_err()) {
-            let target = worker.steps.target(step);
+        for step in (0..steps.len()).filter(|step| looked.violating.binary_search(step).is_err()) {
+            let target = steps.target(step);
             let differs = (0..words).any(|k| target[k] & self.slice.mask[k] != self.slice.key[k]);
             if differs { &mut worker.outside } else { &mut worker.inside }.extend_from_slice(target);
-        }
-        for step in faults.into_iter().rev() {
-            worker.steps.remove(step);
         }
     }
 
     /// Puts the outbox away, by target.
-    fn flush(&mut self) -> Result<(), Trouble> {
+    fn flush(&mut self) -> Result<()> {
         let (width, words, partition) = (self.round.system.width(), self.words(), self.round.partition);
         let layout = partition.layout();
         let worker = &mut *self.worker;
@@ -357,7 +334,7 @@ impl<'b, S: Successors> Activation<'_, 'b, S> {
             rest = others;
         }
         worker.outbox.clear();
-        self.round.store.memory().take(SEGMENT_BYTES * targets.len() as u64)?;
+        self.round.store.take(SEGMENT_BYTES * targets.len() as u64)?;
         self.sent += worker.draft.len() as u64;
         let segments = self.round.store.put(Kind::Inbox, &mut worker.draft)?;
         self.done.out.extend(targets.into_iter().zip(segments));
@@ -365,7 +342,7 @@ impl<'b, S: Successors> Activation<'_, 'b, S> {
     }
 
     /// Puts the new states away: a run of what was expanded, and the rest for the slice's own inbox.
-    fn put_away(&mut self) -> Result<(), Trouble> {
+    fn put_away(&mut self) -> Result<()> {
         let words = self.words();
         let (width, layout, sizes) = (self.round.system.width(), self.round.partition.layout(), self.sizes);
         let (expanded, left) = self.list.words().split_at_mut(self.expanded * words);

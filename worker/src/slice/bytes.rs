@@ -2,7 +2,6 @@
 //!
 //! Invariant: bytes are copied as a whole and not one by one, and reading allocates no more than there is to read.
 
-use super::Trouble;
 use super::code::SLACK;
 use super::store::Segment;
 use serde::de::{Error as _, Visitor};
@@ -12,10 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 impl Serialize for Segment {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut buffer = Vec::new();
-        let content = self.content(&mut buffer).map_err(|trouble| match trouble {
-            Trouble::Broken(message) => S::Error::custom(message),
-            other => S::Error::custom(format_args!("{other:?}")),
-        })?;
+        let content = self.content(&mut buffer).map_err(S::Error::custom)?;
         let mut parts = serializer.serialize_tuple(2)?;
         parts.serialize_element(&(self.states() as u32))?;
         parts.serialize_element(&Bytes(&content[..self.bytes()]))?;

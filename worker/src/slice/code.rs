@@ -7,8 +7,8 @@
 //!
 //! Reading takes eight bytes at a time wherever a number has fewer; so [`SLACK`] more bytes must follow.
 
-use super::Trouble;
 use super::layout::Layout;
+use gridlock_lts::base::error::{Error, Result};
 use gridlock_lts::engine::pack::Width;
 
 /// Bytes that must be readable behind those of the last state.
@@ -102,7 +102,7 @@ impl<'a, W: Width> Decoder<'a, W> {
     }
 
     #[inline(always)]
-    fn number(&mut self) -> Result<u64, Trouble> {
+    fn number(&mut self) -> Result<u64> {
         if !self.second {
             self.lengths = *self.bytes.get(self.at).ok_or_else(short)?;
             self.at += 1;
@@ -116,7 +116,7 @@ impl<'a, W: Width> Decoder<'a, W> {
     }
 
     /// Appends up to `most` further states; says how many.
-    pub fn read(&mut self, most: usize, out: &mut Vec<u64>) -> Result<usize, Trouble> {
+    pub fn read(&mut self, most: usize, out: &mut Vec<u64>) -> Result<usize> {
         let count = self.left.min(most);
         self.left -= count;
         if self.width.words() == 1 {
@@ -144,8 +144,8 @@ impl<'a, W: Width> Decoder<'a, W> {
 }
 
 #[cold]
-fn short() -> Trouble {
-    Trouble::Broken("internal: states that were put away end too early".to_owned())
+fn short() -> Error {
+    Error::internal("states that were put away end too early")
 }
 
 #[cfg(test)]

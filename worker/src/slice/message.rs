@@ -5,10 +5,11 @@
 //! Invariant: a result that was written, read and put away is as good as the one it was made from: the same states in
 //! the same segments.
 
-use super::Trouble;
 use super::partition::Target;
 use super::store::{Kind, Segment, Store};
-use crate::job::What;
+pub use gridlock_lts::engine::look::{Found, keep_least};
+
+use gridlock_lts::base::error::Result;
 use serde::{Deserialize, Serialize};
 
 /// Bytes kept in memory about a segment, wherever its content is.
@@ -55,26 +56,6 @@ impl Slice {
     }
 }
 
-/// What was found. The order is the order of preference among findings of one round.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
-pub struct Found {
-    /// What it is.
-    pub what: What,
-    /// The state that is the deadlock, or from which the step was taken.
-    pub state: Vec<u64>,
-    /// The step, if it was one: the number of its vector and the target.
-    pub step: Option<(u32, Vec<u64>)>,
-}
-
-/// Keeps the lesser of two findings.
-pub fn keep_least(kept: &mut Option<Found>, found: Option<Found>) {
-    if let Some(found) = found
-        && kept.as_ref().is_none_or(|k| found < *k)
-    {
-        *kept = Some(found);
-    }
-}
-
 /// What came out of an activation.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Done {
@@ -102,9 +83,9 @@ pub struct Done {
 
 impl Done {
     /// Gives a result that came from elsewhere to a store.
-    pub fn put_away(mut self, store: &Store) -> Result<Self, Trouble> {
+    pub fn put_away(mut self, store: &Store) -> Result<Self> {
         let segments = self.run.len() + self.left.len() + self.out.len();
-        store.memory().take(SEGMENT_BYTES * segments as u64)?;
+        store.take(SEGMENT_BYTES * segments as u64)?;
         self.run = store.adopt(Kind::Run, self.run)?;
         self.left = store.adopt(Kind::Inbox, self.left)?;
         let (targets, segments): (Vec<Target>, Vec<Segment>) = self.out.into_iter().unzip();

@@ -4,41 +4,23 @@
 //! slices have found for it ([`message`]). An [`activation`] loads it into a [`set`], expands what is new to a fixpoint over the moves
 //! that stay in the slice, and returns a new run and the states for other slices, sorted and without duplicates. Which
 //! slices there are, and to which one a state belongs, is the [`partition`]'s to say; a slice that has become too large
-//! for the memory of a job is divided in two by [`split`].
+//! for the memory of a job is divided in two by [`split`]. A search starts where [`begin`] says; slices that cannot be
+//! entered again ([`reach`]) may be forgotten, and [`trace`] finds the way to what was found.
 //!
 //! Invariant: a state is in at most one run, that of the activation that expanded it. What an activation returns
 //! depends on the slice, the partition and the job memory only, not on who does it or when.
 
 pub mod activation;
+pub mod begin;
 pub mod buffer;
 mod bytes;
 pub mod code;
 pub mod layout;
 pub mod message;
 pub mod partition;
+pub mod reach;
 pub mod set;
 pub mod sizes;
 pub mod split;
 pub mod store;
-
-use gridlock_lts::base::memory::Exhausted;
-use serde::{Deserialize, Serialize};
-
-/// Why work on slices ends early.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum Trouble {
-    /// So many bytes are not enough.
-    Memory(u64),
-    /// The spill directory cannot be written, e.g. because the disk is full: why.
-    Disk(String),
-    /// Something that was put away does not come back as it was, or an internal check failed.
-    Broken(String),
-    /// Somebody asked to stop.
-    Stopped,
-}
-
-impl From<Exhausted> for Trouble {
-    fn from(exhausted: Exhausted) -> Self {
-        Trouble::Memory(exhausted.limit)
-    }
-}
+pub mod trace;

@@ -15,7 +15,7 @@ pub struct SliceIx(pub u32);
 /// A bit of a packed state.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct Bit {
-    /// The word.
+    /// The index of the word that has the bit.
     pub word: u32,
     /// The bit in that word.
     pub bit: u32,

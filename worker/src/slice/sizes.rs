@@ -2,11 +2,11 @@
 //!
 //! Invariant: the sizes depend on the job memory and the width of states only, so segments are the same everywhere.
 
-use super::Trouble;
 use super::code::{SLACK, most_bytes};
 use super::layout::Layout;
 use super::message::SEGMENT_BYTES;
 use super::store::{Draft, Kind, Segment, Store};
+use gridlock_lts::base::error::Result;
 use gridlock_lts::engine::pack::Width;
 
 /// States of a segment of a run, at most.
@@ -45,7 +45,7 @@ pub(super) fn put_states<W: Width>(
     most: usize,
     states: &mut [u64],
     draft: &mut Draft,
-) -> Result<Vec<Segment>, Trouble> {
+) -> Result<Vec<Segment>> {
     let words = width.words();
     // Where sorting makes a copy, each segment is sorted for itself.
     let whole = Layout::sorts_in_place(words);
@@ -58,7 +58,7 @@ pub(super) fn put_states<W: Width>(
             layout.sort(width, part);
         }
         draft.add(width, layout, part);
-        store.memory().take(SEGMENT_BYTES)?;
+        store.take(SEGMENT_BYTES)?;
         segments.extend(store.put(kind, draft)?);
     }
     debug_assert!(SLACK >= size_of::<u64>());

@@ -5,12 +5,12 @@
 //! one bit of a leaf tells early from late; that is usually better than a hash, which separates neighbours. Invariant:
 //! both parts have states, and together they have those of the slice. So dividing ends, at slices of one state.
 
-use super::Trouble;
 use super::layout::Layout;
 use super::message::{Run, SEGMENT_BYTES, Slice};
 use super::partition::Bit;
 use super::sizes::{Sizes, put_states};
 use super::store::{Draft, Kind, Segment, Store};
+use gridlock_lts::base::error::Result;
 use gridlock_lts::engine::pack::Width;
 use gridlock_lts::engine::successors::{Steps, Successors};
 
@@ -37,7 +37,7 @@ pub fn split<S: Successors>(
     store: &Store,
     job_memory: u64,
     slice: &Slice,
-) -> Result<Option<Halves>, Trouble> {
+) -> Result<Option<Halves>> {
     let sizes = Sizes::new(job_memory, system.width().words());
     let mut splitter =
         Splitter { system, layout, store, slice, sizes, bytes: Vec::new(), draft: Draft::default() };
@@ -61,7 +61,7 @@ impl<S: Successors> Splitter<'_, S> {
     }
 
     /// The bit to divide by.
-    fn choose(&mut self) -> Result<Option<Bit>, Trouble> {
+    fn choose(&mut self) -> Result<Option<Bit>> {
         let (width, words) = (self.system.width(), self.system.width().words());
         let total = (self.slice.visited + self.slice.waiting) as usize;
         let stride = total.div_ceil(SAMPLE).max(1);
@@ -101,14 +101,14 @@ impl<S: Successors> Splitter<'_, S> {
     }
 
     /// How often each bit changes in steps that stay in the slice.
-    fn changes(&self, bits: &[Bit], sample: &[u64]) -> Result<Vec<usize>, Trouble> {
+    fn changes(&self, bits: &[Bit], sample: &[u64]) -> Result<Vec<usize>> {
         let words = self.system.width().words();
         let mut changes = vec![0; bits.len()];
         let mut steps = Steps::new(words);
         let stride = (sample.len() / words).div_ceil(EXPANDED).max(1);
         for state in sample.chunks_exact(words).step_by(stride) {
             steps.clear();
-            self.system.expand(state, &mut steps).map_err(Trouble::Broken)?;
+            self.system.expand(state, &mut steps)?;
             for (target, _) in steps.iter() {
                 if (0..words).all(|k| target[k] & self.slice.mask[k] == self.slice.key[k]) {
                     for (bit, changes) in bits.iter().zip(&mut changes) {
@@ -120,7 +120,7 @@ impl<S: Successors> Splitter<'_, S> {
         Ok(changes)
     }
 
-    fn divide(&mut self, by: Bit) -> Result<Halves, Trouble> {
+    fn divide(&mut self, by: Bit) -> Result<Halves> {
         let part = |set: bool| {
             let (mut mask, mut key) = (self.slice.mask.clone(), self.slice.key.clone());
             mask[by.word as usize] |= 1 << by.bit;
@@ -154,7 +154,7 @@ impl<S: Successors> Splitter<'_, S> {
         kind: Kind,
         segments: &[Segment],
         by: Bit,
-    ) -> Result<[(Vec<Segment>, u64); 2], Trouble> {
+    ) -> Result<[(Vec<Segment>, u64); 2]> {
         let (width, words) = (self.system.width(), self.system.width().words());
         let mut divided = [(Vec::new(), 0), (Vec::new(), 0)];
         let mut buffers = [Vec::new(), Vec::new()];
@@ -189,7 +189,7 @@ fn put<W: Width>(
     (width, layout): (W, &Layout),
     states: &mut Vec<u64>,
     draft: &mut Draft,
-) -> Result<Vec<Segment>, Trouble> {
+) -> Result<Vec<Segment>> {
     if states.is_empty() {
         return Ok(Vec::new());
     }

@@ -8,15 +8,15 @@
 //! Invariant: memory is taken from the budget before a block is kept there; what is read from a file has the checksum of
 //! what was written, or the search ends with an error.
 
-use super::Trouble;
 use super::code::{Decoder, SLACK};
 use super::layout::Layout;
-use gridlock_lts::base::memory::Budget;
+use gridlock_lts::base::error::{Error, Limit, Result};
+use gridlock_lts::base::memory::{Budget, resident};
 use gridlock_lts::engine::pack::Width;
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What a block is for.
@@ -32,6 +32,9 @@ pub enum Kind {
 const OVERHEAD: u64 = 96;
 /// Bytes after which a new file is begun.
 const FILE_BYTES: u64 = if cfg!(test) { 1 << 10 } else { 256 << 20 };
+
+/// Bytes kept in memory before the system is asked again how much the process has there.
+const ASK: u64 = if cfg!(test) { 1 << 9 } else { 1 << 18 };
 
 /// Bytes of segments of a message that become one block.
 const ADOPTED: usize = 1 << 20;
@@ -147,12 +150,12 @@ impl Segment {
         layout: &'a Layout,
         key: &'a [u64],
         buffer: &'a mut Vec<u8>,
-    ) -> Result<Decoder<'a, W>, Trouble> {
+    ) -> Result<Decoder<'a, W>> {
         Ok(Decoder::new(width, layout, key, self.content(buffer)?, self.states()))
     }
 
     /// The compressed states, and behind them at least [`SLACK`] bytes. `buffer` is for bytes from files.
-    pub(super) fn content<'a>(&'a self, buffer: &'a mut Vec<u8>) -> Result<&'a [u8], Trouble> {
+    pub(super) fn content<'a>(&'a self, buffer: &'a mut Vec<u8>) -> Result<&'a [u8]> {
         match &self.block.0 {
             Content::Memory(bytes, _) | Content::Message(bytes) => Ok(&bytes[self.start as usize..]),
             Content::File(file, at) => {
@@ -160,9 +163,9 @@ impl Segment {
                 buffer.resize(self.len as usize + SLACK, 0);
                 let content = &mut buffer[..self.len as usize];
                 file.read(content, at + u64::from(self.start))
-                    .map_err(|error| Trouble::Broken(format!("a spill file cannot be read: {error}")))?;
+                    .map_err(|error| Error::Disk(format!("a spill file cannot be read: {error}")))?;
                 if crc32fast::hash(content) != self.checksum {
-                    return Err(Trouble::Broken(
+                    return Err(Error::Disk(
                         "a spill file is not as it was written (its checksum is wrong); \
                          check the disk, or name another directory for spilled states"
                             .to_owned(),
@@ -211,6 +214,11 @@ pub struct Store {
     memory: Arc<Budget>,
     /// Beyond this blocks go to files; the rest of the budget is for what must stay in memory.
     share: u64,
+    /// Blocks also go to files while the process has more than this in memory.
+    ceiling: u64,
+    /// Bytes since the system was last asked, and what it said.
+    unasked: AtomicU64,
+    crowded: AtomicBool,
     directory: PathBuf,
     files: [Mutex<Option<Arc<SpillFile>>>; 2],
     spilled: AtomicU64,
@@ -220,12 +228,41 @@ impl Store {
     /// A store that may use nine tenths of a budget, and files in a directory.
     pub fn new(memory: Arc<Budget>, directory: PathBuf) -> Self {
         let share = memory.limit() / 10 * 9;
-        Store { memory, share, directory, files: Default::default(), spilled: AtomicU64::new(0) }
+        Store {
+            memory,
+            share,
+            ceiling: u64::MAX,
+            unasked: AtomicU64::new(u64::MAX / 2),
+            crowded: AtomicBool::new(false),
+            directory,
+            files: Default::default(),
+            spilled: AtomicU64::new(0),
+        }
+    }
+
+    /// The same store, which also writes blocks to files while the process has more bytes in memory than this, as the system
+    /// counts them. The budget does not know what allocators keep, nor what else the process uses; a limit on the process
+    /// does. Where blocks are changes nothing but the number of bytes spilled.
+    pub fn within(self, ceiling: u64) -> Self {
+        Store { ceiling, ..self }
+    }
+
+    fn is_crowded(&self, bytes: u64) -> bool {
+        if self.ceiling < u64::MAX && self.unasked.fetch_add(bytes, Relaxed) >= ASK {
+            self.unasked.store(0, Relaxed);
+            self.crowded.store(resident().is_some_and(|now| now > self.ceiling), Relaxed);
+        }
+        self.crowded.load(Relaxed)
     }
 
     /// The memory of blocks, and of what is kept about them.
     pub fn memory(&self) -> &Arc<Budget> {
         &self.memory
+    }
+
+    /// Takes memory for what is kept about blocks.
+    pub fn take(&self, bytes: u64) -> Result<(), Error> {
+        self.memory.take(bytes).map_err(|exhausted| Error::Limit(Limit::Memory(exhausted.limit)))
     }
 
     /// Bytes written to files so far.
@@ -234,7 +271,7 @@ impl Store {
     }
 
     /// Puts a block away and leaves the draft empty; the segments are in the order in which they were added.
-    pub fn put(&self, kind: Kind, draft: &mut Draft) -> Result<Vec<Segment>, Trouble> {
+    pub fn put(&self, kind: Kind, draft: &mut Draft) -> Result<Vec<Segment>> {
         if draft.is_empty() {
             return Ok(Vec::new());
         }
@@ -251,7 +288,9 @@ impl Store {
             .collect();
         draft.bytes.extend_from_slice(&[0; SLACK]);
         let bytes = draft.bytes.len() as u64 + OVERHEAD;
-        let fits = self.memory.used() + bytes <= self.share && self.memory.take(bytes).is_ok();
+        let fits = !self.is_crowded(bytes)
+            && self.memory.used() + bytes <= self.share
+            && self.memory.take(bytes).is_ok();
         let content = if fits {
             Content::Memory(draft.bytes.as_slice().into(), self.memory.clone())
         } else {
@@ -266,7 +305,7 @@ impl Store {
     }
 
     /// Puts segments of messages away, in the order in which they are given.
-    pub fn adopt(&self, kind: Kind, segments: Vec<Segment>) -> Result<Vec<Segment>, Trouble> {
+    pub fn adopt(&self, kind: Kind, segments: Vec<Segment>) -> Result<Vec<Segment>> {
         let (mut draft, mut buffer, mut adopted) = (Draft::default(), Vec::new(), Vec::new());
         for segment in segments {
             let content = segment.content(&mut buffer)?;
@@ -281,10 +320,10 @@ impl Store {
         Ok(adopted)
     }
 
-    fn append(&self, kind: Kind, bytes: &[u8]) -> Result<(Arc<SpillFile>, u64), Trouble> {
+    fn append(&self, kind: Kind, bytes: &[u8]) -> Result<(Arc<SpillFile>, u64)> {
         let trouble = |error: io::Error| {
             let directory = self.directory.display();
-            Trouble::Disk(format!("states cannot be written to the spill directory {directory}: {error}"))
+            Error::Disk(format!("states cannot be written to the spill directory {directory}: {error}"))
         };
         let (file, at) = {
             let mut current = self.files[kind as usize].lock().unwrap_or_else(PoisonError::into_inner);
@@ -294,8 +333,7 @@ impl Store {
                 let file = tempfile::tempfile_in(&self.directory).map_err(trouble)?;
                 *current = Some(Arc::new(SpillFile::new(file)));
             }
-            let file =
-                current.clone().ok_or_else(|| Trouble::Broken("internal: no spill file".to_owned()))?;
+            let file = current.clone().ok_or_else(|| Error::internal("no spill file"))?;
             let at = file.end.fetch_add(bytes.len() as u64, Relaxed);
             (file, at)
         };
@@ -310,7 +348,7 @@ mod tests {
     use super::*;
     use gridlock_lts::engine::pack::One;
 
-    fn states_of(segment: &Segment, layout: &Layout, key: &[u64]) -> Result<Vec<u64>, Trouble> {
+    fn states_of(segment: &Segment, layout: &Layout, key: &[u64]) -> Result<Vec<u64>> {
         let (mut buffer, mut states) = (Vec::new(), Vec::new());
         segment.decoder(One, layout, key, &mut buffer)?.read(usize::MAX, &mut states)?;
         Ok(states)
@@ -344,6 +382,20 @@ mod tests {
     }
 
     #[test]
+    fn a_process_with_too_much_in_memory_writes_files() {
+        let layout = Layout::new(&[15]);
+        let store = || Store::new(Arc::new(Budget::new(1 << 20)), std::env::temp_dir());
+        let (crowded, roomy) = (store().within(1), store().within(1 << 50));
+        for _ in 0..20 {
+            for (key, segment) in put_three(&crowded, &layout).iter().enumerate() {
+                assert_eq!(segment.is_spilled(), resident().is_some());
+                assert_eq!(states_of(segment, &layout, &[key as u64]).expect("whole").len(), 50);
+            }
+            assert!(!put_three(&roomy, &layout)[0].is_spilled());
+        }
+    }
+
+    #[test]
     fn a_changed_file_is_an_error() {
         let layout = Layout::new(&[15]);
         let store = Store::new(Arc::new(Budget::new(0)), std::env::temp_dir());
@@ -352,11 +404,11 @@ mod tests {
         assert!(states_of(&segments[1], &layout, &[1]).is_ok());
         file.write(&[0xaa], at + u64::from(segments[1].start) + 7).expect("writable");
         assert!(
-            matches!(states_of(&segments[1], &layout, &[1]), Err(Trouble::Broken(m)) if m.contains("checksum"))
+            matches!(states_of(&segments[1], &layout, &[1]), Err(Error::Disk(m)) if m.contains("checksum"))
         );
         assert!(states_of(&segments[0], &layout, &[0]).is_ok(), "the others are whole");
         file.file.set_len(3).expect("writable");
-        assert!(matches!(states_of(&segments[2], &layout, &[2]), Err(Trouble::Broken(_))));
+        assert!(matches!(states_of(&segments[2], &layout, &[2]), Err(Error::Disk(_))));
     }
 
     #[test]
@@ -366,7 +418,7 @@ mod tests {
         let mut draft = Draft::default();
         draft.add(One, &layout, &[16, 32]);
         let told = missing.put(Kind::Inbox, &mut draft);
-        assert!(matches!(told, Err(Trouble::Disk(m)) if m.contains("/does/not/exist")));
+        assert!(matches!(told, Err(Error::Disk(m)) if m.contains("/does/not/exist")));
         #[cfg(target_os = "linux")]
         {
             let full = Store::new(Arc::new(Budget::new(0)), std::env::temp_dir());
@@ -375,7 +427,7 @@ mod tests {
             let mut draft = Draft::default();
             draft.add(One, &layout, &[16, 32]);
             let told = full.put(Kind::Run, &mut draft);
-            assert!(matches!(told, Err(Trouble::Disk(m)) if m.contains("space")));
+            assert!(matches!(told, Err(Error::Disk(m)) if m.contains("space")));
         }
     }
 }

@@ -4,6 +4,7 @@
 //! small server that only the page itself can reach ([`server`], [`gate`]).
 
 mod gate;
+mod impatient;
 mod server;
 mod view;
 mod walk;
@@ -171,7 +172,7 @@ impl Explorer<'_> {
             "look" | "chart" | "save" => {
                 let place = match place() {
                     Ok(place) if place.at <= place.path.len() => place,
-                    Ok(_) => return Reply::Wrong("there are not so many steps".to_owned()),
+                    Ok(_) => return Reply::Wrong("the walk has fewer steps".to_owned()),
                     Err(e) => return Reply::Wrong(e),
                 };
                 match question.about.as_str() {
@@ -196,7 +197,7 @@ impl Explorer<'_> {
         self.walk.follow(&place.path, self.watch)?;
         let state = self.walk.states()[place.at].clone();
         self.walk.expand(&state, self.watch)?;
-        Ok(View::new(&self.walk, place.at, &place.filter, &self.specification))
+        Ok(View::new(&self.walk, place.at, &place.filter))
     }
 
     /// Draws the steps around the place.
@@ -206,7 +207,7 @@ impl Explorer<'_> {
         let from = place.at.saturating_sub(DRAWN / 2).min(length.saturating_sub(DRAWN));
         let to = length.min(from + DRAWN);
         let trace = self.walk.steps(from, to);
-        let shown = ShownTrace::new(&self.walk.system.network, &self.walk.system.builder, &trace);
+        let shown = ShownTrace::steps(&self.walk.system.network, &self.walk.system.builder, &trace);
         Ok(Drawn { svg: chart::embedded(&shown, from + 1), from, to })
     }
 

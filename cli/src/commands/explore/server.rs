@@ -2,34 +2,40 @@
 //!
 //! Everything runs in the thread that called [`serve`], whose stack is made for deep specifications. Tasks of connections
 //! check who asks ([`Gate`]), hand out the files of the page, and pass questions about the system to the loop that owns
-//! it. Invariant: nothing that a client sends makes memory grow without bound: connections, questions that wait, sizes of
-//! headers and bodies and the time to send them are all limited.
+//! it. Invariants: nothing that a client sends makes memory grow without bound: connections, questions that wait, sizes of
+//! headers and bodies and the time to send them are all limited. And no client keeps others out: one that does not read
+//! what it asked for is cut off, one without the secret gets a single answer, and a new connection takes the place of the
+//! oldest stranger if all places are taken.
 
 use super::gate::Gate;
+use super::impatient::Impatient;
 use crate::chart;
 use crate::watch::Watch;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Body, Bytes, Incoming};
-use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
+use hyper::header::{CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 
-/// Connections at the same time; further ones wait.
+/// Connections at the same time; a further one takes the place of another.
 const CONNECTIONS: usize = 32;
 /// Questions that wait for an answer.
 const WAITING: usize = 8;
 /// The longest body: a trace that somebody opens in the page.
 const BODY: usize = 16 << 20;
-/// How long a client may take to send a request.
+/// How long a client may take to send a request, and to take the next piece of an answer.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How often the end of the run is noticed.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
@@ -88,7 +94,7 @@ pub fn serve(
         runtime.spawn(accept(listener, Arc::new(gate), asked));
         while watch.stopped().is_none() {
             match timeout(BETWEEN_LOOKS, questions.recv()).await {
-                // Whoever asked may be gone.
+                // The client may be gone.
                 Ok(Some((question, reply))) => drop(reply.send(answer(question))),
                 Ok(None) => return Err(io::Error::other("the server ended")),
                 Err(_) => {}
@@ -98,27 +104,47 @@ pub fn serve(
     })
 }
 
+/// A connection that is served.
+struct Served {
+    task: AbortHandle,
+    /// Whether its client has shown the secret.
+    known: Arc<AtomicBool>,
+}
+
+/// Makes room for one more: the oldest stranger goes, or the oldest of all if there is no stranger.
+fn make_room(served: &mut VecDeque<Served>) {
+    served.retain(|connection| !connection.task.is_finished());
+    while served.len() >= CONNECTIONS {
+        let stranger = served.iter().position(|connection| !connection.known.load(Relaxed));
+        if let Some(connection) = served.remove(stranger.unwrap_or(0)) {
+            connection.task.abort();
+        }
+    }
+}
+
 async fn accept(listener: TcpListener, gate: Arc<Gate>, asked: mpsc::Sender<Asked>) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let mut served = VecDeque::new();
     loop {
-        let Ok(place) = places.clone().acquire_owned().await else { return };
         let Ok((stream, _)) = listener.accept().await else {
             // Such as too many open files: it may pass.
             sleep(BETWEEN_LOOKS).await;
             continue;
         };
-        let (gate, asked) = (gate.clone(), asked.clone());
-        tokio::spawn(async move {
-            let service = service_fn(move |request| respond(request, gate.clone(), asked.clone()));
+        make_room(&mut served);
+        let (gate, asked, known) = (gate.clone(), asked.clone(), Arc::new(AtomicBool::new(false)));
+        let client = known.clone();
+        let task = tokio::spawn(async move {
+            let service =
+                service_fn(move |request| respond(request, gate.clone(), asked.clone(), client.clone()));
             let connection = http1::Builder::new()
                 .timer(TokioTimer::new())
                 .header_read_timeout(PATIENCE)
                 .max_buf_size(64 << 10)
-                .serve_connection(TokioIo::new(stream), service);
+                .serve_connection(TokioIo::new(Impatient::new(stream, PATIENCE)), service);
             // A connection that breaks off is the client's business.
             drop(connection.await);
-            drop(place);
         });
+        served.push_back(Served { task: task.abort_handle(), known });
     }
 }
 
@@ -126,12 +152,18 @@ async fn respond(
     request: Request<Incoming>,
     gate: Arc<Gate>,
     asked: mpsc::Sender<Asked>,
+    known: Arc<AtomicBool>,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     let path = request.uri().path().to_owned();
     let about = match gate.pass(request.headers(), &path) {
         Ok(about) => about.to_owned(),
-        Err(why) => return Ok(plain(StatusCode::FORBIDDEN, why)),
+        Err(why) => {
+            let mut refused = plain(StatusCode::FORBIDDEN, why);
+            refused.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            return Ok(refused);
+        }
     };
+    known.store(true, Relaxed);
     let asks = match *request.method() {
         Method::GET => false,
         Method::POST => true,

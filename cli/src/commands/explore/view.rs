@@ -1,11 +1,11 @@
 //! What the page gets to see of a state, as JSON: the leaves with their local states, and the possible actions.
 //!
-//! Invariant: whatever the state, the answer has a bounded size. Long texts are cut, actions and leaves are counted
+//! Invariant: the answer has a bounded size in every state. Long texts are cut, actions and leaves are counted
 //! beyond the first ones.
 
 use super::walk::{Move, Walk, arrival, enabled};
-use crate::input::Specification;
-use crate::shown_trace::{ShownStep, ShownTrace};
+use crate::shown_trace::{ShownStep, ShownTrace, brief};
+use crate::stuck::{self, ShownStuck};
 use gridlock_lts::model::network::{LeafIx, Local, Network, Outcome, Step, TableSource, Vector};
 use gridlock_lts::model::trace::Trace;
 use serde::Serialize;
@@ -29,6 +29,8 @@ pub struct View {
     /// How many actions are possible in all, and how many of them pass the filter.
     possible: u64,
     passing: u64,
+    /// If none is possible: why.
+    stuck: Vec<ShownStuck>,
 }
 
 /// A leaf and where it is.
@@ -66,12 +68,12 @@ struct Action {
 }
 
 impl View {
-    /// Describes the state after so many steps of a walk, whose local states must be expanded.
-    pub fn new(walk: &Walk, at: usize, filter: &str, specification: &Specification) -> Self {
+    /// Describes the state after the first `at` steps of a walk, whose local states must be expanded.
+    pub fn new(walk: &Walk, at: usize, filter: &str) -> Self {
         let (state, before) = (&walk.states()[at], at.checked_sub(1).map(|k| &walk.states()[k]));
         let net = &walk.system.network;
         let shown = net.leaves.len().min(LEAVES);
-        let leaf = |i: usize| leaf(walk, LeafIx(i as u32), state[i], before.map(|b| b[i]), specification);
+        let leaf = |i: usize| leaf(walk, LeafIx(i as u32), state[i], before.map(|b| b[i]));
         let (actions, possible, passing) = actions(walk, state, filter);
         View {
             leaves: (0..shown).map(leaf).collect(),
@@ -79,11 +81,12 @@ impl View {
             actions,
             possible: possible.min(LARGEST),
             passing: passing.min(LARGEST),
+            stuck: stuck(walk, state),
         }
     }
 }
 
-fn leaf(walk: &Walk, ix: LeafIx, local: Local, before: Option<Local>, spec: &Specification) -> LeafView {
+fn leaf(walk: &Walk, ix: LeafIx, local: Local, before: Option<Local>) -> LeafView {
     let describe = |local| walk.system.builder.describe(ix, local);
     let state = describe(local);
     let old = before.filter(|before| *before != local).map(describe);
@@ -94,13 +97,7 @@ fn leaf(walk: &Walk, ix: LeafIx, local: Local, before: Option<Local>, spec: &Spe
     };
     let parts = split(&state);
     let (head, values) = parts.map_or((None, Vec::new()), |(head, values)| (Some(head), values));
-    let source = head.unwrap_or(&state).rsplit(':').collect::<Vec<_>>();
-    let source = match source[..] {
-        [column, line, _, ..] => {
-            line.parse().ok().zip(column.parse().ok()).and_then(|(l, c)| spec.excerpt(l, c))
-        }
-        _ => None,
-    };
+    let source = walk.system.builder.excerpt(ix, local);
     let parameter = |(name, value): (&str, &str)| Parameter {
         changed: is_new(name, value),
         name: cut(name),
@@ -114,6 +111,21 @@ fn leaf(walk: &Walk, ix: LeafIx, local: Local, before: Option<Local>, spec: &Spe
         changed: old.is_some(),
         state: cut(&state),
     }
+}
+
+/// Why nothing happens, for as many processes as are shown.
+fn stuck(walk: &Walk, state: &[Local]) -> Vec<ShownStuck> {
+    let net = &walk.system.network;
+    let mut all = stuck::explain(net, &walk.system.builder, state, &brief(net));
+    all.truncate(LEAVES);
+    for process in &mut all {
+        process.name = cut(&process.name);
+        for offer in &mut process.offers {
+            offer.action = cut(&offer.action);
+            offer.why = cut(&offer.why);
+        }
+    }
+    all
 }
 
 /// The first actions that pass the filter, how many there are, and how many pass it.
@@ -146,7 +158,7 @@ fn action(walk: &Walk, state: &[Local], step: Move) -> Option<Action> {
     let target = arrival(net, state, step)?;
     let vector = gridlock_lts::model::network::VectorIx(step.0);
     let trace = Trace { steps: vec![Step { vector, target }] };
-    let mut shown = ShownTrace::new(net, &walk.system.builder, &trace).steps.pop()?;
+    let mut shown = ShownTrace::steps(net, &walk.system.builder, &trace).steps.pop()?;
     shown.label = cut(&shown.label);
     shown.unhidden = shown.unhidden.as_deref().map(cut);
     for part in &mut shown.leaves {
@@ -201,7 +213,7 @@ mod tests {
     #[test]
     fn local_states_are_taken_apart() {
         assert_eq!(split("P(n = 1, f = [])"), Some(("P", vec![("n", "1"), ("f", "[]")])));
-        assert_eq!(split("abp.mcrl2:3:4(d = g(1, 2))"), Some(("abp.mcrl2:3:4", vec![("d", "g(1, 2)")])));
+        assert_eq!(split("S line 3:4(d = g(1, 2))"), Some(("S line 3:4", vec![("d", "g(1, 2)")])));
         let function = "lambda x: Nat, y: Nat. x";
         assert_eq!(
             split(&format!("P(f = {function}, n = 2)")),

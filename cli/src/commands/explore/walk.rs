@@ -1,6 +1,6 @@
 //! A walk through the state space: where it leads, and what can be done there.
 //!
-//! A walk is a list of moves from the initial state. Whoever walks keeps that list; what is held here is the last walk
+//! A walk is a list of moves from the initial state. The page keeps that list; what is held here is the last walk
 //! that was asked for, so that the next one, which mostly differs at its end, costs a step. Invariant: `states` has the
 //! initial state and one more for each of `moves`, each is reached by its move from the one before, and none of the moves
 //! is a fault.
@@ -65,7 +65,11 @@ impl Walk {
     pub fn expand(&mut self, state: &[Local], watch: &Watch) -> Result<(), String> {
         let System { network, builder, .. } = &mut self.system;
         let mut source = Stoppable { builder, watch };
-        (0..).map(LeafIx).zip(state).try_for_each(|(leaf, local)| source.expand(network, leaf, *local))
+        (0..)
+            .map(LeafIx)
+            .zip(state)
+            .try_for_each(|(leaf, local)| source.expand(network, leaf, *local))
+            .map_err(|e| e.to_string())
     }
 
     /// Some steps of the walk.
@@ -103,7 +107,7 @@ pub fn enabled(net: &Network, state: &[Local], mut visit: impl FnMut(VectorIx, u
     }
 }
 
-/// Where a combination of an enabled vector leads, whatever its outcome.
+/// Where a combination of an enabled vector leads, also if it is a fault.
 pub fn arrival(net: &Network, state: &[Local], step: Move) -> Option<Vec<Local>> {
     let parts = &net.vectors.get(step.0 as usize)?.parts;
     if step.1 >= combinations(net, state, parts) {

@@ -11,10 +11,13 @@ use crate::quantities::{count, counted, duration};
 use crate::terminal::Style;
 use crate::watch::Watch;
 use clap::Args;
+use gridlock_lang::data::disagreement::Disagreements;
+use gridlock_lang::system::Options;
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
-use summary::{Process, Summary};
+use summary::{Blocked, Process, Summary};
 
 /// How many rules people get to see unless they ask for all.
 const SHOWN_RULES: usize = 40;
@@ -30,6 +33,8 @@ What it shows:
               (those worked out so far, if tables are filled on demand), the actions it can
               take part in, and whether it can return to a local state (cyclic). Tables built
               ahead of the search may hold local states that never occur.
+  blocked     actions that a process is written to do and that can never happen, with the reason,
+              and processes that can never move
   rules       which processes can move together, and the names of what each contributes
   vectors     the same with values: local transitions that together make a step
   labels      what these steps look like from outside, `tau` (hidden) among them
@@ -39,6 +44,7 @@ Fields of --json (new ones may be added; `version` changes if one changes its me
   version           1
   specification     the file, as named on the command line
   tables            \"complete\", or \"on demand\": worked out as a search meets local states
+  on_demand_because why tables are filled on demand, a sentence for people, or null
   build_seconds     time to read the specification and build the tables
   processes         list, in the order of the specification, of
     name            unique, e.g. \"LINK(2, 0)\"
@@ -51,6 +57,9 @@ Fields of --json (new ones may be added; `version` changes if one changes its me
     bits            bits it takes in a state
   rules             list of lists of {process, actions}: who moves together, and the names
                     of what each contributes
+  blocked           list of {process, action, obstacle, why, remedy}: actions that can never
+                    happen; obstacle is \"blocked\" or \"no-partner\", remedy may be null
+  motionless        list of the names of processes that can never move
   vectors           number of vectors
   labels            number of visible labels, `tau` counted if it occurs
   bits_per_state    sum of the bits of all processes
@@ -86,8 +95,11 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, watch: &Watch) -> Result<Answer, Failure> {
     let start = Instant::now();
     let specification = Specification::read(&arguments.specification)?;
+    let disagreements = Arc::new(Disagreements::default());
     let options = arguments.tables.options(TableMode::Auto);
+    let options = Options { disagreements: Some(disagreements.clone()), ..options };
     let system = specification.load(&specification.name, &options, options.table_limit, watch)?;
+    specification.tell(&disagreements);
     let summary = Summary::new(&specification.name, &system, start.elapsed());
     print(watch, |out| {
         if arguments.json {
@@ -106,13 +118,17 @@ fn show(summary: &Summary, all: bool, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{strong}{}{off}", summary.specification)?;
     match summary.complete() {
         true => writeln!(out, "tables: complete, built in {time}")?,
-        false => writeln!(out, "tables: filled on demand, begun in {time}; numbers are those so far")?,
+        false => {
+            let why = summary.on_demand_because.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+            writeln!(out, "tables: filled on demand, begun in {time}{why}; numbers are those so far")?;
+        }
     }
     let (bits, words) = (summary.bits_per_state, summary.words_per_state);
     writeln!(out, "a state of the system: {} in {}", counted(bits, "bit"), counted(words, "64-bit word"))?;
     writeln!(out, "{}, {}", counted(summary.vectors, "vector"), counted(summary.labels, "visible label"))?;
     writeln!(out, "\n{strong}{}{off}", counted(summary.processes.len(), "process"))?;
     show_processes(&summary.processes, out)?;
+    show_blocked(summary, all, out)?;
     writeln!(out, "\n{strong}{}{off}", counted(summary.rules.len(), "rule"))?;
     let shown = if all { summary.rules.len() } else { SHOWN_RULES };
     for rule in summary.rules.iter().take(shown) {
@@ -122,6 +138,30 @@ fn show(summary: &Summary, all: bool, out: &mut dyn Write) -> io::Result<()> {
     }
     if summary.rules.len() > shown {
         writeln!(out, "  ... and {} more (--all shows them)", count((summary.rules.len() - shown) as u64))?;
+    }
+    Ok(())
+}
+
+/// What can never happen: usually something was forgotten in an `allow` or a `comm`.
+fn show_blocked(summary: &Summary, all: bool, out: &mut dyn Write) -> io::Result<()> {
+    let Style { strong, off, .. } = Style::of_stdout();
+    let Summary { blocked, motionless, .. } = summary;
+    if !blocked.is_empty() {
+        writeln!(out, "\n{strong}{} can never happen{off}", counted(blocked.len(), "action"))?;
+        let shown = if all { blocked.len() } else { SHOWN_RULES };
+        for Blocked { process, action, why, remedy, .. } in blocked.iter().take(shown) {
+            writeln!(out, "  {action} of {process}: {why}")?;
+            if let Some(remedy) = remedy {
+                writeln!(out, "    help: {remedy}")?;
+            }
+        }
+        if blocked.len() > shown {
+            writeln!(out, "  ... and {} more (--all shows them)", count((blocked.len() - shown) as u64))?;
+        }
+    }
+    if !motionless.is_empty() {
+        writeln!(out, "\n{strong}{} can never move{off}", counted(motionless.len(), "process"))?;
+        motionless.iter().try_for_each(|name| writeln!(out, "  {name}"))?;
     }
     Ok(())
 }

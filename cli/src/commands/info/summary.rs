@@ -2,9 +2,11 @@
 
 use super::cycle::has_cycle;
 use gridlock_lang::network::build::Builder;
+use gridlock_lang::network::explain::blocked_everywhere;
 use gridlock_lang::system::System;
 use gridlock_lts::engine::pack::Packing;
 use gridlock_lts::model::network::{LeafIx, LocalLabel, Network, Outcome};
+use gridlock_lts::model::stuck::Refusal;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -16,9 +18,12 @@ pub struct Summary {
     version: u32,
     pub specification: String,
     tables: &'static str,
+    pub on_demand_because: Option<String>,
     pub build_seconds: f64,
     pub processes: Vec<Process>,
     pub rules: Vec<Vec<Part>>,
+    pub blocked: Vec<Blocked>,
+    pub motionless: Vec<String>,
     pub vectors: usize,
     pub labels: usize,
     pub bits_per_state: usize,
@@ -43,9 +48,19 @@ pub struct Part {
     pub actions: Vec<String>,
 }
 
+/// An action that a process is written to do and that can never happen.
+#[derive(Serialize)]
+pub struct Blocked {
+    pub process: String,
+    pub action: String,
+    pub obstacle: &'static str,
+    pub why: String,
+    pub remedy: Option<String>,
+}
+
 impl Summary {
     pub fn new(specification: &str, system: &System, build_time: Duration) -> Self {
-        let System { network, closed, builder } = system;
+        let System { network, closed, builder, left_open } = system;
         let packing = Packing::for_network(network);
         let alphabets = alphabets(builder, network.leaves.len());
         let processes: Vec<Process> = (0..)
@@ -62,11 +77,19 @@ impl Summary {
             version: 1,
             specification: specification.to_owned(),
             tables: if *closed { COMPLETE } else { "on demand" },
+            on_demand_because: left_open.map(|why| why.to_string()),
             build_seconds: build_time.as_secs_f64(),
             bits_per_state: processes.iter().map(|p| p.bits as usize).sum(),
             words_per_state: packing.words(),
+            // Where tables are filled on demand, a process that has not moved yet may move later.
+            motionless: processes
+                .iter()
+                .filter(|p| p.transitions == 0 && (p.pending == 0 || p.actions.is_empty()))
+                .map(|p| p.name.clone())
+                .collect(),
             processes,
             rules: rules(network, builder),
+            blocked: blocked(network, builder),
             vectors: labels.len(),
             labels: labels.into_iter().collect::<BTreeSet<_>>().len(),
         }
@@ -92,6 +115,18 @@ fn rules(network: &Network, builder: &Builder) -> Vec<Vec<Part>> {
         actions: actions.iter().map(|a| builder.action_name(*a).to_owned()).collect(),
     };
     builder.rules().iter().map(|rule| rule.parts.iter().map(part).collect()).collect()
+}
+
+fn blocked(network: &Network, builder: &Builder) -> Vec<Blocked> {
+    let refused = blocked_everywhere(builder).into_iter().flat_map(|(leaf, refused)| {
+        let process = &network.leaves[leaf.0 as usize].name;
+        refused.into_iter().map(move |refusal| (process.clone(), refusal))
+    });
+    let blocked = |(process, refusal): (String, Refusal)| {
+        let Refusal { action, obstacle, why, remedy } = refusal;
+        Blocked { process, action, obstacle: obstacle.name(), why, remedy }
+    };
+    refused.map(blocked).collect()
 }
 
 fn process(network: &Network, closed: bool, ix: LeafIx, actions: Vec<String>, bits: u32) -> Process {

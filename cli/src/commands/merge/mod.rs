@@ -5,7 +5,7 @@
 mod shard;
 
 use crate::outcome::{Answer, Failure};
-use crate::output::{check_place, print};
+use crate::output::{check_place, first_failure, print};
 use crate::quantities::{big, count};
 use crate::shown_trace::{JSON_VERSION, ShownStep, write_steps};
 use crate::terminal::Style;
@@ -99,10 +99,12 @@ pub fn run(arguments: &Arguments, watch: &Watch) -> Result<Answer, Failure> {
     match &arguments.json {
         Some(_) if on_stdout => print(watch, |out| merged.write_json(out))?,
         other => {
-            if let Some(path) = other {
-                write_whole(path, |out| merged.write_json(out)).map_err(Failure::input)?;
-            }
-            print(watch, |out| merged.write_text(out))?;
+            // The verdict first: a disk that is full must not cost it.
+            let shown = print(watch, |out| merged.write_text(out));
+            let written = other.as_ref().map_or(Ok(()), |path| {
+                write_whole(path, |out| merged.write_json(out)).map_err(Failure::input)
+            });
+            first_failure([shown, written])?;
         }
     }
     match merged.verdict {

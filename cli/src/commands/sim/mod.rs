@@ -9,7 +9,7 @@ use crate::input::{Specification, is_stdin};
 use crate::outcome::{Answer, Failure};
 use crate::output::print;
 use crate::quantities::counted;
-use crate::terminal::{Style, tell};
+use crate::terminal::{Escaping, Style, tell};
 use crate::watch::{Phase, Watch};
 use clap::Args;
 use gridlock_lts::base::whole_file::write_whole;
@@ -80,7 +80,7 @@ pub fn run(arguments: &Arguments, watch: &Watch) -> Result<Answer, Failure> {
         specification: specification.name,
         show: Show { style: Style::of_stdout() },
     };
-    match simulation.orders(&mut io::stdout().lock()) {
+    match simulation.orders(&mut Escaping(io::stdout().lock())) {
         Ok(()) => Ok(Answer::Yes),
         Err(End::Output(e)) => print(watch, |_| Err(e)).map(|()| Answer::Yes),
         Err(End::Failure(failure)) => Err(failure),

@@ -17,9 +17,9 @@ Orders:
 pub enum Order {
     /// Take the action of that number, from 1.
     Step(usize),
-    /// Undo so many steps.
+    /// Undo this number of steps.
     Undo(usize),
-    /// Take so many random steps.
+    /// Take this number of random steps.
     Random(usize),
     /// Show the state and everything that is possible.
     List,

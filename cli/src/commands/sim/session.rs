@@ -2,11 +2,13 @@
 //!
 //! Invariant: all local states of the current state are expanded, and `possible` are its steps.
 
+use crate::shown_trace::{ShownStep, ShownTrace};
+use crate::stuck::{self, ShownStuck};
 use gridlock_lang::system::System;
 use gridlock_lts::base::rng::Rng;
 use gridlock_lts::model::network::{LeafIx, Local, Network, Outcome, Step, TableSource};
 use gridlock_lts::model::trace::Trace;
-use gridlock_lts::model::trace_file::{RecordedStep, TraceFile};
+use gridlock_lts::model::trace_file::TraceFile;
 
 /// See the module head.
 pub struct Session {
@@ -30,7 +32,7 @@ impl Session {
         let state = self.state();
         let System { network, builder, .. } = &mut self.system;
         for (leaf, local) in (0..).map(LeafIx).zip(&state) {
-            builder.expand(network, leaf, *local)?;
+            builder.expand(network, leaf, *local).map_err(|e| e.to_string())?;
         }
         network.successors(&state, &mut self.possible);
         Ok(())
@@ -87,7 +89,7 @@ impl Session {
         if steps.is_empty() { None } else { Some(steps[self.rng.below(steps.len())]) }
     }
 
-    /// Goes back by so many steps, or to the beginning; by how many it was.
+    /// Goes back by a number of steps, or to the beginning; gives the number of steps undone.
     pub fn undo(&mut self, steps: usize) -> Result<usize, String> {
         let undone = steps.min(self.trace.len());
         self.trace.steps.truncate(self.trace.len() - undone);
@@ -96,8 +98,14 @@ impl Session {
     }
 
     /// A step in words.
-    pub fn recorded(&self, step: &Step) -> RecordedStep {
-        RecordedStep::new(self.network(), &self.system.builder, step.vector, &step.target)
+    pub fn shown(&self, step: &Step) -> ShownStep {
+        let trace = Trace { steps: vec![step.clone()] };
+        ShownTrace::steps(self.network(), &self.system.builder, &trace).steps.remove(0)
+    }
+
+    /// Why nothing happens here, if that is so. `short` are the names to call leaves by.
+    pub fn stuck(&self, short: &[String]) -> Vec<ShownStuck> {
+        stuck::explain(self.network(), &self.system.builder, &self.state(), short)
     }
 
     /// The trace so far, for a file.

@@ -2,6 +2,8 @@
 
 use super::session::Session;
 use crate::quantities::counted;
+use crate::shown_trace::{brief, write_names};
+use crate::stuck;
 use crate::terminal::Style;
 use gridlock_lts::model::network::{LeafIx, Outcome, Step};
 use std::io::{self, Write};
@@ -19,15 +21,25 @@ impl Show {
     /// The current state and what is possible in it; all of that, or as much as fits a screen or two.
     pub fn here(&self, session: &Session, all: bool, out: &mut dyn Write) -> io::Result<()> {
         let Style { strong, faint, off, .. } = self.style;
+        let names = brief(session.network());
+        if session.trace().is_empty() {
+            let full = session.network().leaves.iter().map(|leaf| leaf.name.as_str());
+            write_names(&names.iter().map(String::as_str).zip(full).collect::<Vec<_>>(), self.style, out)?;
+        }
         writeln!(out, "\n{strong}after {}{off}", counted(session.trace().len(), "step"))?;
-        let leaves = &session.network().leaves;
-        let width = leaves.iter().map(|l| l.name.chars().count()).max().unwrap_or(0);
-        for (ix, (leaf, local)) in (0..).map(LeafIx).zip(leaves.iter().zip(session.state())) {
-            writeln!(out, "  {:<width$}  {}", leaf.name, session.describe(ix, local))?;
+        let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+        for (ix, (name, local)) in (0..).map(LeafIx).zip(names.iter().zip(session.state())) {
+            writeln!(out, "  {name:<width$}  {}", session.describe(ix, local))?;
         }
         let possible = session.possible();
         match possible.len() {
-            0 => return writeln!(out, "no action is possible: this is a deadlock"),
+            0 if session.network().is_terminated(&session.state()) => {
+                return writeln!(out, "no action is possible: the processes have all terminated");
+            }
+            0 => {
+                writeln!(out, "no action is possible: this is a deadlock")?;
+                return stuck::write_text(&session.stuck(&names), self.style, out);
+            }
             n => writeln!(out, "{} possible:", counted(n, "action"))?,
         }
         let shown = if all { possible.len() } else { possible.len().min(SHOWN_ACTIONS) };
@@ -85,12 +97,5 @@ fn parts(session: &Session, step: &Step) -> String {
     if let Outcome::Fault(fault) = vector.outcome {
         return net.faults[fault as usize].replace('\n', " ");
     }
-    let recorded = session.recorded(step);
-    match &recorded.parts[..] {
-        [only] if only.action == net.labels[vector.unhidden.0 as usize] => only.leaf.clone(),
-        several => {
-            let texts: Vec<String> = several.iter().map(|p| format!("{}: {}", p.leaf, p.action)).collect();
-            texts.join(", ")
-        }
-    }
+    session.shown(step).participants()
 }

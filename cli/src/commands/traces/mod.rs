@@ -3,7 +3,7 @@
 mod show;
 
 use crate::arguments::{Resources, TableArguments, TableMode};
-use crate::input::Specification;
+use crate::input::{Specification, require_closed};
 use crate::outcome::{Answer, Failure};
 use crate::output::{check_place, print};
 use crate::quantities::{big, count};
@@ -94,7 +94,7 @@ pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool) -> Result<Answer, 
     let specification = Specification::read(&arguments.specification)?;
     let options = arguments.tables.options(TableMode::Auto);
     let system = specification.load(&specification.name, &options, options.table_limit, watch)?;
-    subsystem::require_complete(system.closed, "counting traces")?;
+    require_closed(&system, "counting traces")?;
     let net = &system.network;
     let leaves = subsystem::find_leaves(net, &subsystem::split_names(&arguments.subsystem))?;
     watch.begin("counting traces", "");

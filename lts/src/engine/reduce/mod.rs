@@ -28,7 +28,7 @@ mod tests;
 use crate::engine::pack::{Packing, Width};
 use crate::engine::successors::{Compiled, Steps, Successors, Via};
 use crate::model::network::{LeafIx, Network};
-use crate::property::{Alarms, Finding};
+use crate::property::{Alarms, DeadEnd, Finding};
 use pool::Pool;
 use stubborn::Stubborn;
 use tables::Tables;
@@ -105,7 +105,11 @@ impl<W: Width> Successors for Reduced<W> {
         self.inner.initial()
     }
 
-    fn expand(&self, state: &[u64], out: &mut Steps) -> Result<(), String> {
+    fn dead_end(&self, state: &[u64]) -> DeadEnd {
+        self.inner.dead_end(state)
+    }
+
+    fn expand(&self, state: &[u64], out: &mut Steps) -> crate::base::error::Result<()> {
         let before = out.len();
         self.inner.expand(state, out)?;
         // A single step cannot be spared where a state without steps is a deadlock.

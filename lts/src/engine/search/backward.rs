@@ -15,7 +15,8 @@
 //! Invariant: of all predecessors at the right depth the least in packed order is taken, with its least vector; the search
 //! forwards runs on one thread in a fixed order. So the trace is the same for every number of workers.
 
-use super::run::{Run, Stop};
+use super::run::Run;
+use crate::base::error::{Error, Result};
 use crate::base::memory::Stack;
 use crate::engine::pack::{Packing, Width};
 use crate::engine::predecessors::Predecessors;
@@ -27,10 +28,6 @@ const COMBINATIONS: usize = if cfg!(test) { 20 } else { 1 << 20 };
 
 /// A step of a path: the vector and the target.
 pub(super) type PathStep = (VectorIx, Vec<u64>);
-
-fn internal(broken: &str) -> Stop {
-    Stop::Failed(format!("internal: {broken}"))
-}
 
 /// Goes back through what a breadth-first search has visited.
 pub(super) struct Backward<'r, 'a, S: Successors> {
@@ -46,7 +43,7 @@ impl<'r, 'a, S: Successors> Backward<'r, 'a, S> {
 
     /// The steps from the initial state to a visited state at the given depth, the last that was expanded. Afterwards
     /// the visited set is no longer that of the search.
-    pub(super) fn path_to(&self, state: &[u64], depth: u64) -> Result<Vec<PathStep>, Stop> {
+    pub(super) fn path_to(&self, state: &[u64], depth: u64) -> Result<Vec<PathStep>> {
         let initial = self.run.system.initial();
         let mut end = Vec::new();
         let mut state = state.to_vec();
@@ -55,12 +52,13 @@ impl<'r, 'a, S: Successors> Backward<'r, 'a, S> {
         let exact = depth + 1 < self.run.visited.table().depth_modulus();
         while exact && left > 0 {
             let Some(before) = self.predecessor(&state, left - 1) else { break };
-            let (before, vector) = before.ok_or_else(|| internal("a visited state has no predecessor"))?;
+            let (before, vector) =
+                before.ok_or_else(|| Error::internal("a visited state has no predecessor"))?;
             end.push((vector, std::mem::replace(&mut state, before)));
             left -= 1;
         }
         if left == 0 && state != initial {
-            return Err(internal("a trace does not begin in the initial state"));
+            return Err(Error::internal("a trace does not begin in the initial state"));
         }
         let mut path = Vec::new();
         self.forwards(initial, state, left, &mut path)?;
@@ -82,13 +80,7 @@ impl<'r, 'a, S: Successors> Backward<'r, 'a, S> {
     }
 
     /// Appends the steps of a shortest path between two states that are `length` steps apart.
-    fn forwards(
-        &self,
-        from: Vec<u64>,
-        to: Vec<u64>,
-        length: u64,
-        path: &mut Vec<PathStep>,
-    ) -> Result<(), Stop> {
+    fn forwards(&self, from: Vec<u64>, to: Vec<u64>, length: u64, path: &mut Vec<PathStep>) -> Result<()> {
         let mut parts = vec![(from, to, length)];
         while let Some((from, to, length)) = parts.pop() {
             match length {
@@ -104,15 +96,18 @@ impl<'r, 'a, S: Successors> Backward<'r, 'a, S> {
         Ok(())
     }
 
-    fn step(&self, from: &[u64], to: &[u64]) -> Result<VectorIx, Stop> {
+    fn step(&self, from: &[u64], to: &[u64]) -> Result<VectorIx> {
         let mut steps = Steps::new(self.run.system.width().words());
-        self.run.system.expand(from, &mut steps).map_err(Stop::Failed)?;
+        self.run.system.expand(from, &mut steps)?;
         let there = steps.iter().filter(|(target, _)| *target == to);
-        there.map(|(_, via)| via.vector()).min().ok_or_else(|| internal("a step of a trace is missing"))
+        there
+            .map(|(_, via)| via.vector())
+            .min()
+            .ok_or_else(|| Error::internal("a step of a trace is missing"))
     }
 
     /// A state halfway on a shortest path.
-    fn halfway(&self, from: &[u64], to: &[u64], length: u64) -> Result<Vec<u64>, Stop> {
+    fn halfway(&self, from: &[u64], to: &[u64], length: u64) -> Result<Vec<u64>> {
         let words = self.run.system.width().words();
         self.run.visited.clear();
         let insert = |keys: &[u64], new: &mut Vec<usize>| {
@@ -122,7 +117,7 @@ impl<'r, 'a, S: Successors> Backward<'r, 'a, S> {
                 done += table.insert_all(&keys[done * words..], 0, |k| new.push(done + k));
                 drop(table);
                 if done * words == keys.len() {
-                    return Ok::<(), Stop>(());
+                    return Ok::<(), Error>(());
                 }
                 self.run.visited.make_room()?;
             }
@@ -144,7 +139,7 @@ impl<'r, 'a, S: Successors> Backward<'r, 'a, S> {
             let mut next = (Stack::new(self.run.budget), Stack::new(self.run.budget));
             for (k, state) in level.0.chunks_exact(words).enumerate() {
                 steps.clear();
-                self.run.system.expand(state, &mut steps).map_err(Stop::Failed)?;
+                self.run.system.expand(state, &mut steps)?;
                 new.clear();
                 insert(steps.targets(), &mut new)?;
                 let ancestor = if depth == length / 2 { k } else { level.1[k] };
@@ -159,6 +154,6 @@ impl<'r, 'a, S: Successors> Backward<'r, 'a, S> {
             }
             level = next;
         }
-        Err(internal("the end of a trace was not found again"))
+        Err(Error::internal("the end of a trace was not found again"))
     }
 }

@@ -9,8 +9,10 @@
 //! or more of work, and there is no barrier that a worker could miss.
 
 use super::recent::Recent;
-use super::run::{Done, Found, Run, Stop, keep_least};
+use super::run::{Done, Run};
+use crate::base::error::{Error, Limit, Result};
 use crate::base::memory::{Budget, Exhausted};
+use crate::engine::look::{self, Found, keep_least};
 use crate::engine::pack::Width;
 use crate::engine::successors::{Steps, Successors};
 use crate::engine::visited::Table;
@@ -91,7 +93,7 @@ pub(super) fn search<S: Successors>(run: &Run<S>) -> Option<(Found, u64)> {
         }
         run.set_level(depth, states as u64);
         if let Some(max) = run.options.max_depth.filter(|&max| depth >= max) {
-            run.stop(Stop::Unknown(super::Reason::Depth(max)));
+            run.stop(Limit::Depth(max).into());
             return None;
         }
         let failed = fill_tables(run, &mut level);
@@ -100,7 +102,7 @@ pub(super) fn search<S: Successors>(run: &Run<S>) -> Option<(Found, u64)> {
             return Some((found, depth));
         }
         if let Some(error) = failed {
-            run.stop(Stop::Failed(error));
+            run.stop(error);
         }
         if run.is_stopped() {
             return None;
@@ -110,7 +112,7 @@ pub(super) fn search<S: Successors>(run: &Run<S>) -> Option<(Found, u64)> {
     None
 }
 
-fn first_level<'a, S: Successors>(run: &Run<'a, S>) -> Result<Vec<Chunk<'a>>, Stop> {
+fn first_level<'a, S: Successors>(run: &Run<'a, S>) -> Result<Vec<Chunk<'a>>> {
     let words = run.system.width().words();
     let mut chunk = Chunk::new(words, run.budget)?;
     chunk.states.extend(run.system.initial());
@@ -121,7 +123,7 @@ fn first_level<'a, S: Successors>(run: &Run<'a, S>) -> Result<Vec<Chunk<'a>>, St
 /// Has the tables filled that the states of a level need, in the order of leaves and local states. What a table source
 /// numbers then depends on the levels only, which are the same sets of states for any number of workers, and so does the
 /// least finding. After an error the level keeps the states that need nothing more: what they show is true all the same.
-fn fill_tables<S: Successors>(run: &Run<S>, level: &mut [Chunk]) -> Option<String> {
+fn fill_tables<S: Successors>(run: &Run<S>, level: &mut [Chunk]) -> Option<Error> {
     let mut missing = BTreeSet::new();
     level.iter().for_each(|chunk| run.system.missing(&chunk.states, &mut missing));
     let fill = |(leaf, local)| {
@@ -223,7 +225,7 @@ impl<'a, S: Successors> Worker<'_, 'a, S> {
         }
     }
 
-    fn expand(&mut self, states: &[u64]) -> Result<(), Stop> {
+    fn expand(&mut self, states: &[u64]) -> Result<()> {
         let words = self.run.system.width().words();
         let mut first = 0;
         for (k, state) in states.chunks_exact(words).enumerate() {
@@ -235,10 +237,11 @@ impl<'a, S: Successors> Worker<'_, 'a, S> {
                 }
             }
             let before = self.scratch.steps.len();
-            self.run.system.expand(state, &mut self.scratch.steps).map_err(Stop::Failed)?;
+            self.run.system.expand(state, &mut self.scratch.steps)?;
             if self.scratch.steps.len() == before {
-                self.done.deadlocks += 1;
-                keep_least(&mut self.found, self.run.deadlock_at(state));
+                let end = self.run.system.dead_end(state);
+                self.done.deadlocks += u64::from(end.is_deadlock());
+                keep_least(&mut self.found, end.found(state));
             }
             self.scratch.ends.push(self.scratch.steps.len());
             if self.scratch.steps.len() >= BATCH {
@@ -253,11 +256,11 @@ impl<'a, S: Successors> Worker<'_, 'a, S> {
     }
 
     /// Looks the collected steps up; those of `states`, from the first on.
-    fn flush(&mut self, states: &[u64]) -> Result<(), Stop> {
+    fn flush(&mut self, states: &[u64]) -> Result<()> {
         let words = self.run.system.width().words();
-        if self.scratch.steps.vias().iter().fold(false, |any, via| any | via.is_marked()) {
-            let found = self.run.look_at_marked(states, &self.scratch.ends, &mut self.scratch.steps);
-            keep_least(&mut self.found, found);
+        if self.scratch.steps.any_marked() {
+            let Scratch { steps, ends, .. } = &mut *self.scratch;
+            keep_least(&mut self.found, look::first(self.run.system, states, ends, steps).found);
         }
         self.done.expanded += self.scratch.ends.len() as u64;
         self.done.transitions += self.scratch.steps.len() as u64;

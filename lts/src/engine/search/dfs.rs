@@ -4,8 +4,10 @@
 //! one. Invariant: `path` is a run of the system from its initial state, and `pending` holds, frame by frame, the
 //! steps of its states that were not taken yet.
 
-use super::run::{Done, Found, Run, Stop};
+use super::run::{Done, Run};
+use crate::base::error::{Limit, Result};
 use crate::base::memory::Stack;
+use crate::engine::look::{self, Found};
 use crate::engine::pack::Width;
 use crate::engine::successors::{Steps, Successors, Via};
 
@@ -23,6 +25,8 @@ struct Dfs<'r, 'a, S: Successors> {
     pending_vias: Stack<'a, Via>,
     steps: Steps,
     done: Done,
+    /// Visited so far.
+    states: u64,
     longest: u64,
     cut: bool,
 }
@@ -38,6 +42,7 @@ pub(super) fn search<S: Successors>(run: &Run<S>) -> Option<FoundBy> {
         pending_vias: Stack::new(run.budget),
         steps: Steps::new(run.system.width().words()),
         done: Done::default(),
+        states: 0,
         longest: 0,
         cut: false,
     };
@@ -48,7 +53,7 @@ pub(super) fn search<S: Successors>(run: &Run<S>) -> Option<FoundBy> {
     run.set_level(dfs.longest, dfs.pending_vias.len() as u64);
     run.tell(&mut dfs.done);
     if dfs.cut && found.is_none() {
-        run.stop(Stop::Unknown(super::Reason::Depth(run.options.max_depth.unwrap_or(u64::MAX))));
+        run.stop(Limit::Depth(run.options.max_depth.unwrap_or(u64::MAX)).into());
     }
     let words = run.system.width().words();
     let path =
@@ -57,7 +62,7 @@ pub(super) fn search<S: Successors>(run: &Run<S>) -> Option<FoundBy> {
 }
 
 impl<S: Successors> Dfs<'_, '_, S> {
-    fn search(&mut self) -> Result<Option<Found>, Stop> {
+    fn search(&mut self) -> Result<Option<Found>> {
         let words = self.run.system.width().words();
         let mut state = self.run.system.initial();
         self.insert(&state)?;
@@ -94,17 +99,22 @@ impl<S: Successors> Dfs<'_, '_, S> {
         Ok(None)
     }
 
-    /// Whether the state is new.
-    fn insert(&mut self, state: &[u64]) -> Result<bool, Stop> {
+    /// Whether the state is new. The first state beyond the limit ends the search and is not counted.
+    fn insert(&mut self, state: &[u64]) -> Result<bool> {
         let mut new = false;
+        if let Some(max) = self.run.options.max_states.filter(|&max| self.states >= max) {
+            self.run.visited.table().absent(state, |_| new = true);
+            return if new { Err(Limit::States(max).into()) } else { Ok(false) };
+        }
         while self.run.visited.table().insert_all(state, 0, |_| new = true) == 0 {
             self.run.visited.make_room()?;
         }
+        self.states += u64::from(new);
         Ok(new)
     }
 
     /// Pushes the frame of a state that was just appended to the path.
-    fn expand(&mut self, state: &[u64]) -> Result<Option<Found>, Stop> {
+    fn expand(&mut self, state: &[u64]) -> Result<Option<Found>> {
         let depth = self.frames.len() as u64;
         self.longest = self.longest.max(depth);
         self.frames.push(self.pending_vias.len())?;
@@ -114,12 +124,14 @@ impl<S: Successors> Dfs<'_, '_, S> {
             return Ok(None);
         }
         self.steps.clear();
-        self.run.system.expand(state, &mut self.steps).map_err(Stop::Failed)?;
+        self.run.system.expand(state, &mut self.steps)?;
         let found = if self.steps.is_empty() {
-            self.done.deadlocks += 1;
-            self.run.deadlock_at(state)
-        } else if self.steps.vias().iter().any(|via| via.is_marked()) {
-            self.run.look_at_marked(state, &[self.steps.len()], &mut self.steps)
+            let end = self.run.system.dead_end(state);
+            self.done.deadlocks += u64::from(end.is_deadlock());
+            end.found(state)
+        } else if self.steps.any_marked() {
+            let ends = [self.steps.len()];
+            look::first(self.run.system, state, &ends, &mut self.steps).found
         } else {
             None
         };

@@ -13,8 +13,10 @@ mod run;
 #[cfg(test)]
 mod tests;
 
+use crate::base::error::{Error, Limit, Result};
 use crate::base::memory::{self, Budget, Exhausted};
 use crate::engine::lazy::Lazy;
+use crate::engine::look::Found;
 use crate::engine::pack::Packing;
 use crate::engine::prepared::{self, FrugalVisitor};
 use crate::engine::reduce::{self, Keep};
@@ -23,8 +25,7 @@ use crate::model::network::Network;
 use crate::model::trace::Trace;
 use crate::property::{self, Instrumented, Property};
 use backward::Backward;
-pub use run::What;
-use run::{Found, Run, Stop};
+use run::Run;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -99,21 +100,6 @@ pub struct Stats {
     pub time: Duration,
 }
 
-/// Why a search ended without an answer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Reason {
-    /// [`Options::max_states`] was reached.
-    States(u64),
-    /// [`Options::max_depth`] was reached.
-    Depth(u64),
-    /// [`Options::max_memory`] would have been exceeded.
-    Memory(u64),
-    /// [`Options::time_limit`] was reached.
-    Time(Duration),
-    /// [`Options::cancel`] became true.
-    Cancelled,
-}
-
 /// The answer of a search.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
@@ -134,7 +120,7 @@ pub enum Verdict {
         trace: Trace,
     },
     /// No answer.
-    Unknown(Reason),
+    Unknown(Limit),
 }
 
 /// What came out of a search.
@@ -158,7 +144,7 @@ pub struct Reduction {
 }
 
 /// Checks properties of a network whose tables are complete.
-pub fn check(net: &Network, properties: &[Property], options: &Options) -> Result<Report, String> {
+pub fn check(net: &Network, properties: &[Property], options: &Options) -> Result<Report> {
     let Instrumented { network, alarms } = property::instrument(net, properties);
     let packing = Packing::for_network(&network);
     let networks = Complete { net, network: &network, packing: &packing };
@@ -180,7 +166,7 @@ struct Exhaustive<'a> {
 }
 
 impl FrugalVisitor for Exhaustive<'_> {
-    type Out = Result<Report, String>;
+    type Out = Result<Report>;
 
     fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Self::Out {
         examine(&*system, &self.networks, &self.task)
@@ -189,12 +175,11 @@ impl FrugalVisitor for Exhaustive<'_> {
 
 /// Checks the properties of a network whose tables are filled as the search goes. An error of the table source ends the
 /// search with that error.
-pub fn check_on_demand(lazy: &Lazy, options: &Options) -> Result<Report, String> {
+pub fn check_on_demand(lazy: &Lazy, options: &Options) -> Result<Report> {
     if options.reduce.is_some() {
-        return Err(
-            "a reduction needs complete tables: of tables that still grow it cannot tell what is reachable"
-                .into(),
-        );
+        return Err(Error::input(
+            "a reduction needs complete tables: of tables that still grow it cannot tell what is reachable",
+        ));
     }
     examine(lazy, lazy, &Task { properties: lazy.properties(), options })
 }
@@ -234,7 +219,7 @@ impl Networks for Lazy<'_> {
 }
 
 /// Searches, and makes a report of what comes out.
-fn examine<S: Successors>(system: &S, networks: &impl Networks, task: &Task) -> Result<Report, String> {
+fn examine<S: Successors>(system: &S, networks: &impl Networks, task: &Task) -> Result<Report> {
     let started = Instant::now();
     if let Some(property) = property::violated_initially(task.properties) {
         let stats = Stats { states: 1, time: started.elapsed(), ..Stats::default() };
@@ -245,15 +230,13 @@ fn examine<S: Successors>(system: &S, networks: &impl Networks, task: &Task) -> 
         });
     }
     let budget = Budget::new(task.options.max_memory.unwrap_or_else(memory::default_limit));
-    let deadlock = property::asks_for_deadlocks(task.properties);
-    let run = budget
-        .take(system.table_bytes())
-        .and_then(|()| Run::new(system, deadlock, task.options, &budget, started));
+    let run =
+        budget.take(system.table_bytes()).and_then(|()| Run::new(system, task.options, &budget, started));
     let run = match run {
         Ok(run) => run,
         Err(Exhausted { limit }) => {
             let stats = Stats { time: started.elapsed(), ..Stats::default() };
-            return Ok(Report { verdict: Verdict::Unknown(Reason::Memory(limit)), stats, reduction: None });
+            return Ok(Report { verdict: Verdict::Unknown(Limit::Memory(limit)), stats, reduction: None });
         }
     };
     let found = match task.options.order {
@@ -272,8 +255,8 @@ fn examine<S: Successors>(system: &S, networks: &impl Networks, task: &Task) -> 
     };
     let verdict = match verdict {
         Ok(verdict) => verdict,
-        Err(Stop::Unknown(reason)) => Verdict::Unknown(reason),
-        Err(Stop::Failed(error)) => return Err(error),
+        Err(Error::Limit(limit)) => Verdict::Unknown(limit),
+        Err(error) => return Err(error),
     };
     let stats = Stats { time: started.elapsed(), peak_memory: budget.peak(), ..stats };
     Ok(Report { verdict, stats, reduction: None })
@@ -292,11 +275,11 @@ fn conclude<S: Successors>(
     found: Found,
     way: Way,
     task: &Task,
-) -> Result<Verdict, Stop> {
+) -> Result<Verdict> {
     let mut path = match way {
         Way::Depth(depth) => Backward::new(run, network, packing).path_to(&found.state, depth)?,
         Way::Steps(steps) => steps.into_iter().map(|(via, target)| (via.vector(), target)).collect(),
     };
-    path.extend(found.step.map(|(via, target)| (via.vector(), target)));
-    prepared::verdict(net, task.properties, packing, found.what, &path).map_err(Stop::Failed)
+    path.extend(found.step);
+    prepared::verdict(net, task.properties, packing, found.what, &path)
 }

@@ -2,68 +2,14 @@
 //!
 //! Invariant: a search ends early only through [`Run::stop`], and the first reason given is the one reported.
 
-use super::{Options, Reason, Stats};
+use super::{Options, Stats};
+use crate::base::error::{Error, Limit};
 use crate::base::memory::{self, Budget, Exhausted};
-use crate::engine::pack::Width;
-use crate::engine::successors::{Steps, Successors, Via};
+use crate::engine::successors::Successors;
 use crate::engine::visited::Visited;
-use crate::property::Finding;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
-
-/// Why a search ends before it is through.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Stop {
-    Unknown(Reason),
-    /// A table source failed.
-    Failed(String),
-}
-
-impl From<Exhausted> for Stop {
-    fn from(exhausted: Exhausted) -> Self {
-        Stop::Unknown(Reason::Memory(exhausted.limit))
-    }
-}
-
-/// What was found. The order is the order of preference among findings of one level, whoever found them.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Found {
-    pub(super) what: What,
-    /// The state that is the deadlock, or from which the step was taken.
-    pub(super) state: Vec<u64>,
-    /// The step, if it was one.
-    pub(super) step: Option<(Via, Vec<u64>)>,
-}
-
-/// The kinds of findings, in the order of preference.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum What {
-    /// A step whose outcome is the fault of that index.
-    Fault(u32),
-    /// A state without steps; the property of that index asks that there be none.
-    Deadlock(usize),
-    /// A step that violates the property of that index.
-    Property(usize),
-}
-
-impl From<Finding> for What {
-    fn from(finding: Finding) -> Self {
-        match finding {
-            Finding::Fault(fault) => What::Fault(fault),
-            Finding::Property(property) => What::Property(property),
-        }
-    }
-}
-
-/// Keeps the lesser of two findings.
-pub(super) fn keep_least(kept: &mut Option<Found>, found: Option<Found>) {
-    if let Some(found) = found
-        && kept.as_ref().is_none_or(|k| found < *k)
-    {
-        *kept = Some(found);
-    }
-}
 
 /// The shared part of a search.
 pub(super) struct Run<'a, S: Successors> {
@@ -71,8 +17,6 @@ pub(super) struct Run<'a, S: Successors> {
     pub(super) visited: Visited<'a, S::Width>,
     pub(super) budget: &'a Budget,
     pub(super) options: &'a Options<'a>,
-    /// The property that asks for freedom from deadlock.
-    pub(super) deadlock: Option<usize>,
     started: Instant,
     resident_before: u64,
     transitions: AtomicU64,
@@ -81,13 +25,12 @@ pub(super) struct Run<'a, S: Successors> {
     depth: AtomicU64,
     next_report: AtomicU64,
     stopped: AtomicBool,
-    stop: Mutex<Option<Stop>>,
+    stop: Mutex<Option<Error>>,
 }
 
 impl<'a, S: Successors> Run<'a, S> {
     pub(super) fn new(
         system: &'a S,
-        deadlock: Option<usize>,
         options: &'a Options<'a>,
         budget: &'a Budget,
         started: Instant,
@@ -99,7 +42,6 @@ impl<'a, S: Successors> Run<'a, S> {
             visited: Visited::new(system.width(), free_bits, options.workers, 0, budget)?,
             budget,
             options,
-            deadlock,
             started,
             resident_before: memory::resident().unwrap_or(0),
             transitions: AtomicU64::new(0),
@@ -112,7 +54,13 @@ impl<'a, S: Successors> Run<'a, S> {
         })
     }
 
-    pub(super) fn stop(&self, why: Stop) {
+    pub(super) fn stop(&self, why: Error) {
+        let cancelled = self.options.cancel.is_some_and(|cancel| cancel.load(Relaxed));
+        let why = match why {
+            // A table source that is told to stop fails, and that is no fault of it.
+            Error::Input(_) | Error::Internal(_) if cancelled => Limit::Interrupted.into(),
+            why => why,
+        };
         self.stop.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
         self.stopped.store(true, Relaxed);
     }
@@ -122,7 +70,7 @@ impl<'a, S: Successors> Run<'a, S> {
     }
 
     /// The first reason to stop.
-    pub(super) fn why_stopped(&self) -> Option<Stop> {
+    pub(super) fn why_stopped(&self) -> Option<Error> {
         self.stop.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -154,15 +102,15 @@ impl<'a, S: Successors> Run<'a, S> {
         if let Some(limit) = options.time_limit
             && self.started.elapsed() >= limit
         {
-            self.stop(Stop::Unknown(Reason::Time(limit)));
+            self.stop(Limit::Time(limit).into());
         }
         if options.cancel.is_some_and(|cancel| cancel.load(Relaxed)) {
-            self.stop(Stop::Unknown(Reason::Cancelled));
+            self.stop(Limit::Interrupted.into());
         }
         if let Some(max) = options.max_states
             && states > max
         {
-            self.stop(Stop::Unknown(Reason::States(max)));
+            self.stop(Limit::States(max).into());
         }
     }
 
@@ -170,7 +118,7 @@ impl<'a, S: Successors> Run<'a, S> {
     fn check_resident(&self) {
         let grown = memory::resident().unwrap_or(0).saturating_sub(self.resident_before);
         if grown > self.budget.limit() {
-            self.stop(Stop::Unknown(Reason::Memory(self.budget.limit())));
+            self.stop(Limit::Memory(self.budget.limit()).into());
         }
     }
 
@@ -185,39 +133,6 @@ impl<'a, S: Successors> Run<'a, S> {
             peak_memory: self.budget.peak(),
             time: self.started.elapsed(),
         }
-    }
-
-    /// Looks at the marked steps among those of some states: `ends[k]` is where the steps of the k-th state end. Faults
-    /// are removed, since they lead nowhere.
-    #[cold]
-    pub(super) fn look_at_marked(&self, states: &[u64], ends: &[usize], steps: &mut Steps) -> Option<Found> {
-        let words = self.system.width().words();
-        let (mut least, mut faults, mut k) = (None, Vec::new(), 0);
-        for (state, &end) in states.chunks_exact(words).zip(ends) {
-            for (k, &via) in (k..end).zip(&steps.vias()[k..end]).filter(|(_, via)| via.is_marked()) {
-                let target = steps.target(k);
-                let Some(finding) = self.system.finding(target, via) else { continue };
-                let what = finding.into();
-                keep_least(
-                    &mut least,
-                    Some(Found { what, state: state.to_vec(), step: Some((via, target.to_vec())) }),
-                );
-                if let Finding::Fault(_) = finding {
-                    faults.push(k);
-                }
-            }
-            k = end;
-        }
-        for k in faults.into_iter().rev() {
-            steps.remove(k);
-        }
-        least
-    }
-
-    /// What a state without steps is.
-    #[cold]
-    pub(super) fn deadlock_at(&self, state: &[u64]) -> Option<Found> {
-        self.deadlock.map(|p| Found { what: What::Deadlock(p), state: state.to_vec(), step: None })
     }
 }
 

@@ -7,7 +7,7 @@
 //! branch for each step half of the time went into wrong predictions (27 ns a step with the channels of
 //! [`channels`](super::channels) on fifteen philosophers, 5 ns with blocks).
 //!
-//! Invariant: the tables of all blocks together stay within [`Limits::bytes`], so that they stay in a cache near the
+//! Invariant: the tables of all blocks together stay within [`BlockLimits::bytes`], so that they stay in a cache near the
 //! processor; a vector that would make them larger is left to the channels. Every vector is in one block or in none.
 
 use super::{Steps, Via};
@@ -22,7 +22,7 @@ const AT_ONCE: usize = 4;
 
 /// Bounds on blocks. Tests lower them so that the channels are used too.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
+pub(super) struct BlockLimits {
     /// Cells of a block that is one group of leaves as the vectors have them.
     pub(super) cells: usize,
     /// Cells of a block that was merged from several: fewer lookups, but larger tables.
@@ -31,9 +31,9 @@ pub(super) struct Limits {
     pub(super) bytes: usize,
 }
 
-impl Limits {
+impl BlockLimits {
     /// The second-level cache of current processors has from 256 KiB to 2 MiB.
-    pub(super) const DEFAULT: Limits = Limits { cells: 4096, merged_cells: 512, bytes: 256 << 10 };
+    pub(super) const DEFAULT: BlockLimits = BlockLimits { cells: 4096, merged_cells: 512, bytes: 256 << 10 };
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -166,7 +166,7 @@ struct Group {
 struct Builder<'a> {
     net: &'a Network,
     packing: &'a Packing,
-    limits: Limits,
+    limits: BlockLimits,
     /// For each leaf and label its moves: source and target.
     moves: Vec<Vec<Vec<(Local, Local)>>>,
 }
@@ -176,7 +176,7 @@ pub(super) fn build(
     net: &Network,
     packing: &Packing,
     alarms: &Alarms,
-    limits: Limits,
+    limits: BlockLimits,
 ) -> (Blocks, Vec<VectorIx>) {
     let moves = net.leaves.iter().map(moves_by_label).collect();
     let builder = Builder { net, packing, limits, moves };

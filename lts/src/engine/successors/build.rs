@@ -2,13 +2,14 @@
 //!
 //! Everything here runs once and is deterministic: leaves, vectors and classes are visited in the order of their
 //! numbers. Invariant: what is stored stays linear in the network, except for the cells of channels, which are bounded
-//! by [`Limits`]; a channel beyond them gets sorted lists instead.
+//! by [`ChannelLimits`]; a channel beyond them gets sorted lists instead.
 
 use super::Via;
 use super::channels::{
     Answer, Channel, Channels, Driver, Give, Hit, Join, Multi, Offer, Part, Row, Single, Want, What,
 };
 use super::sample::Sample;
+use crate::base::error::{Error, Result};
 use crate::base::hash::Map;
 use crate::engine::pack::Packing;
 use crate::model::network::{LeafIx, Local, LocalLabel, Network, VectorIx};
@@ -17,7 +18,7 @@ use std::collections::BTreeMap;
 
 /// Bounds on the cells. Tests lower them so that the lists are used too.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
+pub(super) struct ChannelLimits {
     /// Pairs of classes of one channel.
     pub(super) cells: usize,
     /// Entries of all cells of one channel.
@@ -26,10 +27,10 @@ pub(super) struct Limits {
     pub(super) all: usize,
 }
 
-impl Limits {
+impl ChannelLimits {
     /// At most 8 MiB of cells and 24 MiB of entries for one channel: beyond that they would no longer be found in a
     /// cache, and the lists are as good.
-    pub(super) const DEFAULT: Limits = Limits { cells: 1 << 20, hits: 1 << 21, all: 8 };
+    pub(super) const DEFAULT: ChannelLimits = ChannelLimits { cells: 1 << 20, hits: 1 << 21, all: 8 };
 }
 
 /// A vector as a channel sees it: the labels of its two leaves, and what firing means.
@@ -49,16 +50,20 @@ struct Side {
 }
 
 /// Refuses networks that cannot be compiled.
-pub(super) fn check(net: &Network) -> Result<(), String> {
+pub(super) fn check(net: &Network) -> Result<()> {
     if net.vectors.len() >= Via::LIMIT as usize {
-        return Err(format!("the network has {} vectors; at most 2^30 are supported", net.vectors.len()));
+        let vectors = net.vectors.len();
+        return Err(Error::Input(format!("the network has {vectors} vectors; at most 2^30 are supported")));
     }
     for leaf in &net.leaves {
         if let Some(local) = leaf.states.iter().position(|s| !s.expanded) {
-            return Err(format!("the table of local state {local} of `{}` was never filled", leaf.name));
+            let name = &leaf.name;
+            return Err(Error::Internal(format!(
+                "the table of local state {local} of `{name}` was never filled"
+            )));
         }
         if leaf.states.is_empty() {
-            return Err(format!("the leaf `{}` has no local state", leaf.name));
+            return Err(Error::Internal(format!("the leaf `{}` has no local state", leaf.name)));
         }
     }
     Ok(())
@@ -70,8 +75,8 @@ pub(super) fn channels(
     vectors: &[VectorIx],
     packing: &Packing,
     alarms: &Alarms,
-    limits: Limits,
-) -> Result<Channels, String> {
+    limits: ChannelLimits,
+) -> Result<Channels> {
     let mut builder = Builder { net, packing, limits, tables: Channels::default() };
     // Something to read for those who fire nothing.
     builder.tables.hits.push(Hit { mine: 0, theirs: 0, what: What::step(Via::new(VectorIx(0), false)) });
@@ -92,7 +97,7 @@ pub(super) fn channels(
 struct Builder<'a> {
     net: &'a Network,
     packing: &'a Packing,
-    limits: Limits,
+    limits: ChannelLimits,
     tables: Channels,
 }
 
@@ -176,7 +181,7 @@ impl Builder<'_> {
         rows
     }
 
-    fn channels(&mut self, pairs: Pairs, singles: &Singles, sample: &Sample) -> Result<Offers, String> {
+    fn channels(&mut self, pairs: Pairs, singles: &Singles, sample: &Sample) -> Result<Offers> {
         let mut offers: Offers = self.net.leaves.iter().map(|l| vec![Vec::new(); l.states.len()]).collect();
         let mut drives: Vec<bool> = singles.iter().map(|s| !s.is_empty()).collect();
         for ((a, b), mut shared) in pairs {
@@ -263,7 +268,7 @@ impl Builder<'_> {
 
     /// The cells of a channel; `None` if there would be too many.
     fn cells(&mut self, wants: &[Vec<Want>], gives: &[Vec<u32>]) -> Option<u32> {
-        let Limits { cells, hits, all } = self.limits;
+        let ChannelLimits { cells, hits, all } = self.limits;
         let cells = cells.min((cells * all).saturating_sub(self.tables.cells.len()));
         let hits = hits.min((hits * all).saturating_sub(self.tables.hits.len()));
         if wants.len().saturating_mul(gives.len()) > cells {
@@ -339,7 +344,7 @@ impl Builder<'_> {
     }
 
     /// Indices are 32 bits wide.
-    fn check_sizes(&self) -> Result<(), String> {
+    fn check_sizes(&self) -> Result<()> {
         let t = &self.tables;
         let small = [t.rows.len(), t.singles.len(), t.offers.len(), t.answers.len(), t.cells.len()];
         let large =
@@ -347,7 +352,7 @@ impl Builder<'_> {
         if small.iter().chain(&large).any(|&n| u32::try_from(n).is_err())
             || t.multis.len() >= Via::LIMIT as usize
         {
-            return Err("the network's tables have more than 2^32 entries".to_owned());
+            return Err(Error::input("the network's tables have more than 2^32 entries"));
         }
         Ok(())
     }

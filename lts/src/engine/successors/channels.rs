@@ -21,29 +21,29 @@ use crate::engine::pack::{Field, Width};
 
 /// Where a leaf's local state stands, ready for use.
 #[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Place {
+pub(super) struct MaskedField {
     pub(super) word: u32,
     pub(super) shift: u32,
     pub(super) mask: u64,
 }
 
-impl Place {
+impl MaskedField {
     #[inline(always)]
     fn local(&self, state: &[u64]) -> usize {
         ((state[self.word as usize] >> self.shift) & self.mask) as usize
     }
 }
 
-impl From<Field> for Place {
+impl From<Field> for MaskedField {
     fn from(field: Field) -> Self {
-        Place { word: field.word, shift: field.shift, mask: field.mask() }
+        MaskedField { word: field.word, shift: field.shift, mask: field.mask() }
     }
 }
 
 /// A leaf that has steps of its own or drives a channel.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Driver {
-    pub(super) place: Place,
+    pub(super) place: MaskedField,
     /// Its first row in [`Channels::rows`].
     pub(super) rows: u32,
 }
@@ -84,7 +84,7 @@ pub(super) struct Answer {
 /// Two leaves that share vectors.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Channel {
-    pub(super) partner: Place,
+    pub(super) partner: MaskedField,
     /// The partner's first answer in [`Channels::answers`].
     pub(super) answers: u32,
     /// The ranges of the channel's classes in [`Channels::wants`] and [`Channels::gives`], if it has no cells.
@@ -141,7 +141,7 @@ pub(super) struct Multi {
 /// A remaining part of a vector of more than two leaves.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Part {
-    pub(super) place: Place,
+    pub(super) place: MaskedField,
     pub(super) label: u32,
     /// The leaf's first row in [`Channels::part_rows`].
     pub(super) rows: u32,

@@ -8,10 +8,10 @@ use super::blocks::{self, Blocks};
 use super::build;
 use super::channels::Channels;
 use super::{EveryStep, Steps, Successors, Via};
+use crate::base::error::Result;
 use crate::engine::pack::{Packing, Width};
 use crate::model::network::{LeafIx, Local, Network};
-use crate::property::Alarms;
-use crate::property::Finding;
+use crate::property::{Alarms, DeadEnd, Finding};
 
 /// The successor function of a network whose tables are complete.
 #[derive(Debug)]
@@ -27,8 +27,15 @@ pub struct Compiled<W> {
 impl<W: Width> Compiled<W> {
     /// Compiles a network. `packing` must have a field for every local state and as many words as `width`; `alarms`
     /// says which vectors carry a mark. Fails if a table is too large for its indices or was never expanded.
-    pub fn new(net: &Network, packing: Packing, width: W, alarms: Alarms) -> Result<Self, String> {
-        Self::with_limits(net, packing, width, alarms, build::Limits::DEFAULT, blocks::Limits::DEFAULT)
+    pub fn new(net: &Network, packing: Packing, width: W, alarms: Alarms) -> Result<Self> {
+        Self::with_limits(
+            net,
+            packing,
+            width,
+            alarms,
+            build::ChannelLimits::DEFAULT,
+            blocks::BlockLimits::DEFAULT,
+        )
     }
 
     pub(super) fn with_limits(
@@ -36,9 +43,9 @@ impl<W: Width> Compiled<W> {
         packing: Packing,
         width: W,
         alarms: Alarms,
-        limits: build::Limits,
-        block_limits: blocks::Limits,
-    ) -> Result<Self, String> {
+        limits: build::ChannelLimits,
+        block_limits: blocks::BlockLimits,
+    ) -> Result<Self> {
         assert_eq!(packing.words(), width.words(), "the width is the packing's");
         build::check(net)?;
         let (blocks, left) = blocks::build(net, &packing, &alarms, block_limits);
@@ -72,11 +79,15 @@ impl<W: Width> Successors for Compiled<W> {
     }
 
     #[inline]
-    fn expand(&self, state: &[u64], out: &mut Steps) -> Result<(), String> {
+    fn expand(&self, state: &[u64], out: &mut Steps) -> Result<()> {
         let state = &state[..self.width.words()];
         self.blocks.expand(self.width, state, out);
         self.channels.expand(self.width, state, out);
         out.check()
+    }
+
+    fn dead_end(&self, state: &[u64]) -> DeadEnd {
+        self.alarms.dead_end(|leaf| self.local(state, leaf))
     }
 
     fn finding(&self, target: &[u64], via: Via) -> Option<Finding> {

@@ -20,9 +20,10 @@ mod tests;
 pub use compiled::Compiled;
 pub use steps::Steps;
 
+use crate::base::error::Result;
 use crate::engine::pack::{Packing, Width};
 use crate::model::network::{LeafIx, Local, VectorIx};
-use crate::property::Finding;
+use crate::property::{DeadEnd, Finding};
 use std::collections::BTreeSet;
 
 /// The vector of a step, with a mark on those that a search must look at: faults and steps a property forbids.
@@ -73,16 +74,19 @@ pub trait Successors: Sync {
     fn initial(&self) -> Vec<u64>;
 
     /// Appends the steps of `state` to `out`. An error is that of a table source and ends the search.
-    fn expand(&self, state: &[u64], out: &mut Steps) -> Result<(), String>;
+    fn expand(&self, state: &[u64], out: &mut Steps) -> Result<()>;
 
     /// Adds the local states that must be filled before some states can be expanded. A search that cares about the order
     /// in which that happens has them filled itself; all others leave it to [`expand`](Self::expand).
     fn missing(&self, _states: &[u64], _missing: &mut BTreeSet<(LeafIx, Local)>) {}
 
     /// Fills the table of a local state. An error is that of a table source.
-    fn fill(&self, _leaf: LeafIx, _local: Local) -> Result<(), String> {
+    fn fill(&self, _leaf: LeafIx, _local: Local) -> Result<()> {
         Ok(())
     }
+
+    /// What a state is that has no steps.
+    fn dead_end(&self, state: &[u64]) -> DeadEnd;
 
     /// What a marked step is, if it is anything: of several the least.
     fn finding(&self, target: &[u64], via: Via) -> Option<Finding>;

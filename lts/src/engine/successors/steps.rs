@@ -4,6 +4,7 @@
 //! how much of it counts, so that they need not know beforehand.
 
 use super::Via;
+use crate::base::error::{Error, Result};
 use crate::model::network::VectorIx;
 
 /// No state may have more steps. A vector of many leaves with many moves each has as many as all combinations.
@@ -63,6 +64,12 @@ impl Steps {
     #[inline]
     pub fn vias(&self) -> &[Via] {
         &self.vias[..self.len]
+    }
+
+    /// Whether some step carries a mark. All of them are read, which is faster than stopping early: marks are rare.
+    #[inline]
+    pub fn any_marked(&self) -> bool {
+        self.vias().iter().fold(false, |any, via| any | via.is_marked())
     }
 
     /// The steps.
@@ -130,8 +137,8 @@ impl Steps {
 
     /// Refuses too many steps.
     #[inline(always)]
-    pub(crate) fn check(&self) -> Result<(), String> {
-        if self.is_overfull() { Err(format!("a state has more than {MOST} steps")) } else { Ok(()) }
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.is_overfull() { Err(too_many()) } else { Ok(()) }
     }
 
     /// Appends copies of some steps.
@@ -154,4 +161,9 @@ impl Steps {
         self.targets.resize(room * self.words, 0);
         self.vias.resize(room, Via::new(VectorIx(0), false));
     }
+}
+
+#[cold]
+fn too_many() -> Error {
+    Error::Input(format!("a state has more than {MOST} steps"))
 }

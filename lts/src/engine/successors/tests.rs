@@ -1,7 +1,7 @@
 //! The compiled successor function against the naive one.
 
 use super::blocks;
-use super::build::Limits;
+use super::build::ChannelLimits;
 use super::{Compiled, Steps, Successors};
 use crate::engine::pack::{Many, Packing};
 use crate::model::network::{Network, Step, VectorIx};
@@ -17,7 +17,7 @@ fn sorted(mut steps: Vec<(VectorIx, Locals)>) -> Vec<(VectorIx, Locals)> {
 }
 
 /// Compares the two on every reachable state, up to a number of states.
-fn compare(net: &Network, packing: Packing, limits: Limits, blocks: blocks::Limits, seed: u64) {
+fn compare(net: &Network, packing: Packing, limits: ChannelLimits, blocks: blocks::BlockLimits, seed: u64) {
     let alarms = Alarms::faults_of(net);
     let width = Many(packing.words());
     let compiled =
@@ -49,9 +49,9 @@ fn same_steps_as_the_naive_function() {
     for seed in 0..2500 {
         let net = shape.network(seed);
         let limits = match seed % 3 {
-            0 => Limits { cells: 0, hits: 0, all: 1 },
-            1 => Limits { cells: 1 << 20, hits: 3, all: 2 },
-            _ => Limits::DEFAULT,
+            0 => ChannelLimits { cells: 0, hits: 0, all: 1 },
+            1 => ChannelLimits { cells: 1 << 20, hits: 3, all: 2 },
+            _ => ChannelLimits::DEFAULT,
         };
         let packing = if seed % 2 == 0 {
             Packing::for_network(&net)
@@ -59,10 +59,10 @@ fn same_steps_as_the_naive_function() {
             Packing::for_bits(net.leaves.iter().map(|_| 31))
         };
         let blocks = match seed % 5 {
-            0 => blocks::Limits { bytes: 0, ..blocks::Limits::DEFAULT },
-            1 => blocks::Limits { cells: 20, merged_cells: 1000, bytes: 2000 },
-            2 => blocks::Limits { merged_cells: 0, ..blocks::Limits::DEFAULT },
-            _ => blocks::Limits::DEFAULT,
+            0 => blocks::BlockLimits { bytes: 0, ..blocks::BlockLimits::DEFAULT },
+            1 => blocks::BlockLimits { cells: 20, merged_cells: 1000, bytes: 2000 },
+            2 => blocks::BlockLimits { merged_cells: 0, ..blocks::BlockLimits::DEFAULT },
+            _ => blocks::BlockLimits::DEFAULT,
         };
         compare(&net, packing, limits, blocks, seed);
     }

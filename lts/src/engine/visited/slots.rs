@@ -47,18 +47,19 @@ impl Marks {
 
     /// Word 0 of a slot.
     #[inline(always)]
-    fn stored(self, word: u64, mark: Mark) -> u64 {
+    pub(super) fn stored(self, word: u64, mark: Mark) -> u64 {
         word << self.bits | mark.0
     }
 
     /// The state's word 0.
     #[inline(always)]
-    fn word(self, stored: u64) -> u64 {
+    pub(super) fn word(self, stored: u64) -> u64 {
         stored >> self.bits
     }
 
+    /// The mark of a slot.
     #[inline(always)]
-    fn of(self, stored: u64) -> Mark {
+    pub(super) fn of(self, stored: u64) -> Mark {
         Mark(stored & self.modulus())
     }
 
@@ -156,6 +157,13 @@ pub(super) struct Walk {
     hash: u64,
     line: usize,
     tried: usize,
+}
+
+impl Walk {
+    /// The line it is at.
+    pub(super) fn line(self) -> usize {
+        self.line
+    }
 }
 
 /// The slots of a table.

@@ -7,7 +7,7 @@
 //! whole searches (nine resource managers, fifteen philosophers).
 
 use super::region::{RELEASES_PARTS, Region, prefetch};
-use super::slots::{self, Inserted, Mark, Marks, Slots, line_words, slots_in_line};
+use super::slots::{self, Inserted, Mark, Marks, Slots, Walk, line_words, slots_in_line};
 use crate::base::memory::{Budget, Exhausted};
 use crate::engine::pack::Width;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -31,6 +31,12 @@ const GROWTH: f64 = 1.25;
 const PLENTY: u64 = 32;
 /// Tables below so many bytes grow fourfold.
 const SMALL: u64 = 4 << 20;
+/// Bytes of the old and of the new table that a thread has at the same time while it moves: pages are large.
+const AT_ONCE: u64 = 6 << 20;
+/// The part of a table that states may take that are moved last.
+const STRAYS: u64 = 4;
+/// A state is moved at once if its new line is so near to where its old one is in proportion.
+const NEAR: usize = if cfg!(test) { 2 } else { 1024 };
 
 /// A table with a fixed number of slots.
 #[derive(Debug)]
@@ -235,7 +241,8 @@ impl<W: Width> Table<W> {
         for factor in [factor, GROWTH, 1.05] {
             let more = (lines as f64 * factor) as usize + 1;
             let bytes = Self::bytes_of(self.width, more);
-            let unreleased = if RELEASES_PARTS { old.min(threads as u64 * (4 << 20)) } else { old };
+            let unreleased =
+                if RELEASES_PARTS { old.min(threads as u64 * AT_ONCE + old / STRAYS) } else { old };
             let at_once = bytes - old + unreleased;
             if budget.take(at_once).is_err() {
                 continue;
@@ -287,35 +294,40 @@ impl<W: Width> Table<W> {
         debug_assert_eq!(larger.len(), self.len());
     }
 
-    /// Most states stand near the front of their walk in both tables, so that memory is written in order; the lines
-    /// of the others are fetched beforehand, in batches.
+    /// Most states stand in the first line of their walk in both tables, so that memory is written in order. Those that do
+    /// not would touch all pages of the new table while those of the old one are still in use; they are moved last. The
+    /// lines of all are fetched beforehand, in batches.
     fn move_part(&self, larger: &Self, part: usize, parts: usize) {
         const PIECE: usize = 1 << 18;
         let words = self.width.words();
         let count = self.region.len() / words;
         let (first, last) = (count * part / parts, count * (part + 1) / parts);
         let (slots, target) = (self.slots(), larger.slots());
+        let lines = larger.region.len() / line_words(self.width);
+        let mut strays = Strays::new(self, parts);
         let mut keys = vec![0; BATCH * words];
         let mut batch = Vec::with_capacity(BATCH);
         let (mut moved, mut released) = (0, first * words);
         for slot in first..last {
             let key = &mut keys[batch.len() * words..(batch.len() + 1) * words];
             if let Some(mark) = slots.content(slot, key) {
+                moved += 1;
                 let walk = target.walk(slots::hash(key));
-                prefetch(target.address(walk));
-                batch.push((walk, mark));
+                let here = (slot as u128 * lines as u128 / count as u128) as usize;
+                if walk.line().abs_diff(here) <= NEAR || !strays.keep(key, mark) {
+                    prefetch(target.address(walk));
+                    batch.push((walk, mark));
+                }
             }
             if batch.len() < BATCH && slot + 1 < last {
                 continue;
             }
             for ((walk, mark), key) in batch.drain(..).zip(keys.chunks_exact(words)) {
-                let inserted = target.insert_from(walk, key, mark);
-                assert_eq!(
-                    inserted,
-                    Inserted::New,
-                    "a larger table has room for what was in the smaller one"
-                );
-                moved += 1;
+                match target.insert_at(walk, key, mark) {
+                    Some(inserted) => assert_eq!(inserted, Inserted::New, "a table has a state once"),
+                    None if strays.keep(key, mark) => {}
+                    None => larger.insert_moved(walk, key, mark),
+                }
             }
             // Pages are whole multiples: what does not fill one yet waits for the next piece.
             if (slot + 1) * words >= released + PIECE {
@@ -324,6 +336,55 @@ impl<W: Width> Table<W> {
                 released = end;
             }
         }
+        strays.move_to(larger);
         larger.len.fetch_add(moved, Relaxed);
+    }
+
+    fn insert_moved(&self, walk: Walk, key: &[u64], mark: Mark) {
+        let inserted = self.slots().insert_from(walk, key, mark);
+        assert_eq!(inserted, Inserted::New, "a larger table has room for what was in the smaller one");
+    }
+}
+
+/// States that a thread moves last, as they are stored.
+struct Strays {
+    words: usize,
+    marks: Marks,
+    states: Vec<u64>,
+}
+
+impl Strays {
+    /// None yet; all threads together have room for a part of the table.
+    fn new<W: Width>(table: &Table<W>, threads: usize) -> Self {
+        let words = table.width.words();
+        let room = table.region.len() / STRAYS as usize / threads / words * words;
+        Strays { words, marks: table.marks, states: Vec::with_capacity(room) }
+    }
+
+    /// Keeps a state for later if there is room.
+    fn keep(&mut self, key: &[u64], mark: Mark) -> bool {
+        let has_room = self.states.capacity() - self.states.len() >= self.words;
+        if has_room {
+            self.states.push(self.marks.stored(key[0], mark));
+            self.states.extend_from_slice(&key[1..]);
+        }
+        has_room
+    }
+
+    fn move_to<W: Width>(mut self, larger: &Table<W>) {
+        let target = larger.slots();
+        for batch in self.states.chunks_mut(BATCH * self.words) {
+            let mut walks = Vec::with_capacity(BATCH);
+            for state in batch.chunks_exact_mut(self.words) {
+                let mark = self.marks.of(state[0]);
+                state[0] = self.marks.word(state[0]);
+                let walk = target.walk(slots::hash(state));
+                prefetch(target.address(walk));
+                walks.push((walk, mark));
+            }
+            for ((walk, mark), key) in walks.into_iter().zip(batch.chunks_exact(self.words)) {
+                larger.insert_moved(walk, key, mark);
+            }
+        }
     }
 }

@@ -134,7 +134,7 @@ fn new_to_exactly_one_thread() {
 
 #[test]
 fn a_budget_is_used_up_and_not_exceeded() {
-    let limit = if cfg!(miri) { 100_000 } else { 24_000_000 };
+    let limit = if cfg!(miri) { 100_000 } else { 64_000_000 };
     let budget = Budget::new(limit);
     let visited = Visited::new(One, 2, 1, 0, &budget).expect("within the budget");
     let mut stored = 0;
@@ -149,7 +149,8 @@ fn a_budget_is_used_up_and_not_exceeded() {
     };
     assert_eq!(end.limit, limit);
     assert!(budget.peak() <= limit);
-    assert!(cfg!(miri) || stored * 12 > limit, "{stored} states in {limit} bytes");
+    // While a table grows, a part of the old one and pages of both are there, too.
+    assert!(cfg!(miri) || stored * 14 > limit, "{stored} states in {limit} bytes");
     assert_eq!(visited.len(), stored);
     assert!((0..stored).all(|k| visited.table().depth_of(&[k]).is_some()), "nothing is lost at the end");
 }

@@ -36,6 +36,7 @@ mod quotient;
 mod refine;
 mod silent;
 
+use crate::base::error::Error;
 use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
@@ -110,12 +111,12 @@ impl fmt::Display for Equivalence {
 }
 
 impl FromStr for Equivalence {
-    type Err = String;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Error> {
         Equivalence::ALL.into_iter().find(|e| e.names().contains(&text)).ok_or_else(|| {
             let known: Vec<&str> = Equivalence::ALL.iter().map(|e| e.names()[0]).collect();
-            format!("there is no equivalence `{text}`; use one of {}", known.join(", "))
+            Error::Input(format!("there is no equivalence `{text}`; use one of {}", known.join(", ")))
         })
     }
 }

@@ -9,27 +9,25 @@ mod plan;
 
 pub use options::{Hunting, members};
 
-use super::checkpoint::Answers;
+use super::Team;
 use super::quantities::{count, duration};
 use super::{
     Bound, Checkpoint, Common, Conclusion, Figures, Finding, Listed, Method, Origin, Outcome, Row, Run,
     StatusPage,
 };
-use crate::driver::Control;
-use crate::grid::Team;
-use crate::hunt::run::{End, Ground};
+use crate::grid::driver::Control;
+use crate::grid::journal::Identity;
+use crate::grid::transport::launch::launched;
+use crate::hunt::run::{self, End};
 use crate::hunt::{self, Found, Status, WINDOW};
-use crate::journal::Identity;
-use crate::transport::launch::launched;
 use figures::{Hunted, Numbers};
 use gridlock_lts::base::error::{Limit, Result};
 use gridlock_lts::engine::search::Verdict;
 use gridlock_lts::model::trace::Trace;
 use gridlock_lts::property::Property;
-use gridlock_worker::hunt::job::HuntFeedback;
 use job_file::Record;
 use plan::Plan;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// What the figures are called in the page of a checkpoint.
@@ -43,12 +41,8 @@ impl Listed for Hunting {
 
     fn decides(property: &Property) -> bool {
         match property {
-            Property::DeadlockFree | Property::Never(_) | Property::Monitor(_) => true,
+            Property::DeadlockFree { .. } | Property::Never(_) | Property::Monitor(_) => true,
         }
-    }
-
-    fn answers(dir: &Path) -> Result<Answers> {
-        Answers::count::<HuntFeedback>(dir, |answer| &answer.effort)
     }
 
     fn status(page: &StatusPage) -> Vec<Row> {
@@ -146,11 +140,11 @@ impl Method for Hunting {
         }
         let plan = Plan::new(self, run, &prepared)?;
         announce(&plan, run);
-        let ground = Ground { prepared, guide: plan.guide.as_ref().map(|guided| guided.guide.clone()) };
-        let opened = plan.open(self)?;
-        let resumed = opened.as_ref().map_or(0, |(_, answers)| answers.len());
+        let guide = plan.guide.as_ref().map(|guided| &guided.guide);
+        let opened = self.checkpoint.open(&plan.identity)?;
+        let resumed = opened.as_ref().map_or(0, |(_, records)| records.len());
         run.host.begin("hunting", "states");
-        let (start, net) = (Instant::now(), ground.prepared.net().clone());
+        let (start, net) = (Instant::now(), prepared.net().clone());
         let tell = |status: &Status| run.host.progress(status.total.states, 0, figures::progress(status));
         let page = StatusPage { resumed, ..StatusPage::new(&run.file, run.threads, &plan.identity) };
         let page = |status: &Status| page.bytes(start.elapsed(), NUMBERS, &Numbers::new(&net, status));
@@ -163,8 +157,10 @@ impl Method for Hunting {
         };
         let identity = plan.agreed();
         let team = self.team(run, &identity);
-        let report = run.grid.hunt(&team, &ground, plan.config.clone(), opened, &control, &mut found)?;
-        figures.fill(&plan, Numbers::new(&net, &report.status), resumed, run.grid.traffic());
+        let grid = run.peers.grid(&team, &stop)?;
+        let report =
+            run::conduct(&prepared, guide, plan.config.clone(), &grid, opened, &control, &mut found)?;
+        figures.fill(&plan, Numbers::new(&net, &report.status), resumed, run.peers.traffic());
         let ending = match report.end {
             End::Over(outcome) => self.over(&outcome),
             End::Stopped => self.ending(run.limit()),
@@ -179,12 +175,12 @@ impl Method for Hunting {
     fn serve(&self, run: &mut Run) -> Result<u8> {
         let prepared = run.prepared();
         if prepared.violated_initially().is_some() {
-            return run.grid.wait_for_end(None);
+            return run.peers.wait_for_end(None);
         }
         let plan = Plan::new(self, run, &prepared)?;
-        let ground = Ground { prepared, guide: plan.guide.as_ref().map(|guided| guided.guide.clone()) };
+        let guide = plan.guide.as_ref().map(|guided| &guided.guide);
         let identity = plan.agreed();
-        run.grid.serve_hunt(&self.team(run, &identity), &ground)
+        run.peers.serve(&self.team(run, &identity), |grid| grid.serve(&run::work(&prepared, guide)?))
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::hunt::Kind;
 use crate::method::quantities::{parse_bytes, parse_duration};
 use crate::method::{Checkpoint, Patience};
-use crate::strategy::StrategyKind;
+use crate::traces::strategy::StrategyKind;
 use clap::Args;
 use gridlock_lts::base::error::{Error, Result};
 use gridlock_worker::job::Order;

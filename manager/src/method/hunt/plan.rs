@@ -2,11 +2,9 @@
 
 use super::job_file::Record;
 use super::options::Hunting;
-use crate::hunt::run::Opened;
+use crate::grid::journal::Identity;
 use crate::hunt::{Config, Found, Kind};
-use crate::journal::{Identity, Journal};
 use crate::method::checkpoint::JOB_MEMORY;
-use crate::method::run::open;
 use crate::method::subsystem::{self, split_names};
 use crate::method::traces::choose::{self, Look};
 use crate::method::{Listed, Run};
@@ -84,12 +82,6 @@ impl Plan {
     pub fn agreed(&self) -> Identity {
         let own = [SEED, JOB_MEMORY];
         self.identity.iter().filter(|(name, _)| !own.contains(&name.as_str())).cloned().collect()
-    }
-
-    /// Opens the checkpoint, if one is wanted.
-    pub fn open(&self, hunting: &Hunting) -> Result<Option<Opened>> {
-        let place = &hunting.checkpoint;
-        open(place.checkpoint.as_deref(), |dir| Journal::open(dir, &self.identity, place.resume))
     }
 
     /// The options that make the same jobs up to the one that found something.

@@ -7,21 +7,20 @@ mod figures;
 mod page;
 mod plan;
 
-use super::checkpoint::{self, Answers, JOB_MEMORY, cannot_use};
+use super::Team;
+use super::checkpoint::JOB_MEMORY;
 use super::quantities::{bytes, count};
 use super::traces::options::{Informed, Jobs, about_traces};
 use super::{Bound, Checkpoint, Common, Listed, Method, Outcome, Row, Run, StatusPage};
-use crate::grid::Team;
-use crate::journal::Identity;
-use crate::slices::{Answer, Beginning, Options, Progress, Record, SliceSize, Why};
+use crate::grid::driver::Control;
+use crate::grid::journal::Identity;
+use crate::slices::{self, Answer, Options, Progress, SliceSize, Why};
 use figures::{Numbers, ShownSlice, Sliced};
 use gridlock_lts::base::error::{Error, Limit, Result};
-use gridlock_lts::engine::search::Reason;
 use gridlock_lts::model::network::LeafIx;
 use gridlock_lts::property::Property;
 use plan::{Plan, agreed};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// What one worker may use for a slice if nothing else is said.
 const DEFAULT_JOB_MEMORY: u64 = 64 << 20;
@@ -42,13 +41,13 @@ pub struct Slices {
 impl Listed for Slices {
     const NAME: &'static str = "slices";
     const SEARCH: Option<&'static str> = Some("isv");
-    const CHOSEN_BY: &'static str = "--jobs slice";
+    const CHOSEN_BY: &'static str = "--search isv --jobs slice";
     const ABOUT: &'static str =
         "Informed swarm: many small searches, by the slices or along the traces of a subsystem";
 
     fn decides(property: &Property) -> bool {
         match property {
-            Property::DeadlockFree | Property::Never(_) | Property::Monitor(_) => true,
+            Property::DeadlockFree { .. } | Property::Never(_) | Property::Monitor(_) => true,
         }
     }
 
@@ -58,16 +57,6 @@ impl Listed for Slices {
             Some(jobs) => *jobs == Jobs::Slice,
             None => about_traces(given).is_none(),
         }
-    }
-
-    fn answers(dir: &Path) -> Result<Answers> {
-        // These have the states themselves in them, which would take long to read.
-        let (mut sum, mut results) = (Answers::default(), checkpoint::open::<Record>(dir)?.1);
-        while let Some(result) = results.next_beginning::<Beginning>().map_err(cannot_use)? {
-            sum.answers += 1;
-            sum.states += result.states;
-        }
-        Ok(sum)
     }
 
     fn status(page: &StatusPage) -> Vec<Row> {
@@ -102,7 +91,6 @@ impl Method for Slices {
 
     fn conduct(&self, run: &mut Run) -> Result<Outcome> {
         let (prepared, host) = (run.prepared(), run.host);
-        let cancel = AtomicBool::new(false);
         let progress = |p: &Progress| {
             let detail = format!(
                 "{} slices, {} waiting, {} spilled",
@@ -111,28 +99,19 @@ impl Method for Slices {
                 bytes(p.spilled)
             );
             host.progress(p.states, p.transitions, detail);
-            if host.stopped().is_some() {
-                cancel.store(true, Relaxed);
-            }
         };
-        let room = run.room();
-        let mut options = Options {
-            workers: run.threads,
-            stuck_after: self.informed.patience.stuck_after(),
+        let options = Options {
             job_memory: self.job_memory(),
-            max_memory: Some(room),
+            max_memory: Some(run.room()),
+            max_resident: Some(run.memory),
             spill: self.spill.clone(),
             max_states: run.common.max_states,
-            time_limit: None,
-            cancel: Some(&cancel),
-            progress: Some(&progress),
-            page: None,
         };
         let plan = Plan::new(self, run, &prepared, &options)?;
         if let Some(why) = &plan.chosen {
             host.note(why);
         }
-        let journal = plan.open(self)?;
+        let journal = self.informed.checkpoint.open(&plan.identity)?;
         let page = StatusPage::new(&run.file, run.threads, &plan.identity);
         let page = |p: &Progress| {
             StatusPage { resumed: p.resumed as usize, ..page.clone() }.bytes(
@@ -141,28 +120,29 @@ impl Method for Slices {
                 &Numbers::new(p),
             )
         };
-        options.page = Some(&page);
         host.begin("searching", "states");
         let (identity, stop) = (agreed(run), || host.stopped().is_some());
         let team = self.team(run, &identity);
-        let report = run.grid.slices(&team, &prepared, &plan.leaves, &options, journal, &stop)?;
+        let control = Control { stop: &stop, progress: &progress, page: &page };
+        let grid = run.peers.grid(&team, &stop)?;
+        let report = slices::check(&prepared, &plan.leaves, &options, &grid, journal, &control)?;
         let show = |slice: &SliceSize| shown(slice, &plan.leaves, run);
         // Names of local states may be long, and there may be very many slices.
         let sizes = match self.informed.report {
             Some(_) => report.slices.iter().map(show).collect(),
             None => Vec::new(),
         };
-        let figures = Sliced::new(self, plan, &report, run.grid.traffic()).with_sizes(sizes);
+        let figures = Sliced::new(self, plan, &report, run.peers.traffic()).with_sizes(sizes);
         let (time, figures) = (report.time, Box::new(figures));
         Ok(match report.answer {
             Answer::Verdict(verdict) => Outcome::of(verdict, time, figures, || run.stopped(false)),
-            Answer::Unknown(why) => Outcome::unknown(self.bound_of(why, room, run), time, figures),
+            Answer::Unknown(why) => Outcome::unknown(self.bound_of(why, run), time, figures),
         })
     }
 
     fn serve(&self, run: &mut Run) -> Result<u8> {
         let (prepared, identity) = (run.prepared(), agreed(run));
-        run.grid.serve_slices(&self.team(run, &identity), &prepared)
+        run.peers.serve(&self.team(run, &identity), |grid| slices::serve(&prepared, grid))
     }
 }
 
@@ -183,8 +163,8 @@ impl Slices {
         }
     }
 
-    /// What kept a search from an answer that was given `room` for everything.
-    fn bound_of(&self, why: Why, room: u64, run: &Run) -> Bound {
+    /// What kept a search from an answer.
+    fn bound_of(&self, why: Why, run: &Run) -> Bound {
         let checkpoint = self.informed.checkpoint.checkpoint.is_some();
         let limit = match why {
             Why::Journal(why) => return Bound::checkpoint(why),
@@ -193,12 +173,9 @@ impl Slices {
                 return Bound::new("spill", message).resumable(checkpoint);
             }
             // More for each job is another run.
-            Why::Limit(Reason::Memory(n)) if n != room => return Limit::JobMemory(self.job_memory()).into(),
-            Why::Limit(Reason::Memory(_)) => Limit::Memory(run.memory),
-            Why::Limit(Reason::States(n)) => Limit::States(n),
-            Why::Limit(Reason::Depth(n)) => Limit::Depth(n),
-            Why::Limit(Reason::Time(time)) => Limit::Time(time),
-            Why::Limit(Reason::Cancelled) => Limit::Interrupted,
+            Why::Limit(limit @ Limit::JobMemory(_)) => return limit.into(),
+            Why::Limit(Limit::Memory(_)) => Limit::Memory(run.memory),
+            Why::Limit(limit) => limit,
         };
         Bound::from(run.host.stopped().unwrap_or(limit)).resumable(checkpoint)
     }

@@ -3,13 +3,13 @@
 //! Invariant: two runs with the same identity ask for the same activations, one after the other, with the same results.
 
 use super::Slices;
-use crate::journal::{Identity, Journal};
+use crate::grid::journal::Identity;
+use crate::grid::work::Grid;
 use crate::method::checkpoint::JOB_MEMORY;
-use crate::method::run::open;
 use crate::method::subsystem::{find_leaves, names, split_names};
 use crate::method::{Listed, Run};
-use crate::slices::{self, Opened, Options};
-use gridlock_lts::base::error::{Error, Result};
+use crate::slices::{self, Options};
+use gridlock_lts::base::error::Result;
 use gridlock_lts::engine::prepared::Prepared;
 use gridlock_lts::model::network::LeafIx;
 
@@ -43,7 +43,9 @@ impl Plan {
             Some(names) => (find_leaves(net, &split_names(&[names]))?, None),
             None if informed.is_auto() => {
                 run.host.begin("choosing a subsystem", "states");
-                let choice = slices::choose_subsystem(prepared, options).map_err(Error::Internal)?;
+                let grid = Grid::threads(run.threads, informed.patience.stuck_after());
+                let stop = || run.host.stopped().is_some();
+                let choice = slices::choose_subsystem(prepared, options, &grid, &stop)?;
                 run.go_on()?;
                 (choice.leaves().to_vec(), Some(choice.to_string()))
             }
@@ -54,11 +56,5 @@ impl Plan {
         identity.push((SUBSYSTEM.to_owned(), names.join(", ")));
         identity.push((JOB_MEMORY.to_owned(), options.job_memory.to_string()));
         Ok(Plan { leaves, names, chosen, identity })
-    }
-
-    /// Opens the checkpoint, if one is wanted.
-    pub fn open(&self, search: &Slices) -> Result<Option<Opened>> {
-        let place = &search.informed.checkpoint;
-        open(place.checkpoint.as_deref(), |dir| Journal::open_streaming(dir, &self.identity, place.resume))
     }
 }

@@ -46,8 +46,9 @@ pub struct Candidate {
     pub traces: String,
     #[serde(skip)]
     number: BigUint,
-    /// Traces that were searched, and how many of these searches stayed within their budget.
+    /// Traces that were searched.
     pub sampled: u64,
+    /// How many of these searches stayed within their budget.
     pub within_budget: u64,
     /// The most states in one of them, and all of them added up.
     pub largest_states: u64,
@@ -110,7 +111,7 @@ pub fn choose(
     let limits =
         JobLimits { states: SAMPLE.states.min(limits.states), memory: SAMPLE.memory.min(limits.memory) };
     let sampling = Sampling { prepared, guides, limits, host };
-    let mut candidates = prepared.visit(sampling).map_err(Error::Input)??;
+    let mut candidates = prepared.visit(sampling)??;
     candidates.sort_by(|a, b| rank(a).cmp(&rank(b)));
     let Some(best) = candidates.first() else {
         return Err(Error::input(match unroll {
@@ -185,12 +186,12 @@ impl Visitor for Sampling<'_> {
 
     fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Self::Out {
         let Sampling { prepared, guides, limits, host } = self;
-        let (net, deadlock) = (prepared.net(), prepared.deadlock());
+        let net = prepared.net();
         let mut seen = 0;
         let mut sample = |guide: Guide| {
             let guide = Arc::new(guide);
             let mut candidate = Candidate::new(net, &guide);
-            let mut worker = Worker::new(Setting { system: &*system, net, deadlock, guide: guide.clone() });
+            let mut worker = Worker::new(Setting { system: &*system, net, guide: guide.clone() });
             let samples = u64::try_from(guide.traces()).map_or(SAMPLES, |traces| traces.min(SAMPLES));
             for k in 0..samples {
                 go_on(host)?;

@@ -8,7 +8,7 @@ use super::page::{self, Record};
 use super::plan::Plan;
 use crate::method::quantities::{bytes, count};
 use crate::method::{Conclusion, Figures, Json, Row, Spent, Traffic};
-use crate::swarm::{Pace, Status, Stuck};
+use crate::traces::swarm::{Pace, Status, Stuck};
 use gridlock_lts::base::error::{Error, Result};
 use serde::Serialize;
 use std::collections::BTreeMap;

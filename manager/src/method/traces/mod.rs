@@ -16,18 +16,16 @@ mod plan;
 pub use options::Traces;
 pub use plan::{ALL_IDS, IDS, OF_THE_SPACE};
 
-use super::checkpoint::Answers;
+use super::Team;
 use super::quantities::{big, bytes, count, counted};
 use super::{Bound, Checkpoint, Common, Conclusion, Listed, Method, Nothing, Outcome, Row, Run, StatusPage};
-use crate::driver::Control;
-use crate::grid::Team;
-use crate::isv;
-use crate::journal::Identity;
-use crate::swarm::{Status, Stuck};
+use crate::grid::driver::Control;
+use crate::grid::journal::Identity;
+use crate::traces as swarm;
+use crate::traces::swarm::{Repeats, Status, Stuck};
 use figures::Swarmed;
 use gridlock_lts::base::error::{Error, Result};
 use gridlock_lts::property::Property;
-use gridlock_worker::job::Feedback;
 use num_bigint::BigUint;
 use numbers::{Numbers, part_done, progress};
 use plan::Plan;
@@ -45,17 +43,13 @@ pub fn shown(digits: &str) -> String {
 impl Listed for Traces {
     const NAME: &'static str = "traces";
     const SEARCH: Option<&'static str> = Some("isv");
-    const CHOSEN_BY: &'static str = "--jobs trace or prefix";
+    const CHOSEN_BY: &'static str = "--search isv --jobs prefix";
     const ABOUT: &'static str = "Informed swarm along the traces of a subsystem";
 
     fn decides(property: &Property) -> bool {
         match property {
-            Property::DeadlockFree | Property::Never(_) | Property::Monitor(_) => true,
+            Property::DeadlockFree { .. } | Property::Never(_) | Property::Monitor(_) => true,
         }
-    }
-
-    fn answers(dir: &Path) -> Result<Answers> {
-        Answers::count::<Feedback>(dir, |answer| &answer.effort)
     }
 
     fn status(page: &StatusPage) -> Vec<Row> {
@@ -98,8 +92,8 @@ impl Method for Traces {
         let plan = Plan::new(self, run, &prepared)?;
         self.announce(&plan, run);
         let start = Instant::now();
-        let opened = plan.open(self)?;
-        let resumed = opened.as_ref().map_or(0, |(_, answers)| answers.len());
+        let opened = self.informed.checkpoint.open(&plan.identity)?;
+        let resumed = opened.as_ref().map_or(0, |(_, records)| records.len());
         run.host.begin("searching", "states");
         let tell = |status: &Status| {
             run.host.progress(status.total.states, 0, progress(status));
@@ -111,18 +105,19 @@ impl Method for Traces {
         let control = Control { stop: &stop, progress: &tell, page: &page };
         let identity = plan.agreed();
         let team = self.team(run, &identity);
-        let report = run.grid.traces(&team, &prepared, &plan.guide, plan.config.clone(), opened, &control)?;
+        let grid = run.peers.grid(&team, &stop)?;
+        let report = swarm::conduct(&prepared, &plan.guide, plan.config.clone(), &grid, opened, &control)?;
         let mut figures = Swarmed::new(&plan, self, &report.status, resumed);
-        figures.traffic = run.grid.traffic();
+        figures.traffic = run.peers.traffic();
         (figures.record.events, figures.record.times) = (report.events, report.times);
         let time = start.elapsed();
         let (conclusion, trace) = match report.conclusion {
-            isv::Conclusion::Found(verdict, job) => {
+            swarm::Conclusion::Found(verdict, job) => {
                 figures.found_by = Some(job);
                 let found = Outcome::of(verdict, time, Box::new(Nothing), || run.stopped(false));
                 (found.conclusion, found.trace)
             }
-            isv::Conclusion::Holds => (Conclusion::Holds, None),
+            swarm::Conclusion::Holds => (Conclusion::Holds, None),
             other => {
                 (Conclusion::Unknown(self.bound_of(other, &report.status.given_up, &mut figures, run)), None)
             }
@@ -136,11 +131,11 @@ impl Method for Traces {
     fn serve(&self, run: &mut Run) -> Result<u8> {
         let prepared = run.prepared();
         if prepared.violated_initially().is_some() {
-            return run.grid.wait_for_end(None);
+            return run.peers.wait_for_end(None);
         }
         let plan = Plan::new(self, run, &prepared)?;
         let identity = plan.agreed();
-        run.grid.serve_traces(&self.team(run, &identity), &prepared, &plan.guide)
+        run.peers.serve(&self.team(run, &identity), |grid| grid.serve(&swarm::work(&prepared, &plan.guide)?))
     }
 }
 
@@ -173,18 +168,21 @@ impl Traces {
     /// What kept a swarm from an answer.
     fn bound_of(
         &self,
-        conclusion: isv::Conclusion,
+        conclusion: swarm::Conclusion,
         given_up: &BigUint,
         figures: &mut Swarmed,
         run: &Run,
     ) -> Bound {
         match conclusion {
-            isv::Conclusion::TooLarge(stuck) => {
+            swarm::Conclusion::TooLarge(stuck) => {
                 figures.set_too_large(&stuck);
                 too_large(&stuck, given_up)
             }
-            isv::Conclusion::Shard { bounded } => shard(bounded),
-            isv::Conclusion::Bounded => Bound::new(
+            swarm::Conclusion::Repeats(repeats) => {
+                repeating(&repeats).resumable(self.informed.checkpoint.checkpoint.is_some())
+            }
+            swarm::Conclusion::Shard { bounded } => shard(bounded),
+            swarm::Conclusion::Bounded => Bound::new(
                 "bounded",
                 format!(
                     "nothing was found while cycles of the subsystem are closed at most {} times (--unroll), and the \
@@ -193,9 +191,9 @@ impl Traces {
                 ),
             )
             .of_kind("bounded"),
-            isv::Conclusion::Journal(trouble) => Bound::checkpoint(trouble),
+            swarm::Conclusion::Journal(trouble) => Bound::checkpoint(trouble),
             // `Holds` and `Found` are answers and do not come here.
-            isv::Conclusion::Stopped | isv::Conclusion::Holds | isv::Conclusion::Found(..) => {
+            swarm::Conclusion::Stopped | swarm::Conclusion::Holds | swarm::Conclusion::Found(..) => {
                 run.stopped(self.informed.checkpoint.checkpoint.is_some())
             }
         }
@@ -218,6 +216,21 @@ fn too_large(stuck: &[Stuck], given_up: &BigUint) -> Bound {
         ),
     )
     .of_kind("job too large")
+}
+
+/// Jobs did the same work again and again.
+fn repeating(Repeats { states, distinct }: &Repeats) -> Bound {
+    Bound::new(
+        "work-limit",
+        format!(
+            "jobs have expanded {} states, {} times the {} or so that are different, and find hardly any new ones: \
+             larger jobs (--job-memory, --job-states) or slices (--jobs slice) do less; --work-limit N allows N times \
+             the work",
+            count(*states),
+            states / (*distinct).max(1),
+            count(*distinct)
+        ),
+    )
 }
 
 /// Nothing was found for the IDs that were to be done.

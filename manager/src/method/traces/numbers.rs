@@ -5,7 +5,7 @@
 
 use crate::method::Row;
 use crate::method::quantities::{big, bytes, count, percent};
-use crate::swarm::Status;
+use crate::traces::swarm::Status;
 use num_bigint::BigUint;
 use serde::{Deserialize, Serialize};
 

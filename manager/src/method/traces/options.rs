@@ -3,8 +3,8 @@
 use super::ids::{Ids, Share};
 use crate::method::quantities::parse_bytes;
 use crate::method::{Checkpoint, Entry, Patience, slices::Slices};
-use crate::strategy::StrategyKind;
-use crate::swarm::{Granularity, Pace};
+use crate::traces::strategy::StrategyKind;
+use crate::traces::swarm::{Granularity, Pace};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use gridlock_lts::base::error::{Error, Result};
@@ -16,6 +16,7 @@ use std::str::FromStr;
 /// The flags that traces and slices share.
 #[derive(Args, Clone, Default, Debug)]
 #[command(next_help_heading = "Informed swarm (with --search isv)")]
+#[allow(missing_docs)]
 pub struct Informed {
     /// A process as `info` names it; may be repeated, or several with commas between them; `auto` chooses and says why
     /// [default for slices: auto]
@@ -88,6 +89,10 @@ pub struct Traces {
     /// The most states that one job may visit
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) job_states: Option<u64>,
+
+    /// Prefixes: stop when jobs have expanded N times as many states as there are different ones [default: 10]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) work_limit: Option<u64>,
 
     /// Which trace is next: `even` spreads over what remains [default: even]
     #[arg(long, value_name = "HOW", value_parser = strategies())]

@@ -1,10 +1,10 @@
 //! The page about a swarm: what became of the trace IDs, what each worker did, the largest jobs.
 
 use super::picture::{self, became, who};
-use crate::driver::Times;
+use crate::grid::driver::Times;
 use crate::method::page::{LARGEST, WORKERS};
 use crate::method::quantities::{big, bytes, count, counted};
-use crate::swarm::Event;
+use crate::traces::swarm::Event;
 use num_bigint::BigUint;
 use std::cmp::Reverse;
 use std::io::{self, Write};

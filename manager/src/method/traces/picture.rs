@@ -3,10 +3,10 @@
 //! Pictures are drawn into a grid first, so that their size does not depend on the number of jobs; whatever is narrower
 //! than a cell still fills one, so that nothing is invisible.
 
-use crate::driver::Times;
+use crate::grid::driver::Times;
 use crate::method::page::{COLOURS, COLUMNS, open};
 use crate::method::quantities::{big, count};
-use crate::swarm::{Class, Event};
+use crate::traces::swarm::{Class, Event};
 use num_bigint::BigUint;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -199,7 +199,7 @@ pub fn timelines(events: &[Event], times: &Times) -> Vec<(String, u64, f64, Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::swarm::Pruned;
+    use crate::traces::swarm::Pruned;
     use gridlock_worker::job::Effort;
     use std::time::Duration;
 

@@ -2,13 +2,11 @@
 
 use super::choose::{self, Choice, Look};
 use super::options::Traces;
-use crate::isv::Opened;
-use crate::journal::{Identity, Journal};
+use crate::grid::journal::Identity;
 use crate::method::checkpoint::JOB_MEMORY;
-use crate::method::run::open;
 use crate::method::subsystem::{self, split_names};
 use crate::method::{Listed, Run};
-use crate::swarm::{Config, Pace};
+use crate::traces::swarm::{Config, Pace};
 use gridlock_lts::base::error::Result;
 use gridlock_lts::engine::prepared::Prepared;
 use gridlock_lts::guide::Guide;
@@ -19,6 +17,9 @@ use std::sync::Arc;
 
 /// Nobody needs more for a single job by default, and less than the smaller one is too little for any.
 const DEFAULT_JOB_MEMORY: std::ops::RangeInclusive<u64> = 1 << 20..=1 << 30;
+
+/// How many times the work of an exhaustive search prefixes may do by default.
+const WORK_LIMIT: u64 = 10;
 
 /// Parts of the identity that decide what trace IDs mean and what is asked about them: the shards of one swarm share
 /// them.
@@ -80,6 +81,7 @@ impl Plan {
             pace: traces.pace(),
             shard: shard.clone(),
             record: informed.report.is_some(),
+            work_limit: Some(traces.work_limit.unwrap_or(WORK_LIMIT)),
             ..Config::new(limits)
         };
         let names = subsystem::names(net, &leaves);
@@ -98,12 +100,6 @@ impl Plan {
     /// What all processes of a run must agree on. Jobs come with their limits, so machines of different size may help.
     pub fn agreed(&self) -> Identity {
         self.identity.iter().filter(|(name, _)| name != JOB_MEMORY).cloned().collect()
-    }
-
-    /// Opens the checkpoint, if one is wanted.
-    pub fn open(&self, traces: &Traces) -> Result<Option<Opened>> {
-        let place = &traces.informed.checkpoint;
-        open(place.checkpoint.as_deref(), |dir| Journal::open(dir, &self.identity, place.resume))
     }
 }
 

@@ -9,14 +9,21 @@
 //! Invariant: a trace is only ever replaced by a shorter one, of steps of the system, whose end has the same key.
 
 mod shortcut;
+#[cfg(test)]
+mod tests;
+mod verdict;
+
+pub use verdict::{Effort, shortened};
 
 use super::Setting;
 use super::key::Key;
 use super::moves::Moves;
-use super::survey::{Path, Stop};
+use super::survey::Path;
 use crate::job::{Finding, What};
 use crate::life::Life;
 use crate::states::{Origin, States};
+use crate::stop::Stop;
+use gridlock_lts::base::error::{Error, Result};
 use gridlock_lts::base::memory::{Budget, Exhausted};
 use gridlock_lts::engine::pack::Width;
 use gridlock_lts::engine::successors::Successors;
@@ -68,9 +75,9 @@ impl<'h, S: Successors> Shortener<'h, S> {
     }
 
     /// Shortens a finding, and says how many states it expanded for that. Fails only if the system does.
-    pub(super) fn shorten(&mut self, finding: &mut Finding, states: u64) -> Result<u64, String> {
+    pub(super) fn shorten(&mut self, finding: &mut Finding, states: u64) -> Result<u64> {
         let Some(key) = Key::of(self.setting.net, self.setting.system.packing(), finding) else {
-            return Err("internal: a finding without an end".to_owned());
+            return Err(Error::internal("a finding without an end"));
         };
         let budget = Budget::new(self.memory);
         let mut path = finding.path.clone();

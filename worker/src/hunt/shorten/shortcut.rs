@@ -4,19 +4,22 @@
 //! that is breadth-first search. Nothing is expanded that could not be better than what was found.
 
 use super::{Shortener, Trace};
+use crate::hunt::Setting;
 use crate::hunt::distance::{Distances, FAR};
 use crate::hunt::key::Key;
 use crate::hunt::moves::Moves;
-use crate::hunt::survey::{LOOKS, Path, Stop};
-use crate::job::What;
+use crate::hunt::survey::{LOOKS, Path};
 use crate::states::{Origin, States};
+use crate::stop::Stop;
 use gridlock_lts::base::memory::{Budget, Exhausted, Stack};
+use gridlock_lts::engine::look;
 use gridlock_lts::engine::pack::{Packing, Width};
-use gridlock_lts::engine::search;
+
 use gridlock_lts::engine::successors::{Steps, Successors};
 use gridlock_lts::model::network::{LeafIx, VectorIx};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::convert::Infallible;
 
 /// What shortening may spend, and has spent.
 pub(super) struct Spent {
@@ -72,7 +75,7 @@ struct Best {
 /// Bytes of an entry of the queue, room to grow included.
 const ENTRY: u64 = 24;
 
-struct Search<'s, 'b> {
+struct ShortcutSearch<'s, 'b> {
     trace: &'s Trace<'b>,
     key: &'s Key,
     question: &'s Question,
@@ -99,7 +102,7 @@ pub(super) fn search<'b, S: Successors>(
     spent: &mut Spent,
 ) -> Result<Option<Shortcut>, Stop> {
     let system = shortener.setting.system;
-    let mut search = Search {
+    let mut search = ShortcutSearch {
         trace,
         key,
         question,
@@ -128,7 +131,7 @@ pub(super) fn search<'b, S: Successors>(
     }))
 }
 
-impl Search<'_, '_> {
+impl ShortcutSearch<'_, '_> {
     fn search<S: Successors>(&mut self, shortener: &Shortener<S>, spent: &mut Spent) -> Result<(), Stop> {
         let words = shortener.setting.system.width().words();
         let start = self.trace.states.get(self.question.from);
@@ -150,7 +153,7 @@ impl Search<'_, '_> {
             (spent.used, spent.expanded) = (spent.used + 1, spent.expanded + 1);
             state.copy_from_slice(self.states.get(index as usize));
             steps.clear();
-            shortener.setting.system.expand(&state, &mut steps).map_err(Stop::Failed)?;
+            shortener.setting.system.expand(&state, &mut steps)?;
             self.look_at_marked(shortener, index, &state, &mut steps);
             for (target, via) in steps.iter() {
                 let origin = Origin { position: 0, index, vector: via.vector().0 };
@@ -207,29 +210,20 @@ impl Search<'_, '_> {
         state: &[u64],
         steps: &mut Steps,
     ) {
-        if !steps.vias().iter().any(|via| via.is_marked()) {
+        if !steps.any_marked() {
             return;
         }
-        let Shortener { setting, .. } = shortener;
-        let mut found = Vec::new();
-        for k in (0..steps.len()).rev().filter(|&k| steps.vias()[k].is_marked()).collect::<Vec<_>>() {
-            let via = steps.vias()[k];
-            found.clear();
-            setting.system.findings(state, steps.target(k), via, &mut found);
-            let is_same = |&finding: &_| {
-                let what = What::from(search::What::from(finding));
-                Key::step(setting.net, what, via.vector().0).as_ref() == Some(self.key)
-            };
-            let (length, _) = self.ways[index as usize];
-            let gain = (self.trace.len() - self.question.from).saturating_sub(length as usize);
-            if gain > self.gain() && found.iter().any(is_same) {
-                let last = Some((via.vector().0, steps.target(k).to_vec()));
+        let Setting { system, net, .. } = *shortener.setting;
+        let (length, _) = self.ways[index as usize];
+        let gain = (self.trace.len() - self.question.from).saturating_sub(length as usize);
+        let looked: Result<(), Infallible> = look::all(system, state, steps, |what, vector, target| {
+            if gain > self.gain() && Key::step(net, what, vector.0).as_ref() == Some(self.key) {
+                let last = Some((vector.0, target.to_vec()));
                 self.best = Some(Best { gain, to: self.trace.len(), end: index as usize, last });
             }
-            if let Some(gridlock_lts::property::Finding::Fault(_)) = found.first() {
-                steps.remove(k);
-            }
-        }
+            Ok(())
+        });
+        let Ok(()) = looked;
     }
 
     /// The distance of a state to the goal.

@@ -141,6 +141,7 @@ function showActions(view) {
   }
   if (view.possible === 0) {
     shown.push(element("p", "stuck", "No action is possible: this is a deadlock."));
+    shown.push(...whyStuck(view.stuck));
   } else if (view.passing === 0) {
     shown.push(element("p", "empty", "None of them passes the filter."));
   } else if (view.passing > view.actions.length) {
@@ -151,6 +152,22 @@ function showActions(view) {
   $("count").textContent = view.passing === view.possible ? `(${view.possible.toLocaleString("en")})`
     : `(${view.passing.toLocaleString("en")} of ${view.possible.toLocaleString("en")})`;
   $("random").disabled = !actions.some((action) => !action.fault);
+}
+
+// What each process offers, and why that does not happen; a remedy that helps several processes is given once.
+function whyStuck(processes) {
+  const shown = [], remedies = new Set();
+  for (const process of processes) {
+    shown.push(element("div", "group", process.name));
+    for (const offer of process.offers) {
+      shown.push(element("p", "why", `offers ${offer.action}: ${offer.why}`));
+      if (offer.remedy) remedies.add(offer.remedy);
+    }
+    if (process.offers.length === 0) shown.push(element("p", "why", "offers nothing"));
+    if (process.more_offers > 0) shown.push(element("p", "why", `and ${process.more_offers} more`));
+  }
+  for (const remedy of remedies) shown.push(element("p", "why", `Help: ${remedy}`));
+  return shown;
 }
 
 function actionButton(action, number) {

@@ -316,5 +316,6 @@ fn names_are_understood() {
         assert_eq!(equivalence.to_string().parse(), Ok(equivalence));
     }
     let error = "weak".parse::<Equivalence>().unwrap_err();
+    let error = error.to_string();
     assert!(error.contains("`weak`") && error.contains("strong, branching, "), "{error}");
 }

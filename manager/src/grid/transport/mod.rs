@@ -1,0 +1,39 @@
+//! How jobs reach workers and answers come back.
+//!
+//! A [`Transport`] moves jobs and answers and knows nothing of either. Invariant: every job that was sent is answered
+//! exactly once, by its answer or by the news that it was lost, unless the transport itself fails, which is an error.
+
+pub mod launch;
+#[cfg(feature = "mpi")]
+pub mod mpi;
+pub mod threads;
+
+use gridlock_lts::base::error::Result;
+use std::time::Duration;
+
+/// Jobs are known by a number that whoever sends them chooses; those under way at a time have different ones.
+pub type Ticket = u64;
+
+/// What comes back for a job.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Answer<A> {
+    /// The answer.
+    Done(A),
+    /// The worker could not finish it, for this reason. It is ready for another job.
+    Lost(String),
+}
+
+/// Workers, wherever they are.
+pub trait Transport<J, A> {
+    /// For each job that may be under way at a time, the worker that it belongs to.
+    fn slots(&self) -> Vec<u32>;
+
+    /// Sends a job. The worker must have a free slot.
+    fn send(&mut self, worker: u32, ticket: Ticket, job: J) -> Result<()>;
+
+    /// The next answer, if one comes within some time: from whom, to which job.
+    fn receive(&mut self, wait: Duration) -> Result<Option<(u32, Ticket, Answer<A>)>>;
+
+    /// Tells all workers to give up what they are doing. They answer nevertheless.
+    fn cancel(&mut self);
+}

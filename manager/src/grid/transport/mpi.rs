@@ -1,0 +1,538 @@
+//! Workers that are ranks of an MPI job: the one module that names the `mpi` crate.
+//!
+//! Rank 0 has the [`Ranks`], the others [`serve`]. Rank 0 never waits idly for a message to leave: it sends from a buffer
+//! of its own, and counts what may still be in there; while a message that is too long for the buffer leaves, it takes
+//! what comes. So the others may wait for theirs to be taken, and nobody waits for each other. Messages of any length are cut into pieces, since MPI counts with 32 bits; pieces from one rank to another
+//! arrive in order. Waiting is polling with pauses: a rank without work leaves its core to others.
+//!
+//! Invariants: all calls into MPI come from the thread that started it. A message that makes no sense is an error.
+
+use super::threads::Threads;
+use super::{Answer, Ticket, Transport};
+use crate::grid::journal::Identity;
+use crate::grid::wire;
+use gridlock_lts::base::error::{Error, Limit, Result};
+use gridlock_lts::base::hash::Map;
+use mpi::environment::Universe;
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::*;
+use mpi::{Rank, Threading};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+use tracing::{debug, info};
+
+/// Bytes of a piece of a message.
+const PIECE: usize = 1 << 28;
+/// Bytes that rank 0 may have under way.
+const BUFFER: usize = 64 << 20;
+/// What is kept free for messages that are not jobs, and for MPI's own needs.
+const RESERVE: usize = 4 << 20;
+/// Bytes that MPI adds to a message at most, and then some.
+const OVERHEAD: usize = 1_024;
+/// A job with more bytes does not go through the buffer, and is cut into pieces of so many.
+const LONG: usize = 4 << 20;
+const LONG_PIECE: usize = 4 << 20;
+/// Probes that find nothing before there is nothing.
+const PROBES: u32 = 16;
+/// The shortest and the longest pause between two looks.
+const PAUSE: (Duration, Duration) = (Duration::from_micros(20), Duration::from_millis(5));
+/// A worker that has nothing to say says so this often.
+const ALIVE: Duration = Duration::from_secs(5);
+/// A worker that was not heard of for so long is worth a word.
+const SILENT: Duration = Duration::from_secs(60);
+/// How long rank 0 waits for the others at the end.
+const GOODBYE: Duration = Duration::from_secs(20);
+
+/// Different kinds of messages are told apart before they are read.
+const HELLO: i32 = 1;
+const DOWN: i32 = 2;
+const UP: i32 = 3;
+
+/// This process as one of several.
+pub struct World {
+    communicator: SimpleCommunicator,
+    piece: usize,
+    /// What has come of messages that are not whole yet.
+    partial: RefCell<Map<(Rank, i32), Vec<u8>>>,
+    traffic: Cell<Traffic>,
+    // Dropped last, which ends MPI.
+    _universe: Universe,
+}
+
+/// What went over the network, as seen from here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Traffic {
+    /// Messages sent and received.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// What a rank says of itself before work begins.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Hello {
+    /// The machine it runs on.
+    pub host: String,
+    /// Version and build of the program, and of its messages.
+    pub build: String,
+    /// The jobs it does at a time.
+    pub threads: u32,
+    /// What it is going to work on, or why it cannot.
+    pub run: std::result::Result<Run, String>,
+}
+
+/// What a rank is going to work on. Ranks must agree on the identity; files may have different names.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Run {
+    /// The specification, as this rank was told to find it.
+    pub file: String,
+    /// What the run is.
+    pub identity: Identity,
+}
+
+impl Run {
+    /// One part of the identity for people, with the file: whoever is to mend a difference must know where.
+    fn shown(&self, part: usize) -> String {
+        let Run { file, identity } = self;
+        let part = identity.get(part).map_or("nothing".to_owned(), |(name, value)| format!("{name} {value}"));
+        format!("{part} ({file})")
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+enum Down<J> {
+    Job(Ticket, J),
+    Cancel,
+    End(u8),
+}
+
+#[derive(Serialize, Deserialize)]
+enum Up<A> {
+    Done(Ticket, A),
+    Lost(Ticket, String),
+    Alive,
+    Bye,
+}
+
+/// Version and build of this program.
+fn build() -> String {
+    let profile = if cfg!(debug_assertions) { "debug" } else { "release" };
+    format!("{} ({profile}), messages of version {}", env!("CARGO_PKG_VERSION"), wire::VERSION)
+}
+
+impl World {
+    /// Starts MPI. The thread that calls this must make all further calls.
+    pub fn start() -> Result<Self> {
+        let (mut universe, threading) = mpi::initialize_with_threading(Threading::Funneled)
+            .ok_or_else(|| Error::internal("MPI was started before"))?;
+        if threading < Threading::Funneled {
+            return Err(Error::input("this MPI library does not allow threads besides its own"));
+        }
+        universe.set_buffer_size(BUFFER);
+        Ok(World {
+            communicator: universe.world(),
+            piece: PIECE,
+            partial: RefCell::default(),
+            traffic: Cell::default(),
+            _universe: universe,
+        })
+    }
+
+    /// The number of this process.
+    pub fn rank(&self) -> u32 {
+        self.communicator.rank() as u32
+    }
+
+    /// The number of processes.
+    pub fn size(&self) -> u32 {
+        self.communicator.size() as u32
+    }
+
+    /// What went over the network so far.
+    pub fn traffic(&self) -> Traffic {
+        self.traffic.get()
+    }
+
+    /// Does something; if it panics, ends all processes with this code, since the others would wait for ever.
+    pub fn guard<R>(&self, code: u8, body: impl FnOnce() -> R) -> R {
+        // Whoever sees a half changed state is about to end.
+        catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| self.abort(code))
+    }
+
+    /// Ends all processes at once.
+    pub fn abort(&self, code: u8) -> ! {
+        self.communicator.abort(i32::from(code))
+    }
+
+    /// Sends messages in pieces of so many bytes. For tests.
+    #[doc(hidden)]
+    pub fn cut(&mut self, piece: usize) {
+        self.piece = piece.max(1);
+    }
+
+    fn count(&self, bytes: usize) {
+        let Traffic { messages, bytes: before } = self.traffic.get();
+        self.traffic.set(Traffic { messages: messages + 1, bytes: before + bytes as u64 });
+    }
+
+    /// Sends a message: rank 0 without waiting, others until it is on its way.
+    fn post(&self, to: Rank, tag: i32, value: &impl Serialize) -> Result<usize> {
+        Ok(self.post_bytes(to, tag, &wire::encode(value).map_err(Error::Internal)?))
+    }
+
+    fn post_bytes(&self, to: Rank, tag: i32, bytes: &[u8]) -> usize {
+        self.count(bytes.len());
+        let to = self.communicator.process_at_rank(to);
+        let pieces = self.pieces(bytes, self.piece);
+        let count = pieces.len();
+        for piece in pieces {
+            if self.rank() == 0 {
+                to.buffered_send_with_tag(&piece[..], tag);
+            } else {
+                to.send_with_tag(&piece[..], tag);
+            }
+        }
+        bytes.len() + count * OVERHEAD
+    }
+
+    /// The pieces of a message; the first byte of each says whether it is the last.
+    fn pieces<'b>(&self, bytes: &'b [u8], size: usize) -> impl ExactSizeIterator<Item = Vec<u8>> + use<'b> {
+        let pieces = bytes.len().div_ceil(size).max(1);
+        (0..pieces).map(move |k| {
+            let mut piece = vec![u8::from(k + 1 == pieces)];
+            piece.extend_from_slice(&bytes[k * size..bytes.len().min((k + 1) * size)]);
+            piece
+        })
+    }
+
+    /// Sends a message that is too long for the buffer of rank 0, without it. Until the other side has taken it, `meanwhile`
+    /// is called again and again, which must take what comes from there: the other side may be waiting for that.
+    fn post_long(
+        &self,
+        to: Rank,
+        tag: i32,
+        bytes: &[u8],
+        meanwhile: &mut dyn FnMut() -> Result<bool>,
+    ) -> Result<()> {
+        self.count(bytes.len());
+        let to = self.communicator.process_at_rank(to);
+        for piece in self.pieces(bytes, self.piece.min(LONG_PIECE)) {
+            mpi::request::scope(|scope| {
+                let mut request = to.immediate_send_with_tag(scope, &piece[..], tag);
+                let (mut pause, mut trouble) = (Pause::default(), Ok(()));
+                loop {
+                    match request.test() {
+                        Ok(_) => return trouble,
+                        Err(unfinished) => request = unfinished,
+                    }
+                    // The piece must not be dropped while it is being sent, whatever else goes wrong.
+                    match if trouble.is_ok() { meanwhile() } else { Ok(false) } {
+                        Ok(true) => pause = Pause::default(),
+                        Ok(false) => pause.rest(),
+                        Err(why) => trouble = Err(why),
+                    }
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The next whole message of a kind, if there is one.
+    fn poll<T: DeserializeOwned>(&self, tag: i32) -> Result<Option<(Rank, T)>> {
+        // A single probe may only move a message on: Open MPI sees some of its sources every eighth call or so. With one
+        // probe between pauses that get longer, a message took 8 ms.
+        let probe = || self.communicator.any_process().immediate_matched_probe_with_tag(tag);
+        while let Some(found) = (0..PROBES).find_map(|_| probe()) {
+            let (bytes, status) = found.matched_receive_vec::<u8>();
+            let from = status.source_rank();
+            let (&last, piece) = bytes
+                .split_first()
+                .ok_or_else(|| Error::Internal(format!("rank {from} sent an empty piece")))?;
+            let mut partial = self.partial.borrow_mut();
+            let whole = partial.entry((from, tag)).or_default();
+            whole.extend_from_slice(piece);
+            if last == 1 {
+                let whole = std::mem::take(whole);
+                self.count(whole.len());
+                let value =
+                    wire::decode(&whole).map_err(|e| Error::Internal(format!("from rank {from}: {e}")))?;
+                return Ok(Some((from, value)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Tells rank 0 who this is. To be followed by [`serve`], or by [`World::wait_for_end`] if there is nothing to serve.
+    pub fn hello(&self, threads: u32, run: std::result::Result<Run, String>) -> Result<()> {
+        let host = mpi::environment::processor_name().unwrap_or_default();
+        self.post(0, HELLO, &Hello { host, build: build(), threads, run }).map(drop)
+    }
+
+    /// Waits until rank 0 says that it is over, and returns its exit code.
+    pub fn wait_for_end(&self) -> Result<u8> {
+        let mut pause = Pause::default();
+        loop {
+            match self.poll::<Down<()>>(DOWN) {
+                Ok(Some((_, Down::End(code)))) => {
+                    self.post(0, UP, &Up::<()>::Bye)?;
+                    return Ok(code);
+                }
+                // Jobs are not for a rank that has said it cannot work.
+                Ok(Some(_)) => {}
+                Ok(None) => pause.rest(),
+                Err(why) => return Err(why),
+            }
+        }
+    }
+
+    /// Rank 0 hears who the others are; all must be going to work on the same.
+    pub fn gather(&self, run: &Run, stop: &dyn Fn() -> bool) -> Result<Vec<Hello>> {
+        let mut hellos: Vec<Option<Hello>> = vec![None; self.size() as usize - 1];
+        let mut pause = Pause::default();
+        while hellos.iter().any(Option::is_none) {
+            if stop() {
+                return Err(Limit::Interrupted.into());
+            }
+            match self.poll::<Hello>(HELLO)? {
+                Some((from, hello)) => hellos[from as usize - 1] = Some(hello),
+                None => pause.rest(),
+            }
+        }
+        let hellos: Vec<Hello> = hellos.into_iter().flatten().collect();
+        info!(ranks = self.size(), "all ranks are there");
+        for (rank, hello) in (1..).zip(&hellos) {
+            let who = format!("rank {rank} on {}", hello.host);
+            if hello.build != build() {
+                return Err(Error::Input(format!(
+                    "{who} runs gridlock {}, rank 0 runs {}",
+                    hello.build,
+                    build()
+                )));
+            }
+            let theirs = hello.run.as_ref().map_err(|why| Error::Input(format!("{who}: {why}")))?;
+            let differs = |k: usize| theirs.identity.get(k) != run.identity.get(k);
+            if let Some(k) = (0..theirs.identity.len().max(run.identity.len())).find(|&k| differs(k)) {
+                return Err(Error::Input(format!(
+                    "{who} has {}, rank 0 has {}",
+                    theirs.shown(k),
+                    run.shown(k)
+                )));
+            }
+        }
+        Ok(hellos)
+    }
+
+    /// Rank 0 tells the others that it is over, and waits until they have heard it.
+    pub fn end(&self, code: u8) -> Result<()> {
+        for rank in 1..self.size() as Rank {
+            self.post(rank, DOWN, &Down::<()>::End(code))?;
+        }
+        let (begun, mut left, mut pause) = (Instant::now(), self.size() - 1, Pause::default());
+        while left > 0 && begun.elapsed() < GOODBYE {
+            // Answers that nobody waits for any more are passed over, whatever they are.
+            match self.poll::<Up<Skipped>>(UP) {
+                Ok(Some((_, Up::Bye))) => left -= 1,
+                Ok(Some(_)) | Err(_) => {}
+                Ok(None) => pause.rest(),
+            }
+        }
+        if left > 0 { Err(Error::Input(format!("{left} ranks did not answer at the end"))) } else { Ok(()) }
+    }
+}
+
+/// Something that is not looked at.
+#[derive(Serialize, Deserialize)]
+struct Skipped;
+
+/// Pauses that get longer while nothing happens.
+struct Pause(Duration);
+
+impl Default for Pause {
+    fn default() -> Self {
+        Pause(PAUSE.0)
+    }
+}
+
+impl Pause {
+    /// How long to pause; the next one is longer.
+    fn longer(&mut self) -> Duration {
+        let pause = self.0;
+        self.0 = (pause * 2).min(PAUSE.1);
+        pause
+    }
+
+    fn rest(&mut self) {
+        std::thread::sleep(self.longer());
+    }
+}
+
+/// The ranks from 1 on as workers.
+pub struct Ranks<'w, A> {
+    world: &'w World,
+    hellos: &'w [Hello],
+    waiting: VecDeque<(u32, Ticket, Answer<A>)>,
+    /// For each rank the jobs whose messages may still be in the buffer, oldest first.
+    under_way: Vec<VecDeque<(Ticket, usize)>>,
+    heard: Vec<Instant>,
+    /// Is told of ranks that are silent.
+    warn: &'w dyn Fn(String),
+}
+
+impl<'w, A: DeserializeOwned> Ranks<'w, A> {
+    /// The ranks that said hello.
+    pub fn new(world: &'w World, hellos: &'w [Hello], warn: &'w dyn Fn(String)) -> Self {
+        Ranks {
+            world,
+            hellos,
+            waiting: VecDeque::new(),
+            under_way: vec![VecDeque::new(); hellos.len()],
+            heard: vec![Instant::now(); hellos.len()],
+            warn,
+        }
+    }
+
+    /// Takes a message, if there is one.
+    fn look(&mut self) -> Result<bool> {
+        let Some((from, message)) = self.world.poll::<Up<A>>(UP)? else { return Ok(false) };
+        let worker = from as u32 - 1;
+        self.heard[worker as usize] = Instant::now();
+        let (ticket, answer) = match message {
+            Up::Done(ticket, answer) => (ticket, Answer::Done(answer)),
+            Up::Lost(ticket, why) => (
+                ticket,
+                Answer::Lost(format!("on rank {from}, {}: {why}", self.hellos[worker as usize].host)),
+            ),
+            Up::Alive => return Ok(true),
+            Up::Bye => return Err(Error::Input(format!("rank {from} has gone"))),
+        };
+        // What was sent before this job has arrived, too.
+        let under_way = &mut self.under_way[worker as usize];
+        if let Some(at) = under_way.iter().position(|(t, _)| *t == ticket) {
+            under_way.drain(..=at);
+        }
+        self.waiting.push_back((worker, ticket, answer));
+        Ok(true)
+    }
+
+    fn bytes_under_way(&self) -> usize {
+        self.under_way.iter().flatten().map(|(_, bytes)| bytes).sum()
+    }
+
+    fn warn_of_silence(&mut self) {
+        for (k, heard) in self.heard.iter_mut().enumerate() {
+            if heard.elapsed() > SILENT {
+                let (rank, host) = (k + 1, &self.hellos[k].host);
+                (self.warn)(format!(
+                    "rank {rank} on {host} has not been heard of for {} s",
+                    SILENT.as_secs()
+                ));
+                // And again after as long.
+                *heard = Instant::now();
+            }
+        }
+    }
+}
+
+impl<J: Serialize, A: DeserializeOwned> Transport<J, A> for Ranks<'_, A> {
+    /// One more than a rank can do at a time, so that it does not wait for the next.
+    fn slots(&self) -> Vec<u32> {
+        let most = self.hellos.iter().map(|hello| hello.threads + 1).max().unwrap_or(0);
+        // By turns: the first jobs go to different ranks.
+        let round =
+            |k: u32| (0..).zip(self.hellos).filter(move |(_, h)| k <= h.threads).map(|(worker, _)| worker);
+        (0..most).flat_map(round).collect()
+    }
+
+    fn send(&mut self, worker: u32, ticket: Ticket, job: J) -> Result<()> {
+        let message = wire::encode(&Down::Job(ticket, job)).map_err(Error::Internal)?;
+        let (world, to) = (self.world, worker as Rank + 1);
+        if message.len() > LONG {
+            return world.post_long(to, DOWN, &message, &mut || self.look());
+        }
+        let mut pause = Pause::default();
+        while self.bytes_under_way() + message.len() + OVERHEAD > BUFFER - RESERVE {
+            if !self.look()? {
+                pause.rest();
+            }
+        }
+        let bytes = world.post_bytes(to, DOWN, &message);
+        self.under_way[worker as usize].push_back((ticket, bytes));
+        Ok(())
+    }
+
+    fn receive(&mut self, wait: Duration) -> Result<Option<(u32, Ticket, Answer<A>)>> {
+        let (begun, mut pause) = (Instant::now(), Pause::default());
+        loop {
+            while self.look()? {}
+            if let Some(answer) = self.waiting.pop_front() {
+                return Ok(Some(answer));
+            }
+            if begun.elapsed() >= wait {
+                self.warn_of_silence();
+                return Ok(None);
+            }
+            pause.rest();
+        }
+    }
+
+    fn cancel(&mut self) {
+        for rank in 1..=self.hellos.len() as Rank {
+            // If it cannot be said, the end will be.
+            let _ = self.world.post(rank, DOWN, &Down::<()>::Cancel);
+        }
+    }
+}
+
+/// Does jobs for rank 0 on some threads until it says that it is over, and returns its exit code.
+pub fn serve<J, A>(world: &World, pool: &mut Threads<J, A>) -> Result<u8>
+where
+    J: Send + DeserializeOwned,
+    A: Send + Serialize,
+{
+    let mut free = pool.slots();
+    let mut jobs: VecDeque<(Ticket, J)> = VecDeque::new();
+    let (mut pause, mut spoken) = (Pause::default(), Instant::now());
+    loop {
+        let mut idle = true;
+        match world.poll::<Down<J>>(DOWN)? {
+            Some((_, Down::Job(ticket, job))) => {
+                debug!(job = ticket, "received");
+                jobs.push_back((ticket, job));
+            }
+            Some((_, Down::Cancel)) => pool.cancel(),
+            Some((_, Down::End(code))) => {
+                world.post(0, UP, &Up::<A>::Bye)?;
+                return Ok(code);
+            }
+            None => {}
+        }
+        while let Some(thread) = free.pop_if(|_| !jobs.is_empty()) {
+            let (ticket, job) = jobs.pop_front().expect("there is a job");
+            pool.send(thread, ticket, job)?;
+            idle = false;
+        }
+        // An answer ends the pause, a message does not.
+        let mut wait = if idle { pause.longer() } else { Duration::ZERO };
+        while let Some((thread, ticket, answer)) = pool.receive(std::mem::take(&mut wait))? {
+            free.push(thread);
+            let message = match answer {
+                Answer::Done(answer) => Up::Done(ticket, answer),
+                Answer::Lost(why) => Up::Lost(ticket, why),
+            };
+            world.post(0, UP, &message)?;
+            debug!(job = ticket, "answered");
+            (idle, spoken) = (false, Instant::now());
+        }
+        if spoken.elapsed() > ALIVE {
+            world.post(0, UP, &Up::<A>::Alive)?;
+            spoken = Instant::now();
+        }
+        if !idle {
+            pause = Pause::default();
+        }
+    }
+}

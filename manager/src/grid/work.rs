@@ -1,0 +1,137 @@
+//! What a worker does with a job, and where jobs are done: on threads of this process or on the ranks of an MPI job.
+//!
+//! Invariant: a method says what its work is once; whether threads or ranks do it is settled here and nowhere else.
+
+use super::driver::{Control, Ended, Opened, Times, drive};
+use super::machine::Machine;
+use super::transport::threads::{self, Threads};
+use gridlock_lts::base::error::{Error, Result};
+use gridlock_worker::life::Life;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::Duration;
+
+#[cfg(feature = "mpi")]
+use super::transport::mpi::{self, Hello, Ranks, Run, World};
+
+/// A worker of a thread: does one job at a time, gives signs of life meanwhile, and gives up soon after it is cancelled.
+pub type Worker<'w, J, A> = Box<dyn FnMut(J, &Life) -> A + 'w>;
+
+/// What workers of one process share. Threads that are stuck are given up and may look at it for ever, so it is owned.
+pub trait Work: Send + Sync + 'static {
+    /// What a worker gets.
+    type Job: Send + Serialize + DeserializeOwned + 'static;
+    /// What it answers.
+    type Answer: Send + Serialize + DeserializeOwned + 'static;
+
+    /// A new worker.
+    fn worker(&self) -> Worker<'_, Self::Job, Self::Answer>;
+}
+
+/// Any work with these messages.
+pub type AnyWork<J, A> = Arc<dyn Work<Job = J, Answer = A>>;
+
+enum Place<'w> {
+    /// They borrow nothing, which has to be said in a build without MPI.
+    Threads(PhantomData<&'w ()>),
+    #[cfg(feature = "mpi")]
+    Ranks { world: &'w World, hellos: Vec<Hello>, warn: &'w dyn Fn(String) },
+}
+
+/// See the module head.
+pub struct Grid<'w> {
+    threads: usize,
+    /// A thread that gives no sign of life for so long is given up; `None`: it is waited for.
+    patience: Option<Duration>,
+    place: Place<'w>,
+}
+
+impl<'w> Grid<'w> {
+    /// Threads of this process.
+    pub fn threads(threads: usize, patience: Option<Duration>) -> Self {
+        Grid { threads: threads.max(1), patience, place: Place::Threads(PhantomData) }
+    }
+
+    /// The ranks of an MPI job, with so many threads each; on rank 0 this waits until all are there, or `stop` says so.
+    /// `warn` is told of ranks that are silent.
+    #[cfg(feature = "mpi")]
+    pub fn ranks(
+        world: &'w World,
+        run: &Run,
+        threads: usize,
+        patience: Option<Duration>,
+        stop: &dyn Fn() -> bool,
+        warn: &'w dyn Fn(String),
+    ) -> Result<Self> {
+        let hellos = if world.rank() == 0 {
+            world.gather(run, stop)?
+        } else {
+            world.hello(threads as u32, Ok(run.clone()))?;
+            Vec::new()
+        };
+        Ok(Grid { threads: threads.max(1), patience, place: Place::Ranks { world, hellos, warn } })
+    }
+
+    /// Whether workers are in other processes, so that jobs and answers travel as bytes.
+    pub fn is_remote(&self) -> bool {
+        !matches!(self.place, Place::Threads(_))
+    }
+
+    /// Jobs that are worked on at a time.
+    pub fn workers(&self) -> u64 {
+        match &self.place {
+            Place::Threads(_) => self.threads as u64,
+            #[cfg(feature = "mpi")]
+            Place::Ranks { hellos, .. } => hellos.iter().map(|hello| u64::from(hello.threads)).sum(),
+        }
+    }
+
+    /// Jobs that may be under way at a time: a rank has one more than it works on.
+    pub fn slots(&self) -> u64 {
+        match &self.place {
+            Place::Threads(_) => self.workers(),
+            #[cfg(feature = "mpi")]
+            Place::Ranks { hellos, .. } => self.workers() + hellos.len() as u64,
+        }
+    }
+
+    /// Runs a machine until it has an outcome or is told to stop. What is in the journal is not done again.
+    pub fn lead<M, W>(
+        &self,
+        machine: &mut M,
+        work: &Arc<W>,
+        journal: Option<Opened<M::Record>>,
+        control: &Control<M::Status>,
+    ) -> Result<(Ended, Times)>
+    where
+        M: Machine<Job = W::Job, Answer = W::Answer>,
+        W: Work + ?Sized,
+    {
+        match &self.place {
+            Place::Threads(_) => drive(machine, &mut self.start(work), journal, control),
+            #[cfg(feature = "mpi")]
+            Place::Ranks { world, hellos, warn } => {
+                drive(machine, &mut Ranks::new(world, hellos, *warn), journal, control)
+            }
+        }
+    }
+
+    /// On a rank that does not lead: does jobs until rank 0 says that it is over, and returns its exit code.
+    pub fn serve<W: Work + ?Sized>(&self, work: &Arc<W>) -> Result<u8> {
+        match &self.place {
+            #[cfg(feature = "mpi")]
+            Place::Ranks { world, .. } => mpi::serve(world, &mut self.start(work)),
+            Place::Threads(_) => {
+                let _ = work;
+                Err(Error::internal("threads of a process serve nobody else"))
+            }
+        }
+    }
+
+    fn start<W: Work + ?Sized>(&self, work: &Arc<W>) -> Threads<W::Job, W::Answer> {
+        let work = work.clone();
+        threads::start(self.threads, self.patience, move |crew| crew.work(|| work.worker()))
+    }
+}

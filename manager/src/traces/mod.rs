@@ -1,0 +1,168 @@
+//! Informed swarm verification from a prepared network to a verdict.
+//!
+//! Invariant: a violation is replayed by other code before it is reported, and `holds` is said only of a swarm that has
+//! done or pruned every trace ID and was not bounded.
+
+pub mod ids;
+pub mod strategy;
+pub mod swarm;
+pub mod testbed;
+
+use crate::grid::driver::{self, Control, Ended, Times};
+use crate::grid::journal::{Tally, Trouble};
+use crate::grid::machine::{Numbered, Reply};
+use crate::grid::work::{AnyWork, Grid, Work, Worker};
+use gridlock_lts::base::error::{Error, Result};
+use gridlock_lts::engine::prepared::{Prepared, Visitor};
+use gridlock_lts::engine::search::Verdict;
+use gridlock_lts::engine::successors::Successors;
+use gridlock_lts::guide::Guide;
+use gridlock_lts::model::network::VectorIx;
+use gridlock_worker::guided::{self, Setting};
+use gridlock_worker::job::{End, Feedback, Job};
+use std::sync::Arc;
+use swarm::{Config, Event, Outcome, Repeats, Status, Stuck, Swarm};
+
+/// What a swarm concludes.
+#[derive(Debug)]
+pub enum Conclusion {
+    /// All properties hold: the searches together have visited every reachable state.
+    Holds,
+    /// A property is violated or the specification is faulty, with a trace that replays, found by the job of that number.
+    Found(Verdict, u64),
+    /// Nothing was found, but cycles were bounded and the subsystem could have gone on.
+    Bounded,
+    /// Nothing was found, but these traces were too large for a job.
+    TooLarge(Vec<Stuck>),
+    /// Nothing was found, but jobs did the same work again and again: more often than the configuration allows.
+    Repeats(Repeats),
+    /// Only some of the trace IDs were to be done, and those hold.
+    Shard {
+        /// Whether cycles were bounded and the subsystem could have gone on.
+        bounded: bool,
+    },
+    /// The run was stopped.
+    Stopped,
+    /// The journal could not be written.
+    Journal(Trouble),
+}
+
+/// What came of a swarm.
+#[derive(Debug)]
+pub struct Report {
+    /// The answer.
+    pub conclusion: Conclusion,
+    /// How far it came and what it took.
+    pub status: Status,
+    /// What each job did to the space of IDs, if the configuration asked for it.
+    pub events: Vec<Event>,
+    /// When each of these jobs was handed out and answered; nothing of jobs whose answers were resumed.
+    pub times: Times,
+}
+
+/// A journal and the answers that were in it.
+pub type Opened = driver::Opened<Feedback>;
+
+impl Numbered for Job {
+    fn number(&self) -> u64 {
+        self.number
+    }
+}
+
+impl Numbered for Feedback {
+    fn number(&self) -> u64 {
+        self.number
+    }
+}
+
+impl Reply for Feedback {
+    fn is_interrupted(&self) -> bool {
+        self.end == End::Interrupted
+    }
+
+    fn end(&self) -> &'static str {
+        self.end.name()
+    }
+
+    fn tally(&self) -> Tally {
+        Tally { states: self.effort.states, nanoseconds: self.effort.nanoseconds }
+    }
+}
+
+struct Tracing<S> {
+    prepared: Arc<Prepared>,
+    guide: Arc<Guide>,
+    system: Arc<S>,
+}
+
+impl<S: Successors + Send + Sync + 'static> Work for Tracing<S> {
+    type Job = Job;
+    type Answer = Feedback;
+
+    fn worker(&self) -> Worker<'_, Job, Feedback> {
+        let net = self.prepared.net();
+        let setting = Setting { system: &*self.system, net, guide: self.guide.clone() };
+        let mut worker = guided::Worker::new(setting);
+        Box::new(move |job, life| worker.run(&job, life))
+    }
+}
+
+/// What workers do: searches along traces of a guide.
+pub fn work(prepared: &Arc<Prepared>, guide: &Arc<Guide>) -> Result<AnyWork<Job, Feedback>> {
+    struct Compile(Arc<Prepared>, Arc<Guide>);
+
+    impl Visitor for Compile {
+        type Out = AnyWork<Job, Feedback>;
+
+        fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Self::Out {
+            Arc::new(Tracing { prepared: self.0, guide: self.1, system })
+        }
+    }
+    prepared.visit(Compile(prepared.clone(), guide.clone()))
+}
+
+/// Runs a swarm.
+pub fn conduct(
+    prepared: &Arc<Prepared>,
+    guide: &Arc<Guide>,
+    config: Config,
+    grid: &Grid,
+    journal: Option<Opened>,
+    control: &Control<Status>,
+) -> Result<Report> {
+    let sharded = config.shard.is_some();
+    let mut swarm = Swarm::new(prepared.net(), Guide::clone(guide), config);
+    let (ended, times) = grid.lead(&mut swarm, &work(prepared, guide)?, journal, control)?;
+    let conclusion = match (ended, swarm.outcome()) {
+        (Ended::Journal(trouble), _) => Conclusion::Journal(trouble),
+        (Ended::Stopped | Ended::Limit(_), None) => Conclusion::Stopped,
+        (Ended::Done, None) => return Err(Error::internal("a swarm is done without an outcome")),
+        (_, Some(outcome)) => conclude(prepared, outcome, sharded)?,
+    };
+    let mut status = swarm.status();
+    if let Conclusion::Found(..) = conclusion {
+        // How many jobs were under way when it was found depends on the workers. They do not count.
+        status.remaining += std::mem::take(&mut status.in_work);
+        (status.made, status.done) = (status.processed, status.processed);
+    }
+    Ok(Report { conclusion, status, events: swarm.take_events(), times })
+}
+
+fn conclude(prepared: &Prepared, outcome: &Outcome, sharded: bool) -> Result<Conclusion> {
+    Ok(match outcome {
+        Outcome::Exhausted { bounded } if sharded => Conclusion::Shard { bounded: *bounded },
+        Outcome::Exhausted { bounded: true } => Conclusion::Bounded,
+        Outcome::Exhausted { bounded: false } => Conclusion::Holds,
+        Outcome::Stuck(stuck) => Conclusion::TooLarge(stuck.clone()),
+        Outcome::Repeats(repeats) => Conclusion::Repeats(*repeats),
+        Outcome::Failed { number, reason } => {
+            return Err(Error::Internal(format!("job {number} failed: {reason}")));
+        }
+        Outcome::Found { finding, number } => {
+            let path: Vec<_> =
+                finding.path.iter().map(|(vector, target)| (VectorIx(*vector), target.clone())).collect();
+            let verdict = prepared.verdict(finding.what, &path)?;
+            Conclusion::Found(verdict, *number)
+        }
+    })
+}

@@ -1,0 +1,124 @@
+//! How a swarm is run.
+
+use crate::traces::strategy::StrategyKind;
+use gridlock_worker::job::{JobLimits, Order};
+use num_bigint::BigUint;
+use std::fmt;
+use std::ops::Range;
+use std::str::FromStr;
+
+/// How much of the ID space is one job.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Granularity {
+    /// One trace.
+    Trace,
+    /// All traces with a prefix, as short a one as the limits of jobs allow.
+    #[default]
+    Prefix,
+}
+
+impl fmt::Display for Granularity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Granularity::Trace => "trace",
+            Granularity::Prefix => "prefix",
+        })
+    }
+}
+
+impl FromStr for Granularity {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "trace" => Ok(Granularity::Trace),
+            "prefix" => Ok(Granularity::Prefix),
+            _ => Err(format!("there is no granularity '{text}'; choose trace or prefix")),
+        }
+    }
+}
+
+/// Which feedback a job is based on. The rule, not the order of arrival, decides it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pace {
+    /// Job n is based on the feedback to the jobs up to n - W, or, if nothing could be handed out then, on the least
+    /// further feedback, job by job, after which something can.
+    Window(u64),
+    /// N jobs are based on the feedback to all jobs before them; fewer only if no more can be handed out.
+    Batch(u64),
+}
+
+impl Pace {
+    /// So many jobs are in work at most.
+    pub fn width(self) -> u64 {
+        let (Pace::Window(width) | Pace::Batch(width)) = self;
+        width.max(1)
+    }
+
+    /// How much feedback must be processed before job `made` is made, given that before the last one it was `due`.
+    pub(super) fn due(self, due: u64, made: u64) -> u64 {
+        match self {
+            Pace::Window(_) => due.max((made + 1).saturating_sub(self.width())),
+            Pace::Batch(_) if made - due >= self.width() => made,
+            Pace::Batch(_) => due,
+        }
+    }
+
+    /// The same once nothing could be handed out.
+    pub(super) fn due_when_stalled(self, processed: u64, made: u64) -> u64 {
+        match self {
+            Pace::Window(_) => processed + 1,
+            Pace::Batch(_) => made,
+        }
+    }
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Pace::Window(64)
+    }
+}
+
+/// How a swarm is run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// How much is one job.
+    pub granularity: Granularity,
+    /// How IDs are chosen.
+    pub strategy: StrategyKind,
+    /// For random choices.
+    pub seed: u64,
+    /// What a job may use.
+    pub limits: JobLimits,
+    /// In which order a job visits states.
+    pub order: Order,
+    /// Which feedback a job is based on.
+    pub pace: Pace,
+    /// Only these trace IDs are to be done; `None` means all.
+    pub shard: Option<Range<BigUint>>,
+    /// The greatest number of states of a finer guide, made when a trace is too large for a job.
+    pub guide_states: usize,
+    /// Jobs of prefixes stop when they have expanded so many times as many states as there are different ones, and hardly
+    /// find new ones; `None`: never.
+    pub work_limit: Option<u64>,
+    /// Whether events are recorded.
+    pub record: bool,
+}
+
+impl Config {
+    /// The usual choices with some limits of jobs.
+    pub fn new(limits: JobLimits) -> Self {
+        Config {
+            granularity: Granularity::default(),
+            strategy: StrategyKind::default(),
+            seed: 0,
+            limits,
+            order: Order::BreadthFirst,
+            pace: Pace::default(),
+            shard: None,
+            guide_states: 1 << 20,
+            work_limit: None,
+            record: false,
+        }
+    }
+}

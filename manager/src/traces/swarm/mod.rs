@@ -1,0 +1,277 @@
+//! A swarm: jobs out, feedback in, until every trace ID is explored or known to be impossible.
+//!
+//! Invariant: the sequence of jobs is a function of the configuration and the contents of the feedback. Feedback is
+//! processed strictly in the order of job numbers, and job n is made when exactly as much of it has been processed as
+//! the [`Pace`] says; what arrives early waits. So feedback is processed when the next job asks for it and not when it
+//! comes. Once a violation has arrived no further job is made: all of them would have higher numbers than its own, so
+//! the jobs made are a beginning of that sequence, and the outcome is the violation with the lowest number in it.
+
+mod config;
+mod nested;
+mod overlap;
+mod processing;
+mod seen;
+mod sizing;
+mod space;
+mod status;
+#[cfg(test)]
+mod tests;
+
+pub use config::{Config, Granularity, Pace};
+pub use overlap::Repeats;
+pub use status::{Class, Event, Extreme, Outcome, Pruned, Status, Stuck};
+
+use crate::grid::journal::Batch;
+use crate::grid::ledger::{Ledger, resume_in_order};
+use crate::grid::machine::{Accepted, Machine, Next, Reply};
+use gridlock_lts::base::error::Result;
+use gridlock_lts::base::hash::Set;
+use gridlock_lts::guide::{EdgeIx, Guide, StateIx};
+use gridlock_lts::model::network::Network;
+use gridlock_worker::job::{End, Feedback, Job, JobLimits, Then};
+use num_bigint::BigUint;
+use overlap::Overlap;
+use sizing::Sizing;
+use space::Space;
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// What a job is about.
+struct Part {
+    /// The space of its IDs.
+    space: usize,
+    ids: Range<BigUint>,
+    /// How many of the IDs were to be done when it was made.
+    count: BigUint,
+}
+
+/// Why a processed job says that the swarm is over.
+fn ends(end: &End) -> bool {
+    matches!(end, End::Found(_) | End::Failed(_))
+}
+
+/// An informed swarm over one guide, with finer guides for traces that are too large for a job.
+pub struct Swarm<'n> {
+    net: &'n Network,
+    config: Config,
+    /// Those of finer guides are dropped when nothing is left to do in them.
+    spaces: Vec<Option<Space>>,
+    /// The spaces in which IDs remain.
+    open: BTreeSet<usize>,
+    /// With each answer, the worker that gave it.
+    ledger: Ledger<Job, Part, (Feedback, u32)>,
+    /// So much feedback must have been processed before the next job is made.
+    due: u64,
+    /// The lowest number of a job that has found a violation or failed.
+    stop: Option<u64>,
+    /// Nodes for which no finer guide helps.
+    hopeless: Set<nested::Node>,
+    stuck: Vec<Stuck>,
+    overlap: Overlap,
+    /// Once this is known, no further job is made.
+    repeats: Option<Repeats>,
+    status: Status,
+    events: Vec<Event>,
+    outcome: Option<Outcome>,
+}
+
+impl<'n> Swarm<'n> {
+    /// A swarm over the traces of a guide of that network.
+    pub fn new(net: &'n Network, guide: Guide, config: Config) -> Self {
+        let space = Space::new(guide, Vec::new(), &config, Sizing::new(None));
+        let mut swarm = Swarm {
+            net,
+            config,
+            spaces: vec![Some(space)],
+            open: BTreeSet::new(),
+            ledger: Ledger::default(),
+            due: 0,
+            stop: None,
+            hopeless: Set::default(),
+            stuck: Vec::new(),
+            overlap: Overlap::new(),
+            repeats: None,
+            status: Status::default(),
+            events: Vec::new(),
+            outcome: None,
+        };
+        swarm.settle(0);
+        swarm
+    }
+
+    /// The space of the swarm's own guide.
+    fn own(&self) -> &Space {
+        self.spaces[0].as_ref().expect("the first space is never dropped")
+    }
+
+    /// The guide of the swarm.
+    pub fn guide(&self) -> &Guide {
+        &self.own().guide
+    }
+
+    /// How it is run.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// From now on jobs may use this much.
+    pub fn allow(&mut self, limits: JobLimits) {
+        self.config.limits = limits;
+    }
+
+    /// Where the swarm is.
+    pub fn status(&self) -> Status {
+        let space = self.own();
+        Status {
+            all: space.all(),
+            remaining: space.remaining.count(),
+            in_work: space.in_work.count(),
+            explored: space.explored.clone(),
+            pruned: space.pruned.clone(),
+            given_up: space.given_up.count(),
+            made: self.ledger.made(),
+            done: self.ledger.done(),
+            lost: self.ledger.lost_count(),
+            processed: self.ledger.processed(),
+            nested: self.spaces.len() as u64 - 1,
+            ..self.status.clone()
+        }
+    }
+
+    /// What came of it, once [`Machine::next`] says that it is done.
+    pub fn outcome(&self) -> Option<&Outcome> {
+        self.outcome.as_ref()
+    }
+
+    /// The events since they were last taken, if they are recorded.
+    pub fn take_events(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// Makes a job, if IDs remain. Finer guides first: then they are not needed any longer than necessary.
+    fn make(&mut self) -> Option<Job> {
+        if self.repeats.is_some() {
+            return None;
+        }
+        let &at = self.open.last()?;
+        let space = self.spaces.get_mut(at)?.as_mut()?;
+        let pick = space.pick()?;
+        let job = Job {
+            number: self.ledger.made(),
+            refinements: space.refinements.clone(),
+            then: if self.config.granularity == Granularity::Trace { Then::Stop } else { Then::Free },
+            path: pick.path,
+            order: self.config.order,
+            limits: self.config.limits,
+        };
+        self.ledger.add(job.clone(), Part { space: at, ids: pick.ids, count: pick.count });
+        self.due = self.config.pace.due(self.due, self.ledger.made());
+        self.settle(at);
+        Some(job)
+    }
+
+    fn finish(&mut self) {
+        if let Some(repeats) = self.repeats {
+            self.outcome = Some(Outcome::Repeats(repeats));
+            return;
+        }
+        let space = self.own();
+        assert!(space.is_settled(), "every trace ID has been done when no job is left");
+        let stuck = std::mem::take(&mut self.stuck);
+        self.outcome = Some(if stuck.is_empty() {
+            Outcome::Exhausted { bounded: self.status.bounded }
+        } else {
+            Outcome::Stuck(stuck)
+        });
+    }
+}
+
+impl Machine for Swarm<'_> {
+    type Job = Job;
+    type Answer = Feedback;
+    type Record = Feedback;
+    type Status = Status;
+    const DURABLE: bool = true;
+
+    fn resume(&mut self, record: Feedback) -> Result<()> {
+        resume_in_order!(self, record);
+        Ok(())
+    }
+
+    fn next(&mut self) -> Next<Job> {
+        if self.outcome.is_some() {
+            return Next::Done;
+        }
+        if let Some(stop) = self.stop {
+            // What came before may have found something too.
+            while self.process() {
+                if self.outcome.is_some() {
+                    return Next::Done;
+                }
+            }
+            return self.ledger.hand_out_again(stop).map_or(Next::Wait, Next::Job);
+        }
+        if let Some(job) = self.ledger.hand_out_again(u64::MAX) {
+            return Next::Job(job);
+        }
+        loop {
+            while self.ledger.processed() < self.due {
+                if !self.process() {
+                    return Next::Wait;
+                }
+                if self.outcome.is_some() {
+                    return Next::Done;
+                }
+            }
+            if let Some(job) = self.make() {
+                return Next::Job(job);
+            }
+            if self.ledger.is_empty() {
+                self.finish();
+                return Next::Done;
+            }
+            self.due = self.config.pace.due_when_stalled(self.ledger.processed(), self.ledger.made());
+        }
+    }
+
+    fn record(&self, answer: &Feedback, batch: &mut Batch) -> Result<()> {
+        match answer.end {
+            End::Interrupted | End::Failed(_) => Ok(()),
+            _ => batch.add(answer.tally(), answer),
+        }
+    }
+
+    fn accept(&mut self, answer: Feedback, worker: u32) -> Accepted {
+        let (number, ends) = (answer.number, ends(&answer.end));
+        let expected = self.ledger.expects(number);
+        if answer.is_interrupted() {
+            self.ledger.lose(number);
+            return expected;
+        }
+        if ends && expected == Accepted::New {
+            self.stop = Some(self.stop.map_or(number, |stop| stop.min(number)));
+        }
+        self.ledger.answer(number, (answer, worker))
+    }
+
+    fn lost(&mut self, number: u64, _worker: u32) -> bool {
+        self.ledger.lose(number)
+    }
+
+    fn status(&self) -> Status {
+        Swarm::status(self)
+    }
+
+    fn made_and_done(&self) -> (u64, u64) {
+        (self.ledger.made(), self.ledger.done())
+    }
+
+    fn keeps_times(&self) -> bool {
+        self.config.record
+    }
+}
+
+/// Whether no trace goes on from a state.
+fn is_end(guide: &Guide, state: StateIx) -> bool {
+    guide.edges_of(state).all(|edge| guide.edge(EdgeIx(edge)).cut)
+}

@@ -1,0 +1,87 @@
+//! Whether a swarm does the same work again and again: what jobs have expanded, against how many different states.
+//!
+//! Jobs that give up along different prefixes visit much the same states, so a swarm whose jobs are too small for its
+//! system multiplies the work. At first that is normal: while jobs reach new states, they may yet make up for it. So a
+//! swarm repeats itself if the work is many times the number of different states *and* that number has hardly grown
+//! during the last half of the work. Different states are counted by a sketch that comes with the feedback. Invariant:
+//! it follows from the feedback, job by job, and from nothing else.
+
+use gridlock_worker::hunt::sketch;
+use std::collections::VecDeque;
+
+/// States after which the first look is worth it: less work is soon done, however often.
+const FIRST: u64 = 100_000;
+/// Between two looks the work grows by a fifth; in so many it doubles.
+const LOOKS: usize = 4;
+/// More than this times as many different states as before half of the work are a reason to go on.
+const GROWTH: f64 = 1.25;
+
+/// Work that was done, and the different states in it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Repeats {
+    /// States expanded.
+    pub states: u64,
+    /// Different ones, an estimate.
+    pub distinct: u64,
+}
+
+pub(super) struct Overlap {
+    seen: Vec<u8>,
+    /// The work and the different states at the last looks.
+    looks: VecDeque<(u64, f64)>,
+}
+
+impl Overlap {
+    pub(super) fn new() -> Self {
+        Overlap { seen: vec![0; sketch::SMALL], looks: VecDeque::new() }
+    }
+
+    /// Adds what a job has seen, after which all jobs have expanded so many states. Tells if that is more than `limit` times
+    /// as many as there are.
+    pub(super) fn add(&mut self, seen: &[u8], states: u64, limit: u64) -> Option<Repeats> {
+        sketch::merge(&mut self.seen, seen);
+        let due = self.looks.back().map_or(FIRST, |(last, _)| last.saturating_add(last / 5));
+        if states < due {
+            return None;
+        }
+        let distinct = sketch::estimate(&self.seen);
+        self.looks.push_back((states, distinct));
+        if self.looks.len() <= LOOKS {
+            return None;
+        }
+        let (_, before) = self.looks.pop_front()?;
+        let repeats = states as f64 > distinct * limit as f64 && distinct <= before * GROWTH;
+        repeats.then_some(Repeats { states, distinct: distinct as u64 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gridlock_lts::base::rng::Rng;
+
+    /// Jobs of 1,000 states each, drawn from so many, or from ever more.
+    fn play(states: impl Fn(u64) -> usize, limit: u64) -> Option<Repeats> {
+        let (mut overlap, mut rng) = (Overlap::new(), Rng::new(3));
+        (1..2_000).find_map(|job| {
+            let mut seen = vec![0; sketch::SMALL];
+            for _ in 0..1_000 {
+                sketch::add(&mut seen, Rng::new(rng.below(states(job)) as u64).bits());
+            }
+            overlap.add(&seen, job * 1_000, limit)
+        })
+    }
+
+    #[test]
+    fn work_that_is_done_again_and_again_is_noticed() {
+        let repeats = play(|_| 50_000, 10).expect("it repeats itself");
+        assert!((40_000..60_000).contains(&repeats.distinct), "{repeats:?}");
+        let factor = repeats.states / repeats.distinct;
+        assert!((10..=14).contains(&factor), "{repeats:?}");
+        let later = play(|_| 50_000, 30).expect("it repeats itself");
+        assert!(later.states > 2 * repeats.states, "{later:?}");
+        // Enough that is new makes up for it.
+        assert_eq!(play(|job| 20 * job as usize, 10), None);
+        assert_eq!(play(|_| 1_000_000, 10), None);
+    }
+}

@@ -1,0 +1,85 @@
+//! What feedback means for the IDs.
+
+use super::status::{Class, Event, Outcome, Pruned};
+use super::{Granularity, Part, Swarm, is_end};
+use gridlock_lts::guide::{EdgeIx, StateIx};
+use gridlock_worker::job::{End, Feedback, Job, Then};
+use num_bigint::BigUint;
+use std::ops::Range;
+
+/// A job whose feedback is being processed.
+pub(super) struct Answered {
+    pub(super) job: Job,
+    /// The space of its IDs, which is still there.
+    pub(super) space: usize,
+    pub(super) ids: Range<BigUint>,
+    /// How many of the IDs were to be done when it was made.
+    pub(super) count: BigUint,
+    pub(super) feedback: Feedback,
+}
+
+impl Swarm<'_> {
+    /// Processes the feedback to the next job, if it is there.
+    pub(super) fn process(&mut self) -> bool {
+        let Some((job, Part { space, ids, count }, (feedback, worker))) = self.ledger.process() else {
+            return false;
+        };
+        self.status.add(job.number, &feedback.effort);
+        self.status.bounded |= feedback.bounded;
+        if let (Granularity::Prefix, Some(limit), None) =
+            (self.config.granularity, self.config.work_limit, self.repeats)
+        {
+            self.repeats = self.overlap.add(&feedback.seen, self.status.total.states, limit);
+        }
+        let answered = Answered { job, space, ids, count, feedback };
+        let mut pruned = Vec::new();
+        let class = self.judge(&answered, &mut pruned);
+        self.settle(space);
+        if self.config.record {
+            let Answered { job: Job { number, .. }, ids, feedback: Feedback { effort, .. }, .. } = answered;
+            self.events.push(Event { number, space, worker, ids, class, pruned, effort });
+        }
+        true
+    }
+
+    fn judge(&mut self, answered: &Answered, pruned: &mut Vec<Pruned>) -> Class {
+        let number = answered.job.number;
+        match &answered.feedback.end {
+            End::Failed(reason) => return self.fail(number, reason.to_string()),
+            End::Found(finding) => {
+                self.outcome = Some(Outcome::Found { finding: finding.clone(), number });
+                return Class::Found;
+            }
+            End::Complete | End::OverBudget | End::Interrupted => {}
+        }
+        // Of a space that is gone all IDs were explored or pruned; there is nothing to add.
+        let Some(space) = self.spaces[answered.space].as_mut() else { return Class::Explored };
+        if let Err(reason) = space.fits(&answered.job.path, &answered.feedback) {
+            return self.fail(number, format!("the feedback does not fit the job: {reason}"));
+        }
+        space.prune(&answered.job.path, &answered.feedback.possible, pruned);
+        if answered.feedback.end == End::Complete {
+            // Of a path that could not be followed the whole range is pruned now; it says nothing about sizes.
+            if space.explore(&answered.ids) > BigUint::ZERO {
+                space.sizing.complete(&answered.count, &answered.feedback.effort, &answered.job.limits);
+            }
+            return Class::Explored;
+        }
+        let path = &answered.job.path;
+        let end = path.last().map_or(StateIx(0), |&edge| space.guide.edge(EdgeIx(edge)).target);
+        match answered.feedback.possible.get(path.len()) {
+            Some(edges) if answered.job.then == Then::Free && !is_end(&space.guide, end) => {
+                space.split(&answered.job.path, &answered.ids, edges, pruned);
+                space.sizing.over_budget(&answered.count);
+                Class::Split
+            }
+            _ if !space.in_work.intersects(&answered.ids) => Class::Explored,
+            _ => self.divide(answered),
+        }
+    }
+
+    fn fail(&mut self, number: u64, reason: String) -> Class {
+        self.outcome = Some(Outcome::Failed { number, reason });
+        Class::Failed
+    }
+}

@@ -1,0 +1,167 @@
+//! What a swarm has done so far and what came of it.
+
+use super::overlap::Repeats;
+use gridlock_worker::job::{Effort, Finding};
+use num_bigint::BigUint;
+use std::ops::Range;
+
+/// A job and one of its figures.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Extreme {
+    /// The figure.
+    pub value: u64,
+    /// The job's number: the first with that figure.
+    pub number: u64,
+}
+
+impl Extreme {
+    pub(super) fn see(&mut self, value: u64, number: u64) {
+        if value > self.value {
+            *self = Extreme { value, number };
+        }
+    }
+}
+
+/// Where a swarm is. IDs are those of the swarm's own guide; a trace that is worked on with a finer guide is in work.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Status {
+    /// Jobs made.
+    pub made: u64,
+    /// Jobs whose feedback has come.
+    pub done: u64,
+    /// Jobs whose feedback was processed: the searches that count. It is a function of the configuration and the
+    /// feedback once the swarm is done, as are all figures below except times.
+    pub processed: u64,
+    /// Jobs that were lost and handed out again.
+    pub lost: u64,
+    /// IDs to be done in all.
+    pub all: BigUint,
+    /// IDs not yet handed out.
+    pub remaining: BigUint,
+    /// IDs handed out.
+    pub in_work: BigUint,
+    /// IDs searched.
+    pub explored: BigUint,
+    /// IDs that feedback showed to be impossible.
+    pub pruned: BigUint,
+    /// IDs too large for a job that no finer guide could divide.
+    pub given_up: BigUint,
+    /// Finer guides made so far.
+    pub nested: u64,
+    /// The most states that a job visited.
+    pub largest: Extreme,
+    /// The most bytes for states that a job used at a time.
+    pub most_memory: Extreme,
+    /// The longest time that a job took, in nanoseconds.
+    pub longest: Extreme,
+    /// All efforts added up; of `memory` and `widest` the greatest.
+    pub total: Effort,
+    /// Whether the subsystem could have moved on where its cycles were bounded.
+    pub bounded: bool,
+}
+
+impl Status {
+    pub(super) fn add(&mut self, number: u64, effort: &Effort) {
+        self.largest.see(effort.states, number);
+        self.most_memory.see(effort.memory, number);
+        self.longest.see(effort.nanoseconds, number);
+        let total = &mut self.total;
+        total.states = total.states.saturating_add(effort.states);
+        total.transitions = total.transitions.saturating_add(effort.transitions);
+        total.deadlocks = total.deadlocks.saturating_add(effort.deadlocks);
+        total.nanoseconds = total.nanoseconds.saturating_add(effort.nanoseconds);
+        total.memory = total.memory.max(effort.memory);
+        total.widest = total.widest.max(effort.widest);
+    }
+}
+
+/// A trace that is too large for a job and could not be divided.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Stuck {
+    /// The job that showed it.
+    pub number: u64,
+    /// What it used before it stopped.
+    pub effort: Effort,
+    /// The position on its path at which it stopped.
+    pub position: usize,
+    /// The length of its path.
+    pub length: usize,
+    /// How many IDs were given up for it, in the space of IDs that the job belongs to.
+    pub ids: BigUint,
+}
+
+/// What came of a swarm.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// Every ID was explored or is impossible.
+    Exhausted {
+        /// The subsystem could have moved on where its cycles were bounded, so that is not everything.
+        bounded: bool,
+    },
+    /// A violation: of those found, the one of the job with the lowest number.
+    Found {
+        /// The violation.
+        finding: Finding,
+        /// The job's number.
+        number: u64,
+    },
+    /// Nothing was found, but some traces are too large for a job: in the order in which they were met.
+    Stuck(Vec<Stuck>),
+    /// Nothing was found, but jobs did the same work again and again, and were stopped.
+    Repeats(Repeats),
+    /// A worker could not do its job, or its feedback makes no sense.
+    Failed {
+        /// The job's number.
+        number: u64,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// What became of a job's IDs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Class {
+    /// They were explored; those that the path's own positions showed to be impossible were pruned.
+    Explored,
+    /// The job was over its budget; the possible ones went back.
+    Split,
+    /// The job was over its budget; a finer guide was made for them or had been made before.
+    Nested {
+        /// The space of the finer guide's IDs.
+        space: usize,
+    },
+    /// The job was over its budget and nothing could divide it.
+    GivenUp,
+    /// The job found a violation.
+    Found,
+    /// The job failed.
+    Failed,
+}
+
+/// IDs that a job showed to be impossible and that no job had before.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Pruned {
+    /// The position on the job's path at which the first edge is impossible.
+    pub position: usize,
+    /// The range; some of it may have been pruned before.
+    pub ids: Range<BigUint>,
+}
+
+/// A job whose feedback was processed, for drawing the space of IDs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Event {
+    /// The job's number. Events come in the order of numbers.
+    pub number: u64,
+    /// The space of IDs: 0 is the swarm's own guide, others belong to finer guides in the order in which they were made.
+    pub space: usize,
+    /// Whoever worked on it, as told.
+    pub worker: u32,
+    /// Its IDs.
+    pub ids: Range<BigUint>,
+    /// What became of them.
+    pub class: Class,
+    /// What it pruned.
+    pub pruned: Vec<Pruned>,
+    /// What it took.
+    pub effort: Effort,
+}
