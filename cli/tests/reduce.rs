@@ -1,0 +1,94 @@
+//! `gridlock check --reduce on` from outside: the verdicts of the models are those of the full search, with fewer states;
+//! what it cannot do is refused.
+
+#[allow(dead_code, reason = "other tests need the rest of it")]
+#[path = "harness/mod.rs"]
+mod harness;
+
+use harness::{directory, model, models, run, text};
+use serde_json::Value;
+use std::fs;
+
+/// The JSON of a check.
+#[track_caller]
+fn check(arguments: &[&str]) -> Value {
+    let output = run(&[&["check", "--quiet", "--json", "-"], arguments].concat());
+    let parsed = serde_json::from_slice(&output.stdout);
+    parsed.unwrap_or_else(|e| panic!("{arguments:?}: {e}: {}", text(&output.stderr)))
+}
+
+/// Models larger than this take too long in a test.
+const MOST: u64 = 10_000;
+
+#[test]
+fn the_models_keep_their_verdicts_and_shortest_counterexamples() {
+    let mut seen = 0;
+    for dir in fs::read_dir(models()).expect("models").flatten() {
+        let Ok(rows) = fs::read_to_string(dir.path().join("expect.tsv")) else { continue };
+        for row in rows.lines().filter(|row| !row.starts_with('#')) {
+            let fields: Vec<&str> = row.split('\t').collect();
+            let [spec, states, _, _, property, verdict, length, ..] = fields[..] else { continue };
+            let (Ok(states), "holds" | "violated") = (states.parse::<u64>(), verdict) else { continue };
+            if states > MOST {
+                continue;
+            }
+            let path = |name: &str| dir.path().join(name).display().to_string();
+            let (spec, formula) = (path(spec), path(property));
+            let mut asked = vec![spec.as_str()];
+            match property {
+                "deadlock" => asked.push("--deadlock"),
+                property if property.ends_with(".mcf") => asked.extend(["--property", &formula]),
+                _ => continue,
+            }
+            let of = |more: &[&str]| check(&[&asked[..], more].concat());
+            let reduced = of(&["--reduce", "on"]);
+            seen += 1;
+            let shortest = of(&["--reduce", "on", "--shortest"]);
+            let depth_first = of(&["--reduce", "on", "--search", "dfs"]);
+            for report in [&reduced, &shortest, &depth_first] {
+                assert_eq!(report["verdict"], verdict, "{row}");
+                assert!(report["reduction"].is_object(), "{row}: {report}");
+            }
+            if let Ok(length) = length.parse::<usize>() {
+                assert_eq!(shortest["trace"].as_array().map(Vec::len), Some(length), "{row}");
+            }
+            if verdict == "holds" {
+                let [states, fewer] = [&of(&[])["states"], &reduced["states"]].map(Value::as_u64);
+                assert!(fewer <= states, "{row}: {fewer:?} of {states:?}");
+                let two = of(&["--reduce", "on", "--workers", "2"]);
+                assert_eq!(two["states"], reduced["states"], "{row}");
+            }
+        }
+    }
+    assert!(seen > 20, "only {seen} rows were checked");
+}
+
+#[test]
+fn many_orders_of_the_same_steps_are_few_states() {
+    let report = check(&[&model("philosophers/philosophers-bug-8.mcrl2"), "--reduce", "on"]);
+    assert_eq!(report["verdict"], "violated", "{report}");
+    let full = check(&[&model("philosophers/philosophers-bug-8.mcrl2")]);
+    assert!(report["states"].as_u64() < full["states"].as_u64(), "{report}");
+    assert_eq!((&full["reduction"], full["verdict"].as_str()), (&Value::Null, Some("violated")));
+}
+
+#[test]
+fn what_a_reduction_cannot_do_is_refused() {
+    let (_dir, path) = directory();
+    let counter = path("counter.mcrl2");
+    fs::write(&counter, "act up: Nat; proc P(n: Nat) = up(n) . P(n + 1); init P(0);").expect("a file");
+    let abp = model("abp/abp.mcrl2");
+    for (arguments, why) in [
+        (&["check", &counter, "--reduce", "on"][..], "--reduce on needs"),
+        (&["check", &abp, "--shortest"], "--shortest belongs to --reduce on"),
+        (&["check", &abp, "--search", "isv", "--reduce", "on"], "--reduce belongs to --search bfs or dfs"),
+        (
+            &["check", &abp, "--search", "dfs", "--reduce", "on", "--shortest"],
+            "--shortest belongs to --search bfs",
+        ),
+    ] {
+        let output = run(arguments);
+        let told = text(&output.stderr);
+        assert_eq!((output.status.code(), told.contains(why)), (Some(2), true), "{arguments:?}: {told}");
+    }
+}
