@@ -5,7 +5,7 @@ use crate::grid::journal::Journal;
 use gridlock_lts::base::rng::Rng;
 use gridlock_lts::engine::pack::Packing;
 use gridlock_lts::engine::search;
-use gridlock_lts::engine::successors::{Steps, Via};
+use gridlock_lts::engine::successors::{EveryStep, Steps, Via};
 use gridlock_lts::property::Finding;
 use gridlock_lts::property::Property;
 use gridlock_lts::samples::random::{self, Shape};
@@ -356,6 +356,8 @@ struct Balky<S> {
     silence: Silence,
 }
 
+impl<S: EveryStep + Send> EveryStep for Balky<S> {}
+
 impl<S: Successors + Send> Successors for Balky<S> {
     type Width = S::Width;
 
@@ -402,7 +404,7 @@ struct WithBalky<'a>(Slicing<'a>, Silence);
 impl Visitor for WithBalky<'_> {
     type Out = Result<Report>;
 
-    fn visit<S: Successors + Send + Sync + 'static>(self, inner: Arc<S>) -> Self::Out {
+    fn visit<S: EveryStep + Send + Sync + 'static>(self, inner: Arc<S>) -> Self::Out {
         let WithBalky(slicing, silence) = self;
         slicing.visit(Arc::new(Balky { inner, asked: AtomicU32::new(0), silence }))
     }
