@@ -22,7 +22,9 @@ fn built(text: &str, tables: Tables) -> Option<Lts> {
     let options = Options { tables, warm_up: 200, ..Options::default() };
     let mut system = match load(text, "random", &options, &mut |_| true) {
         Ok(system) => system,
-        Err(e) if e.iter().all(|d| d.message.contains("combinations of actions could happen")) => return None,
+        Err(e) if e.iter().all(|d| d.message.contains("combinations of actions could happen")) => {
+            return None;
+        }
         Err(e) => panic!("{e:?}\n{text}"),
     };
     let source: Option<&mut dyn gridlock_lts::model::network::TableSource> =
