@@ -281,7 +281,7 @@ pub fn explore(path: &Path, tables: &TableArguments, limits: &Limits, watch: &Wa
     Specification::read(path)?.explore(tables, limits, watch)
 }
 
-/// The name of a text file in messages, and its content, of which there may be at most so many bytes.
+/// The name of a text file in messages, and its content, of which there may be at most this many bytes.
 pub fn read_text(path: &Path, most: u64) -> Result<(String, String), Failure> {
     let (name, input) = open(path)?;
     let mut bytes = Vec::new();

@@ -140,7 +140,11 @@ impl Watch {
             Some(Reason::Time(limit))
         } else {
             let over = |limit: &u64| memory::resident().is_some_and(|resident| resident > *limit);
-            limits.memory.filter(over).map(Reason::Memory)
+            let kept_for_nothing = |limit: &u64| {
+                memory::trim();
+                !over(limit)
+            };
+            limits.memory.filter(|limit| over(limit) && !kept_for_nothing(limit)).map(Reason::Memory)
         };
         if let Some(reason) = reason {
             self.stop(reason);

@@ -92,3 +92,24 @@ fn what_a_reduction_cannot_do_is_refused() {
         assert_eq!((output.status.code(), told.contains(why)), (Some(2), true), "{arguments:?}: {told}");
     }
 }
+
+#[test]
+fn auto_takes_every_step_of_what_is_small_or_has_open_tables() {
+    let philosophers = model("philosophers/philosophers-bug-8.mcrl2");
+    for search in ["bfs", "dfs"] {
+        let [auto, off] = ["auto", "off"].map(|when| {
+            let mut report = check(&[&philosophers, "--reduce", when, "--search", search]);
+            let keys = ["verdict", "states", "transitions", "depth", "trace", "reduction"];
+            keys.map(|key| report[key].take())
+        });
+        assert_eq!(auto, off, "{search}");
+    }
+    let output = run(&["check", &philosophers, "--reduce", "auto"]);
+    assert!(text(&output.stdout).contains("took every step: the system is small"), "{output:?}");
+    let (_dir, path) = directory();
+    let counter = path("counter.mcrl2");
+    fs::write(&counter, "act up: Nat; proc P(n: Nat) = up(n) . P(n + 1); init P(0);").expect("a file");
+    let output = run(&["check", &counter, "--never", "up(7)", "--reduce", "auto", "--tables", "on-demand"]);
+    assert!(text(&output.stderr).contains("a reduction needs complete tables"), "{output:?}");
+    assert!(text(&output.stdout).starts_with("violated"), "{output:?}");
+}

@@ -34,7 +34,7 @@ impl Spent {
     }
 }
 
-/// Runs a swarm for so many processed jobs or to its end; only the manager's own time is measured.
+/// Runs a swarm for this many processed jobs or to its end; only the manager's own time is measured.
 fn measure(name: &str, system: &System, config: Config, jobs: u64) {
     let mut swarm = Swarm::new(&system.net, system.guide.clone(), config);
     let mut rng = Rng::new(7);

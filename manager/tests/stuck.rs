@@ -19,7 +19,7 @@ fn control() -> Control<'static, Status> {
     Control { stop: &|| false, progress: &|_| {}, page: &|_| Vec::new() }
 }
 
-/// Runs a swarm of which a job never ends, so many times; gives what drive says and the status.
+/// Runs a swarm of which a job never ends, this many times; gives what drive says and the status.
 fn run(system: &Arc<System>, times: u32, journal: Option<Opened<Feedback>>) -> (Result<(), Error>, Status) {
     let limits = JobLimits { states: u64::MAX, memory: u64::MAX };
     let config = Config { granularity: Granularity::Trace, ..Config::new(limits) };

@@ -29,7 +29,7 @@ pub(crate) struct States<'b> {
 }
 
 impl<'b> States<'b> {
-    /// An empty set of states of so many words, with or without their origins.
+    /// An empty set of states of this many words, with or without their origins.
     pub(crate) fn new(words: usize, with_origins: bool, budget: &'b Budget) -> Self {
         let origins = with_origins.then(|| Stack::new(budget));
         States { words, states: Stack::new(budget), table: HashTable::new(), table_bytes: 0, origins, budget }

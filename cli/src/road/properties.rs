@@ -62,7 +62,7 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// How it is violated by a trace of so many steps; `terminated` says whether it ends regularly.
+    /// How it is violated by a trace of this many steps; `terminated` says whether it ends regularly.
     pub fn how(&self, steps: usize, terminated: bool) -> String {
         match self.kind {
             Kind::Deadlock if terminated => format!(

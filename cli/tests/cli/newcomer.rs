@@ -77,7 +77,7 @@ fn manual_pages_refer_to_pages_that_are_there() {
     }
 }
 
-/// Runs a command on a terminal of so many columns; none if there is no `script` to make one.
+/// Runs a command on a terminal of this many columns; none if there is no `script` to make one.
 fn on_a_terminal(b: &Bench, columns: u32, variables: &[(&str, &str)], arguments: &str) -> Option<Ran> {
     let line = format!("stty cols {columns} rows 50; {} {arguments}", env!("CARGO_BIN_EXE_gridlock"));
     let mut command = Command::new("script");

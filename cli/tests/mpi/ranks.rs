@@ -15,7 +15,7 @@ fn launcher() -> Vec<String> {
     words.split_whitespace().map(str::to_owned).collect()
 }
 
-/// mpirun of so many ranks, for a program and its arguments.
+/// mpirun of this many ranks, for a program and its arguments.
 pub fn mpirun(ranks: usize, program: &str, arguments: &[&str]) -> Command {
     let launcher = launcher();
     let mut command = Command::new(&launcher[0]);

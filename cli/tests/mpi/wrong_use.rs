@@ -110,6 +110,22 @@ fn ranks_that_differ_are_named() {
         let error = run(rank, &faulty);
         assert!(error.contains(&format!("error: rank {rank} on ")), "{error}");
     }
+    // Options that jobs do not bring along must be the same everywhere.
+    let script = path("options");
+    fs::write(
+        &script,
+        "#!/bin/sh\n# options PROGRAM RANK MEMORY SPEC OPTIONS...: that rank has another --job-memory\n\
+         program=$1 rank=$2 memory=4M other=$3\nshift 3\n\
+         [ \"${OMPI_COMM_WORLD_RANK:-$PMI_RANK}\" = \"$rank\" ] && memory=$other\n\
+         exec \"$program\" check \"$@\" --job-memory $memory\n",
+    )
+    .expect("a script");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("a mode");
+    for line in [&SWARM[..], &["--search", "isv", "--jobs", "slice"][..]] {
+        let line = [&[program, "2", "5M", &same][..], line].concat();
+        let error = refused(&mpirun(3, &script, &line).output().expect("mpirun starts"));
+        assert!(error.contains("error: rank 2 on ") && error.contains("--job-memory 5242880"), "{error}");
+    }
     // If it is rank 0 that differs, the first of the others is named.
     let error = run("0", &changed);
     assert!(error.contains("error: rank 1 on ") && error.contains(" has specification "), "{error}");

@@ -12,7 +12,7 @@ use std::time::Instant;
 /// A random walk from the initial state.
 #[derive(clap::Args, Debug)]
 pub struct Walk {
-    /// Give up after so many steps
+    /// Give up after this many steps
     #[arg(long, value_name = "N", default_value_t = 1000, help_heading = "Walk (with --search walk)")]
     steps: usize,
 }

@@ -18,7 +18,7 @@ pub struct Halt {
 }
 
 impl Halt {
-    /// A request that is not made yet, for a process that may use so many bytes of memory.
+    /// A request that is not made yet, for a process that may use this many bytes of memory.
     pub fn new(memory: Option<u64>) -> Self {
         Halt { memory, ..Halt::default() }
     }
@@ -38,7 +38,7 @@ impl Halt {
         &self.asked
     }
 
-    /// Whether the process may allocate so many more bytes. If not, this asks for the end.
+    /// Whether the process may allocate this many more bytes. If not, this asks for the end.
     pub fn has_room(&self, bytes: u64) -> bool {
         let over = |limit: u64| resident().is_some_and(|used| used.saturating_add(bytes) > limit);
         if self.memory.is_some_and(over) {

@@ -83,7 +83,7 @@ impl<'a, T> Stack<'a, T> {
         Stack { items: Vec::new(), budget }
     }
 
-    /// Makes room for so many more items.
+    /// Makes room for this many more items.
     pub fn reserve(&mut self, more: usize) -> Result<(), Exhausted> {
         let (have, need) = (self.items.capacity(), self.items.len() + more);
         if need > have {
@@ -162,6 +162,18 @@ pub fn resident() -> Option<u64> {
     let pages: u64 = text.split_whitespace().nth(1)?.parse().ok()?;
     Some(pages * page_size())
 }
+
+/// Gives memory back to the system that the allocator keeps though nobody uses it. Threads that free what others allocated
+/// leave such memory in many places: 100 MiB were reached with 58 MiB in use.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub fn trim() {
+    // SAFETY: it takes no pointer, changes no memory in use and may be called from any thread.
+    unsafe { libc::malloc_trim(0) };
+}
+
+/// Gives memory back to the system that the allocator keeps though nobody uses it; here there is no call for it.
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub fn trim() {}
 
 fn machine_memory() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;

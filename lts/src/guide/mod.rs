@@ -152,7 +152,7 @@ impl Guide {
         self.weight(StateIx(0))
     }
 
-    /// The trace of a number; `None` if there are not so many.
+    /// The trace of a number; `None` if there are not this many.
     pub fn trace(&self, id: &BigUint) -> Option<Vec<EdgeIx>> {
         if id >= self.traces() {
             return None;

@@ -84,7 +84,7 @@ struct Finer<'a> {
 }
 
 impl Finer<'_> {
-    /// The state with so many edges of the path taken, the old subsystem in `place` and the new leaf in `local`.
+    /// The state with this many edges of the path taken, the old subsystem in `place` and the new leaf in `local`.
     fn state(&mut self, position: usize, place: StateIx, local: Local) -> StateIx {
         let next = state_ix(self.order.len());
         *self.known.entry((position, place, local)).or_insert_with(|| {

@@ -115,7 +115,7 @@ fn a_subsystem_can_do_what_it_does_in_the_network() {
     }
 }
 
-/// A ladder of so many rungs has 2^n traces; it is too deep for the machine's stack and its count for any machine word.
+/// A ladder of this many rungs has 2^n traces; it is too deep for the machine's stack and its count for any machine word.
 #[test]
 fn long_ladders_are_counted_exactly() {
     let mut net = Network::new();

@@ -439,7 +439,7 @@ impl Source {
         self.fill(length, checksum)
     }
 
-    /// Reads so many bytes; whether they have this checksum.
+    /// Reads this many bytes; whether they have this checksum.
     fn fill(&mut self, length: usize, checksum: u32) -> Result<bool, Trouble> {
         let mut payload = std::mem::take(&mut self.payload);
         payload.clear();
@@ -449,7 +449,7 @@ impl Source {
         Ok(crc32fast::hash(&self.payload) == checksum)
     }
 
-    /// Reads so many bytes of the next record at most, if it is as long as it says.
+    /// Reads this many bytes of the next record at most, if it is as long as it says.
     fn skip(&mut self, most: usize) -> Result<bool, Trouble> {
         let Some((length, _)) = self.next_head()? else { return Ok(false) };
         let mut payload = vec![0; length.min(most)];

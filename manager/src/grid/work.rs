@@ -54,7 +54,7 @@ impl<'w> Grid<'w> {
         Grid { threads: threads.max(1), patience, place: Place::Threads(PhantomData) }
     }
 
-    /// The ranks of an MPI job, with so many threads each; on rank 0 this waits until all are there, or `stop` says so.
+    /// The ranks of an MPI job, with this many threads each; on rank 0 this waits until all are there, or `stop` says so.
     /// `warn` is told of ranks that are silent.
     #[cfg(feature = "mpi")]
     pub fn ranks(

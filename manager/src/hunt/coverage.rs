@@ -136,7 +136,7 @@ const BLOCK: f64 = 512.0;
 /// Steps of the sum over the filling of an array.
 const STEPS: u32 = 64;
 
-/// States left out by a search that stored so many in an array that was filled to a part of `fill` in the end: the array
+/// States left out by a search that stored this many in an array that was filled to a part of `fill` in the end: the array
 /// fills evenly, and at each point a new state is left out as often as [`taken`] says.
 fn expected_omissions(fill: f64, hashes: u8, states: u64) -> f64 {
     let part = |step: u32| taken(fill * (f64::from(step) + 0.5) / f64::from(STEPS), hashes);

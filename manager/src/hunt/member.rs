@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 /// States of the first jobs.
 const FIRST: u64 = 1_000;
-/// Jobs have twice as many states after so many that used up theirs, one that found something new counted as [`WORTHWHILE`]:
+/// Jobs have twice as many states after this many that used up theirs, one that found something new counted as [`WORTHWHILE`]:
 /// soon where large jobs pay, and in the end also where small ones have seen all they can.
 const DOUBLING: u64 = 16;
 const WORTHWHILE: u64 = 4;
@@ -71,7 +71,7 @@ pub(super) struct Member<'n> {
     pub(super) kind: Kind,
     /// The swarm of a guided member.
     swarm: Option<Swarm<'n>>,
-    /// The most that a swarm of it had done when so many jobs of the hunt were made, the last ones; it may have begun anew.
+    /// The most that a swarm of it had done when this many jobs of the hunt were made, the last ones; it may have begun anew.
     best: VecDeque<(u64, Traces)>,
     /// Jobs that used up their states, those that found something new several times.
     used_up: u64,
@@ -110,7 +110,7 @@ impl<'n> Member<'n> {
         (FIRST << times).min(LARGEST)
     }
 
-    /// Its next job, with at most so many states.
+    /// Its next job, with at most this many states.
     pub(super) fn turn(
         &mut self,
         net: &'n Network,
@@ -208,7 +208,7 @@ impl<'n> Member<'n> {
         }
     }
 
-    /// The most traces that it had done when fewer than so many jobs of the hunt were made, if it is guided.
+    /// The most traces that it had done when fewer than this many jobs of the hunt were made, if it is guided.
     pub(super) fn traces(&self, before: u64) -> Option<&Traces> {
         let known = self.best.iter().rev().find(|(made, _)| *made < before);
         known.map(|(_, traces)| traces)

@@ -40,7 +40,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use steering::Steering;
 
-/// Seeds have so many bits: a number that every reader of JSON can hold.
+/// Seeds have this many bits: a number that every reader of JSON can hold.
 const SEED_BITS: u32 = 53;
 
 /// Whose turn a job is.

@@ -7,11 +7,11 @@
 
 use super::coverage::Gain;
 
-/// A new local state, local transition or trace is worth so many new states of the system.
+/// A new local state, local transition or trace is worth this many new states of the system.
 const WORTH: f64 = 1_000.0;
 /// What a job has yielded fades by this with every later one of the member.
 const FADING: f64 = 0.8;
-/// A job costs at least as much as so many states: making it, sending it, reading the answer.
+/// A job costs at least as much as this many states: making it, sending it, reading the answer.
 const LEAST: u64 = 200;
 
 /// A member as steering sees it.
@@ -70,7 +70,7 @@ impl Steering {
         self.arms[member].yields()
     }
 
-    /// A member has its turn with a job of so many states at most. Returns what it is charged.
+    /// A member has its turn with a job of this many states at most. Returns what it is charged.
     pub fn charge(&mut self, member: usize, states: u64) -> f64 {
         let charge = states.max(LEAST) as f64 / self.weight(member);
         self.arms[member].charged += charge;

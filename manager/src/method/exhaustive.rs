@@ -1,6 +1,7 @@
 //! Exhaustive searches, breadth first and depth first: every reachable state in the memory of one process.
 
-use super::quantities::{bytes, count, tenths};
+use super::quantities::{bytes, count, counted, tenths};
+use super::trials::{self, Decision};
 use super::{Common, Figures, Json, Listed, Method, Outcome, Row, Run, Spent, Tables};
 use gridlock_lts::base::error::{Error, Limit, Result};
 use gridlock_lts::engine::lazy::Lazy;
@@ -12,7 +13,7 @@ use gridlock_worker::life::Life;
 use serde::Serialize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Breadth first, on all threads.
 #[derive(clap::Args, Clone, Default, Debug)]
@@ -39,7 +40,7 @@ pub struct DepthFirst {
 /// The flags of both.
 #[derive(clap::Args, Clone, Copy, Default, Debug)]
 struct Depth {
-    /// Expand no state that is so many steps away from the initial one; `unknown` if there are any
+    /// Expand states up to this depth; `unknown` if there are deeper ones
     #[arg(long, value_name = "N", help_heading = "Limits")]
     max_depth: Option<u64>,
 }
@@ -57,15 +58,31 @@ struct Less {
 enum Reduce {
     /// Leave out what stubborn sets allow
     On,
+    /// Search in full, and try now and then whether a reduced search would be over already
+    Auto,
     /// Take every step: the counts are those of the state space
     #[default]
     Off,
 }
 
+/// What steps a search takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Taken {
+    All,
+    /// Those that a reduction keeps.
+    Reduced(Keep),
+    /// All, with trials of a reduced search in between.
+    Trials,
+}
+
 impl Less {
-    fn keep(self, shortest: bool) -> Option<Keep> {
-        let keep = if shortest { Keep::Lengths } else { Keep::Verdicts };
-        (self.reduce == Reduce::On).then_some(keep)
+    fn taken(self, shortest: bool) -> Taken {
+        match self.reduce {
+            Reduce::On if shortest => Taken::Reduced(Keep::Lengths),
+            Reduce::On => Taken::Reduced(Keep::Verdicts),
+            Reduce::Auto => Taken::Trials,
+            Reduce::Off => Taken::All,
+        }
     }
 
     /// Which leaf can reach what is read off its table, so that there must be nothing left to fill.
@@ -80,9 +97,9 @@ impl Method for BreadthFirst {
     }
 
     fn check(&self, _: &Common) -> Result<()> {
-        if self.shortest && self.less.reduce == Reduce::Off {
+        if self.shortest && self.less.reduce != Reduce::On {
             return Err(Error::input(
-                "--shortest belongs to --reduce on: without reduction counterexamples are as short as can be",
+                "--shortest belongs to --reduce on: else counterexamples are as short as can be anyway",
             ));
         }
         Ok(())
@@ -93,7 +110,7 @@ impl Method for BreadthFirst {
     }
 
     fn conduct(&self, run: &mut Run) -> Result<Outcome> {
-        conduct(run, Order::BreadthFirst, self.depth, self.less.keep(self.shortest))
+        conduct(run, Order::BreadthFirst, self.depth, self.less.taken(self.shortest))
     }
 }
 
@@ -124,7 +141,7 @@ impl Method for DepthFirst {
         if run.common.workers.is_some_and(|n| n > 1) {
             run.host.note("note: a depth-first search has one worker");
         }
-        conduct(run, Order::DepthFirst, self.depth, self.less.keep(false))
+        conduct(run, Order::DepthFirst, self.depth, self.less.taken(false))
     }
 }
 
@@ -146,10 +163,13 @@ fn decides(property: &Property) -> bool {
 }
 
 /// Searches a network, with compiled tables if they are complete.
-fn conduct(run: &mut Run, order: Order, depth: Depth, reduce: Option<Keep>) -> Result<Outcome> {
+fn conduct(run: &mut Run, order: Order, depth: Depth, taken: Taken) -> Result<Outcome> {
     run.host.begin("searching", "states");
-    let Report { verdict, stats, reduction } =
-        search(run, order, depth.max_depth, run.common.max_states, reduce)?;
+    let started = Instant::now();
+    let (Report { verdict, stats, reduction }, decision) =
+        search(run, order, depth.max_depth, run.common.max_states, taken)?;
+    // A trial took place within another search.
+    let time = if decision.is_some() { started.elapsed() } else { stats.time };
     let limit = match verdict {
         // What specification and tables take counts, too.
         Verdict::Unknown(Limit::Memory(_)) => Limit::Memory(run.memory),
@@ -157,9 +177,9 @@ fn conduct(run: &mut Run, order: Order, depth: Depth, reduce: Option<Keep>) -> R
         Verdict::Unknown(limit) => limit,
         _ => run.limit(),
     };
-    let time = stats.time;
     let shortest = order == Order::BreadthFirst;
-    Ok(Outcome::of(verdict, time, Box::new(Exhausted { stats, reduction, shortest }), || limit.into()))
+    let figures = Exhausted { stats, reduction, shortest, decision };
+    Ok(Outcome::of(verdict, time, Box::new(figures), || limit.into()))
 }
 
 /// The search itself.
@@ -168,8 +188,8 @@ pub(super) fn search(
     order: Order,
     max_depth: Option<u64>,
     max_states: Option<u64>,
-    reduce: Option<Keep>,
-) -> Result<Report> {
+    taken: Taken,
+) -> Result<(Report, Option<Decision>)> {
     let (host, halt) = (run.host, run.host.halt());
     // Called by the search about every 100 ms.
     let progress = |stats: &Stats| {
@@ -188,11 +208,25 @@ pub(super) fn search(
         time_limit: None,
         cancel: Some(halt.flag()),
         progress: Some(&progress),
-        reduce,
+        reduce: match taken {
+            Taken::Reduced(keep) => Some(keep),
+            Taken::All | Taken::Trials => None,
+        },
+        pause: None,
     };
     if run.tables().complete {
-        let report = search::check(&run.tables().network, &run.properties, &options)?;
-        return if order == Order::DepthFirst { shorter(run, report) } else { Ok(report) };
+        let (net, properties) = (&run.tables().network, &run.properties);
+        let (report, decision) = match taken {
+            Taken::Trials => {
+                trials::search(net, properties, &options).map(|(report, d)| (report, Some(d)))?
+            }
+            Taken::All | Taken::Reduced(_) => (search::check(net, properties, &options)?, None),
+        };
+        let report = if order == Order::DepthFirst { shorter(run, report)? } else { report };
+        return Ok((report, decision));
+    }
+    if taken == Taken::Trials {
+        host.note("note: --reduce auto takes every step: a reduction needs complete tables");
     }
     let Tables { network, source, complete } = run.take_tables()?;
     let properties = run.properties.clone();
@@ -200,7 +234,7 @@ pub(super) fn search(
     let report = search::check_on_demand(&lazy, &options);
     let (network, source) = lazy.into_parts();
     run.put_tables(Tables { network: Arc::new(network), source, complete });
-    report
+    Ok((report?, None))
 }
 
 /// States that are expanded to shorten a counterexample of a depth-first search.
@@ -236,6 +270,8 @@ struct Exhausted {
     reduction: Option<Reduction>,
     /// Whether the order of the search alone makes counterexamples short.
     shortest: bool,
+    /// What `--reduce auto` came to.
+    decision: Option<Decision>,
 }
 
 /// The reduction in the JSON result.
@@ -243,6 +279,9 @@ struct Exhausted {
 struct Reduced {
     method: &'static str,
     shortest: bool,
+    /// States of the full search when this one took over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instead_of: Option<u64>,
 }
 
 impl Exhausted {
@@ -252,8 +291,15 @@ impl Exhausted {
     }
 
     fn reduced(&self) -> Option<Reduced> {
-        self.reduction
-            .map(|kept| Reduced { method: "stubborn sets", shortest: kept.lengths && self.shortest })
+        let instead_of = match self.decision {
+            Some(Decision::Trial(states) | Decision::Memory(states)) => Some(states),
+            Some(Decision::Full(_)) | None => None,
+        };
+        self.reduction.map(|kept| Reduced {
+            method: "stubborn sets",
+            shortest: kept.lengths && self.shortest,
+            instead_of,
+        })
     }
 }
 
@@ -312,7 +358,21 @@ impl Figures for Exhausted {
                 format!("{}: states are those visited, not all there are; {length}", reduced.method),
             )
         };
-        self.reduced().map(shown).into_iter().collect()
+        let auto = |decision| match decision {
+            Decision::Full(0) => "took every step: the system is small".to_owned(),
+            Decision::Full(trials) => {
+                format!("took every step: {} did not end", counted(trials as usize, "reduced trial"))
+            }
+            Decision::Trial(states) => {
+                format!("reduced: a trial ended when the full search had {} states", count(states))
+            }
+            Decision::Memory(states) => {
+                format!("reduced: the full search ran out of memory at {} states", count(states))
+            }
+        };
+        let mut rows: Vec<Row> = self.reduced().map(shown).into_iter().collect();
+        rows.extend(self.decision.map(|decision| ("--reduce auto", auto(decision))));
+        rows
     }
 
     fn fields(&self) -> Vec<(&'static str, Json<'_>)> {

@@ -22,6 +22,7 @@ mod run;
 pub mod slices;
 pub mod subsystem;
 pub mod traces;
+mod trials;
 
 pub use entry::{Chosen, Entry, Refusal};
 pub use figures::{Figures, Json, Nothing, Row, Spent, StatusPage, Traffic};

@@ -14,7 +14,7 @@ use std::time::Duration;
 /// Where answers are kept.
 #[derive(clap::Args, Clone, Default, Debug)]
 pub struct Checkpoint {
-    /// Keep every answer in this directory, so that the run can be resumed whatever happens
+    /// Keep every answer in this directory, so that the run can be resumed
     #[arg(long, value_name = "DIR")]
     pub checkpoint: Option<PathBuf>,
 

@@ -2,10 +2,12 @@
 //!
 //! Candidates are single leaves, and pairs of the best of them if no leaf alone divides the states well. What a search by
 //! slices costs besides expanding states is known only from searching: how many states are sent, how often slices are
-//! loaded again, how large the largest is. So each candidate searches the same number of states with the real coordinator.
+//! loaded again, how large the largest is. So each candidate searches the same number of states with the real coordinator,
+//! and the best of them four times as many again. To choose must not take longer than a tenth of a search that takes
+//! seconds: all samples together have at most 2^18 states, and a system that is smaller than a sample ends the choice.
 //! Invariant: the figures, and so the choice, depend on the network and the job memory only.
 
-use super::{Options, Report, Slicing};
+use super::{Answer, Options, Report, Slicing};
 use crate::grid::driver::Control;
 use crate::grid::work::Grid;
 use gridlock_lts::base::error::Result;
@@ -13,12 +15,13 @@ use gridlock_lts::engine::prepared::Prepared;
 use gridlock_lts::model::network::LeafIx;
 use std::fmt;
 
-/// States that a candidate searches, and that all single leaves search together: with many of them each gets less, so that
-/// to choose does not take longer than many a search.
-const SAMPLE: u64 = if cfg!(test) { 1 << 10 } else { 1 << 19 };
-const ALL: u64 = 4 * SAMPLE;
-/// Leaves that are tried, those with the most local states; and the best of them that are tried in pairs.
+/// States that a candidate of the first round searches; of each later round four times as many.
+const SAMPLE: u64 = if cfg!(test) { 1 << 8 } else { 1 << 12 };
+const FACTOR: u64 = 4;
+/// Leaves of the first round, those with the most local states; the best candidates that each later round keeps; and the
+/// best leaves of the first round whose pairs join the second.
 const LEAVES: usize = 16;
+const KEPT: [usize; 2] = [4, 2];
 const PAIRED: usize = 3;
 
 /// Pairs are tried only if the largest slice of the best leaf has a larger share than this: two leaves make many small
@@ -54,13 +57,17 @@ pub struct Candidate {
     pub activations: u64,
     /// The predicted cost of a state, in units of its expansion.
     pub cost: f64,
+    /// Whether the short search was a whole one.
+    pub ended: bool,
 }
 
 /// The subsystem that was chosen, and why.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Choice {
-    /// The candidates, the best first.
+    /// The candidates of the last round, the best first.
     pub candidates: Vec<Candidate>,
+    /// How many subsystems were tried in all rounds.
+    pub tried: usize,
 }
 
 impl Choice {
@@ -78,7 +85,7 @@ impl fmt::Display for Choice {
             "slices by {}: of {} states, tried with {} subsystems, the largest of {} slices had {:.1} %, {:.2} were sent and {:.2} loaded again for each state",
             best.names.join(" and "),
             grouped(best.states),
-            self.candidates.len(),
+            self.tried,
             grouped(best.slices),
             100.0 * best.largest,
             best.sent,
@@ -117,22 +124,30 @@ pub fn choose_subsystem(
     let mut leaves: Vec<LeafIx> = (0..net.leaves.len() as u32).map(LeafIx).collect();
     leaves.sort_by_key(|leaf| (usize::MAX - net.leaves[leaf.0 as usize].states.len(), *leaf));
     leaves.truncate(LEAVES);
-    let sample = SAMPLE.min(ALL / leaves.len().max(1) as u64);
-    let candidate = |leaves| candidate(prepared, leaves, &options, grid, sample, stop);
-    let mut candidates = Vec::new();
-    for &leaf in &leaves {
-        candidates.push(candidate(vec![leaf])?);
-    }
-    sort(&mut candidates);
-    let paired = if candidates.first().is_some_and(|best| best.largest > LARGE) { PAIRED } else { 0 };
-    let best: Vec<LeafIx> = candidates.iter().take(paired).map(|candidate| candidate.leaves[0]).collect();
-    for (k, &one) in best.iter().enumerate() {
-        for &other in &best[k + 1..] {
-            candidates.push(candidate(vec![one.min(other), one.max(other)])?);
+    let try_all = |subsystems: Vec<Vec<LeafIx>>, sample: u64| -> Result<Vec<Candidate>> {
+        let candidate = |leaves| candidate(prepared, leaves, &options, grid, sample, stop);
+        let mut candidates = subsystems.into_iter().map(candidate).collect::<Result<Vec<_>>>()?;
+        sort(&mut candidates);
+        Ok(candidates)
+    };
+    let mut candidates = try_all(leaves.into_iter().map(|leaf| vec![leaf]).collect(), SAMPLE)?;
+    let mut tried = candidates.len();
+    for (round, &kept) in KEPT.iter().enumerate() {
+        if candidates.len() <= 1 || candidates.iter().any(|candidate| candidate.ended) {
+            break;
         }
+        let best = |many: usize| candidates.iter().take(many).map(|candidate| candidate.leaves.clone());
+        let mut next: Vec<Vec<LeafIx>> = best(kept).collect();
+        if round == 0 && candidates[0].largest > LARGE {
+            let best: Vec<LeafIx> = best(PAIRED).flatten().collect();
+            for (k, &one) in best.iter().enumerate() {
+                next.extend(best[k + 1..].iter().map(|&other| vec![one.min(other), one.max(other)]));
+            }
+            tried += next.len() - kept.min(candidates.len());
+        }
+        candidates = try_all(next, SAMPLE * FACTOR.pow(round as u32 + 1))?;
     }
-    sort(&mut candidates);
-    Ok(Choice { candidates })
+    Ok(Choice { candidates, tried })
 }
 
 fn sort(candidates: &mut [Candidate]) {
@@ -175,6 +190,7 @@ fn candidate(
         sent,
         loaded,
         activations: report.activations,
+        ended: matches!(report.answer, Answer::Verdict(_)),
         cost: 1.0 + SENT * sent + LOADED * loaded + activations + LARGEST * largest,
     })
 }

@@ -16,10 +16,10 @@ use std::sync::Arc;
 
 /// Bytes kept in memory about a slice.
 const SLICE_BYTES: u64 = 320;
-/// A round has at least so many slices if so many have waiting states: enough to keep several workers busy. With many
+/// A round has at least this many slices if this many have waiting states: enough to keep several workers busy. With many
 /// more, slices are activated for little; with fewer, workers wait for each other. Between 16 and 64 it matters little.
 const ROUND: usize = 32;
-/// Where very many have waiting states, a round has one in so many.
+/// Where very many have waiting states, a round has one in this many.
 const SHARE: usize = 8;
 
 /// What is known about a slice besides its states.

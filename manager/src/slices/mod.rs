@@ -42,15 +42,15 @@ use work::SliceWork;
 pub struct Options {
     /// Bytes that a worker may use for the slice it searches. A slice that needs more is divided.
     pub job_memory: u64,
-    /// Bytes for everything: the workers, and slices and inboxes that are put away. What does not fit is spilled.
+    /// Bytes for everything: the workers, and slices and inboxes that are stored. What does not fit is spilled.
     /// `None`: 80 % of what the machine or its control group has.
     pub max_memory: Option<u64>,
-    /// Bytes that the process may have in memory, as the system counts them and whoever uses them. What is put away goes
+    /// Bytes that the process may have in memory, as the system counts them and whoever uses them. What is stored goes
     /// to files before that.
     pub max_resident: Option<u64>,
     /// Where states are spilled; `None`: the system's directory for temporary files.
     pub spill: Option<PathBuf>,
-    /// Stop after so many states.
+    /// Stop after this many states.
     pub max_states: Option<u64>,
 }
 
@@ -81,7 +81,7 @@ pub struct Progress {
     pub splits: u64,
     /// Activations whose results were in the journal, when the page is written.
     pub resumed: u64,
-    /// Bytes in use for what is put away.
+    /// Bytes in use for what is stored.
     pub memory: u64,
     /// Bytes written to files so far.
     pub spilled: u64,
@@ -147,7 +147,7 @@ pub struct Report {
     pub sent: u64,
     /// States that were loaded for activations.
     pub loaded: u64,
-    /// The most bytes in use at a time: by the workers, and for what is put away.
+    /// The most bytes in use at a time: by the workers, and for what is stored.
     pub peak_memory: u64,
     /// The most bytes that one activation used.
     pub job_peak: u64,
@@ -183,7 +183,7 @@ struct Slicing<'a> {
     subsystem: &'a [LeafIx],
     options: &'a Options,
     grid: &'a Grid<'a>,
-    /// End after the round in which so many states are reached.
+    /// End after the round in which this many states are reached.
     sample: Option<u64>,
     journal: Option<Opened>,
     control: &'a Control<'a, Progress>,
@@ -193,7 +193,7 @@ struct Slicing<'a> {
 struct Shares {
     /// Activations that may be under way at a time.
     most: u64,
-    /// For what is put away.
+    /// For what is stored.
     store: u64,
 }
 
@@ -202,7 +202,7 @@ impl Shares {
     fn new(options: &Options, grid: &Grid, tables: u64) -> (u64, Option<Shares>) {
         let limit = options.max_memory.unwrap_or_else(memory::default_limit);
         let job = options.job_memory.max(1);
-        // Slices that are put away need some memory, too: at least a tenth is theirs. Where ranks do the work, this is the
+        // Slices that are stored need some memory, too: at least a tenth is theirs. Where ranks do the work, this is the
         // memory of their messages.
         let most = if grid.is_remote() { limit / 2 / job } else { limit / 10 * 9 / job };
         let most = grid.slots().min(most).max(1);
@@ -226,6 +226,8 @@ impl Visitor for Slicing<'_> {
             let report = Report::new(&nothing(), subsystem, prepared, Answer::Verdict(verdict), started);
             return Ok(Report { states: 1, ..report });
         }
+        // What was built before this search, to choose its subsystem for instance.
+        memory::trim();
         let (limit, shares) = Shares::new(options, grid, system.table_bytes());
         let Some(Shares { most, store }) = shares else {
             let answer = Answer::Unknown(Why::Limit(Limit::Memory(limit)));
@@ -264,7 +266,7 @@ impl Visitor for Slicing<'_> {
 }
 
 impl<S: Successors> Rounds<'_, S> {
-    /// The answer of a search that has ended. Its way is searched with so many bytes.
+    /// The answer of a search that has ended. Its way is searched with this many bytes.
     fn answer(
         &mut self,
         prepared: &Prepared,
@@ -282,7 +284,7 @@ impl<S: Successors> Rounds<'_, S> {
         };
         Ok(match verdict {
             Ok(verdict) => Answer::Verdict(verdict),
-            // The memory for what is put away is a part of the limit that the user knows.
+            // The memory for what is stored is a part of the limit that the user knows.
             Err(Error::Limit(Limit::Memory(_))) => Answer::Unknown(Why::Limit(Limit::Memory(limit))),
             Err(Error::Limit(limit)) => Answer::Unknown(Why::Limit(limit)),
             Err(Error::Disk(message)) => Answer::Unknown(Why::Disk(message)),

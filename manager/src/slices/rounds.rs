@@ -27,7 +27,7 @@ use std::time::Instant;
 
 /// Rounds between two looks for slices that can be forgotten.
 const FORGET: u32 = if cfg!(test) { 1 } else { 8 };
-/// Expanding so many states takes about as long as a message to a rank and its answer. Slices with fewer go together.
+/// Expanding this many states takes about as long as a message to a rank and its answer. Slices with fewer go together.
 const BATCH: u64 = 1 << 13;
 
 /// The result of an activation, as the journal has it.
@@ -52,7 +52,7 @@ pub(super) struct Setting<S> {
     pub(super) store: Arc<Store>,
     /// States expanded by all workers, those of lost activations included.
     pub(super) expanded: Arc<AtomicU64>,
-    /// End after the round in which so many states are reached.
+    /// End after the round in which this many states are reached.
     pub(super) sample: Option<u64>,
     /// Activations that may be under way at a time.
     pub(super) most: usize,

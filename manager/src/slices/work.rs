@@ -1,6 +1,6 @@
 //! The work of a search by slices: activations, on threads that share the store or on ranks that are sent what they need.
 //!
-//! A rank has no states between two jobs: a job brings the slices, compressed as they were put away, and the answer takes
+//! A rank has no states between two jobs: a job brings the slices, compressed as they were stored, and the answer takes
 //! the results back. What a rank keeps is a replica of the partition, and a job brings the changes since the last one that
 //! was sent there. Invariant: the same slice and the same partition give the same result, wherever it is activated.
 

@@ -35,7 +35,7 @@ pub const REFINED_LIMIT: usize = 1 << 20;
 /// Guides for single traces that are kept, since several jobs in a row use the same.
 const GUIDES_KEPT: usize = 16;
 
-/// Rebuilding the way to a finding may take so many times the memory of its job.
+/// Rebuilding the way to a finding may take this many times the memory of its job.
 const REBUILD: u64 = 8;
 
 /// What a worker needs to know of the system.

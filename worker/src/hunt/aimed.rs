@@ -21,10 +21,10 @@ use gridlock_lts::engine::pack::Width;
 use gridlock_lts::engine::successors::{Steps, Successors};
 use gridlock_lts::model::network::VectorIx;
 
-/// After so many steps it begins anew at the initial state.
+/// After this many steps it begins anew at the initial state.
 const LONGEST: usize = 1 << 12;
 
-/// A search has at least so many aims, even if making their distances takes longer than it may search.
+/// A search has at least this many aims, even if making their distances takes longer than it may search.
 const LEAST: u64 = 32;
 
 /// What to aim at next.

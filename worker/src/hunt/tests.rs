@@ -502,7 +502,7 @@ fn everything_finds_each_violation_and_plenty_of_shortening_makes_it_minimal() {
     assert!(shortened > 50, "{shortened}");
 }
 
-/// A run of at least so many steps that ends with the first finding after them.
+/// A run of at least this many steps that ends with the first finding after them.
 fn long_walk(net: &Network, steps: usize, is_bad: impl Fn(&Step) -> bool, seed: u64) -> Vec<Step> {
     let (rng, mut path, mut next) = (&mut Rng::new(seed), Vec::<Step>::new(), Vec::new());
     loop {

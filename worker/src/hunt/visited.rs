@@ -70,7 +70,7 @@ pub(super) struct Bits<'b, W> {
 }
 
 impl<'b, W: Width> Bits<'b, W> {
-    /// An array of two to the power `log2` of bits, at least 64, with so many bits a state.
+    /// An array of two to the power `log2` of bits, at least 64, with this many bits a state.
     pub(super) fn new(
         width: W,
         log2: u8,

@@ -4,7 +4,7 @@
 //! least-taken local transition this job has taken least often: so it goes where it has not been, and what a state offers
 //! all the time is not taken all the time. Without the coin the leaves of a regular system end up moving in turns:
 //! fifteen philosophers then saw 23 thousand states in ten million steps, where plain walks saw 1.7 million. A walk begins
-//! anew after so many steps, in a state without steps, and where the memory for its path ends.
+//! anew after this many steps, in a state without steps, and where the memory for its path ends.
 
 use super::depth::way;
 use super::job::HuntEnd;

@@ -33,7 +33,7 @@ pub struct Round<'a, S> {
     pub system: &'a S,
     /// Which slices there are.
     pub partition: &'a Partition,
-    /// Where states are put away.
+    /// Where states are stored.
     pub store: &'a Store,
     /// Bytes that one activation may use.
     pub job_memory: u64,
@@ -59,7 +59,7 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// A worker for states of so many words.
+    /// A worker for states of this many words.
     pub fn new(words: usize) -> Self {
         Worker {
             steps: Steps::new(words),
@@ -147,7 +147,7 @@ impl<'b, S: Successors> Activation<'_, 'b, S> {
             self.stop_if_asked()?;
         }
         if set.len() != visited {
-            return Err(Error::internal("a state was put away twice"));
+            return Err(Error::internal("a state was stored twice"));
         }
         Ok(Some(set))
     }

@@ -19,7 +19,7 @@ impl<'b> Buffer<'b> {
         Buffer { words: Vec::new(), budget }
     }
 
-    /// An empty buffer with room for so many words.
+    /// An empty buffer with room for this many words.
     pub fn with_room(words: usize, budget: &'b Budget) -> Result<Self, Exhausted> {
         let mut buffer = Buffer::new(budget);
         budget.take(words as u64 * WORD)?;
@@ -27,7 +27,7 @@ impl<'b> Buffer<'b> {
         Ok(buffer)
     }
 
-    /// Makes room for so many more words. Where doubling is too much, a smaller step may still do; not a very small one,
+    /// Makes room for this many more words. Where doubling is too much, a smaller step may still do; not a very small one,
     /// or all time would go into moving words.
     pub fn reserve(&mut self, more: usize) -> Result<(), Exhausted> {
         let (have, need) = (self.words.capacity(), self.words.len() + more);

@@ -14,7 +14,7 @@ use gridlock_lts::engine::pack::Width;
 /// Bytes that must be readable behind those of the last state.
 pub const SLACK: usize = 8;
 
-/// Most bytes of so many states.
+/// Most bytes of this many states.
 pub fn most_bytes(words: usize, states: usize) -> usize {
     states * words * 8 + (states * words).div_ceil(2)
 }
@@ -145,7 +145,7 @@ impl<'a, W: Width> Decoder<'a, W> {
 
 #[cold]
 fn short() -> Error {
-    Error::internal("states that were put away end too early")
+    Error::internal("states that were stored end too early")
 }
 
 #[cfg(test)]

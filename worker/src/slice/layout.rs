@@ -153,12 +153,12 @@ impl Layout {
         keys.fold(Ordering::Equal, Ordering::then).then_with(|| one.cmp(other))
     }
 
-    /// Whether states of so many words are sorted in place; if not, a copy is made.
+    /// Whether states of this many words are sorted in place; if not, a copy is made.
     pub fn sorts_in_place(words: usize) -> bool {
         words <= 2
     }
 
-    /// Bytes that sorting so many states takes besides their own.
+    /// Bytes that sorting this many states takes besides their own.
     pub fn sorting_bytes(words: usize, states: usize) -> u64 {
         if Self::sorts_in_place(words) { 0 } else { (states * (words * size_of::<u64>() + 4)) as u64 }
     }

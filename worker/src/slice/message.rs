@@ -1,8 +1,8 @@
 //! What goes into an activation and what comes out of it: a slice and a result, as values and as bytes.
 //!
 //! Bytes are for ranks and for checkpoints. A segment is written with its compressed states as they are, wherever they
-//! were put away, and read into memory of its own; [`Done::put_away`] gives it to a store, which may put it into a file.
-//! Invariant: a result that was written, read and put away is as good as the one it was made from: the same states in
+//! were stored, and read into memory of its own; [`Done::put_away`] gives it to a store, which may put it into a file.
+//! Invariant: a result that was written, read and stored is as good as the one it was made from: the same states in
 //! the same segments.
 
 use super::partition::Target;
@@ -95,7 +95,7 @@ impl Done {
 }
 
 impl Slice {
-    /// The first segments of the inbox that have so many bytes together; at least one.
+    /// The first segments of the inbox that have this many bytes together; at least one.
     pub fn inbox_within(&self, bytes: u64) -> &[Segment] {
         let mut left = bytes;
         let fits = |segment: &&Segment| {

@@ -1,6 +1,6 @@
 //! Slices: the states of a system, partitioned by the local states of a subsystem, searched one slice at a time.
 //!
-//! A slice is put away as compressed runs of sorted states ([`code`], [`store`]) with an inbox of states that other
+//! A slice is stored as compressed runs of sorted states ([`code`], [`store`]) with an inbox of states that other
 //! slices have found for it ([`message`]). An [`activation`] loads it into a [`set`], expands what is new to a fixpoint over the moves
 //! that stay in the slice, and returns a new run and the states for other slices, sorted and without duplicates. Which
 //! slices there are, and to which one a state belongs, is the [`partition`]'s to say; a slice that has become too large

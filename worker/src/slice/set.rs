@@ -34,7 +34,7 @@ fn hash(state: &[u64]) -> u64 {
 }
 
 impl<'b, W: Width> StateSet<'b, W> {
-    /// An empty set with room for so many states.
+    /// An empty set with room for this many states.
     pub fn new(width: W, states: usize, budget: &'b Budget) -> Result<Self, Exhausted> {
         let capacity = slots_for(states);
         budget.take(bytes(width, capacity))?;
@@ -51,7 +51,7 @@ impl<'b, W: Width> StateSet<'b, W> {
         self.len == 0
     }
 
-    /// Makes room for so many more states. Where doubling is too much, a smaller step may still do; not a very small one,
+    /// Makes room for this many more states. Where doubling is too much, a smaller step may still do; not a very small one,
     /// or all time would go into moving states.
     #[inline]
     pub fn reserve(&mut self, more: usize) -> Result<(), Exhausted> {

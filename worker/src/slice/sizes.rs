@@ -1,4 +1,4 @@
-//! How large buffers and segments are, and states put away in segments of that size.
+//! How large buffers and segments are, and states stored in segments of that size.
 //!
 //! Invariant: the sizes depend on the job memory and the width of states only, so segments are the same everywhere.
 
@@ -15,7 +15,7 @@ const SEGMENT: usize = 1 << 15;
 /// The sizes of buffers that follow from the job memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes {
-    /// States of the outbox before it is sorted and put away.
+    /// States of the outbox before it is sorted and stored.
     pub outbox: usize,
     /// States of a segment of a run.
     pub segment: usize,
@@ -24,7 +24,7 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// The sizes for a job memory and states of so many words.
+    /// The sizes for a job memory and states of this many words.
     pub fn new(job_memory: u64, words: usize) -> Self {
         // Places in a block have 32 bits.
         let outbox = (job_memory.min(1 << 32) as usize / 32 / (words * size_of::<u64>())).clamp(16, 1 << 20);

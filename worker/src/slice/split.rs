@@ -18,7 +18,7 @@ use gridlock_lts::engine::successors::{Steps, Successors};
 const SAMPLE: usize = 1 << 14;
 /// States that are expanded to see which bits change.
 const EXPANDED: usize = 1 << 10;
-/// Each part should have one state in so many.
+/// Each part should have one state in this many.
 const BALANCE: usize = 5;
 
 /// A slice as two.

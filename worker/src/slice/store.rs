@@ -1,4 +1,4 @@
-//! Where slices and inboxes are put away: in memory up to a limit, then in files of the spill directory.
+//! Where slices and inboxes are stored: in memory up to a limit, then in files of the spill directory.
 //!
 //! A [`Block`] is what was written at once; a [`Segment`] is the part of a block that holds the states of one slice. A
 //! block is written once, to memory or to the end of a file, and goes when its last segment goes. Files have no names:
@@ -11,7 +11,7 @@
 use super::code::{Decoder, SLACK};
 use super::layout::Layout;
 use gridlock_lts::base::error::{Error, Limit, Result};
-use gridlock_lts::base::memory::{Budget, resident};
+use gridlock_lts::base::memory::{Budget, resident, trim};
 use gridlock_lts::engine::pack::Width;
 use std::fs::File;
 use std::io;
@@ -124,7 +124,7 @@ impl Segment {
         self.count as usize
     }
 
-    /// A segment of so many states that came with a message. Nobody accounts for its memory.
+    /// A segment of this many states that came with a message. Nobody accounts for its memory.
     pub(super) fn of_message(mut bytes: Vec<u8>, count: u32) -> Option<Self> {
         let len = u32::try_from(bytes.len()).ok()?;
         let checksum = crc32fast::hash(&bytes);
@@ -208,7 +208,7 @@ impl Draft {
     }
 }
 
-/// Puts blocks away.
+/// Stores blocks.
 #[derive(Debug)]
 pub struct Store {
     memory: Arc<Budget>,
@@ -250,7 +250,14 @@ impl Store {
     fn is_crowded(&self, bytes: u64) -> bool {
         if self.ceiling < u64::MAX && self.unasked.fetch_add(bytes, Relaxed) >= ASK {
             self.unasked.store(0, Relaxed);
-            self.crowded.store(resident().is_some_and(|now| now > self.ceiling), Relaxed);
+            let is_over = || resident().is_some_and(|now| now > self.ceiling);
+            let was_over = self.crowded.load(Relaxed);
+            let mut over = is_over();
+            if over && !was_over {
+                trim();
+                over = is_over();
+            }
+            self.crowded.store(over, Relaxed);
         }
         self.crowded.load(Relaxed)
     }
@@ -270,7 +277,7 @@ impl Store {
         self.spilled.load(Relaxed)
     }
 
-    /// Puts a block away and leaves the draft empty; the segments are in the order in which they were added.
+    /// Stores a block and leaves the draft empty; the segments are in the order in which they were added.
     pub fn put(&self, kind: Kind, draft: &mut Draft) -> Result<Vec<Segment>> {
         if draft.is_empty() {
             return Ok(Vec::new());
@@ -304,7 +311,7 @@ impl Store {
         Ok(parts.into_iter().map(segment).collect())
     }
 
-    /// Puts segments of messages away, in the order in which they are given.
+    /// Stores segments of messages, in the order in which they are given.
     pub fn adopt(&self, kind: Kind, segments: Vec<Segment>) -> Result<Vec<Segment>> {
         let (mut draft, mut buffer, mut adopted) = (Draft::default(), Vec::new(), Vec::new());
         for segment in segments {

@@ -60,7 +60,7 @@ pub struct Arguments {
     #[arg(long, value_name = "A..B", value_parser = str::parse::<Ids>, help_heading = "Traces to show", conflicts_with = "sample")]
     range: Option<Ids>,
 
-    /// Show so many traces, their IDs spread evenly
+    /// Show this many traces, their IDs spread evenly
     #[arg(long, value_name = "K", help_heading = "Traces to show")]
     sample: Option<u64>,
 

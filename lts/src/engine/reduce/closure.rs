@@ -215,7 +215,7 @@ impl Closure {
         }
     }
 
-    /// Adds what an enabled vector needs to be a member or a key, until the set has so many steps.
+    /// Adds what an enabled vector needs to be a member or a key, until the set has this many steps.
     pub(super) fn support(&mut self, tables: &Tables, vector: u32, strength: Strength, limit: u32) {
         while self.size < limit
             && let Some((leaf, label)) = self.clash(tables, vector, strength)
@@ -224,7 +224,7 @@ impl Closure {
         }
     }
 
-    /// Adds what all members need, until the set is valid or has so many steps. Enabled members come first: what they need
+    /// Adds what all members need, until the set is valid or has this many steps. Enabled members come first: what they need
     /// is not a matter of choice.
     pub(super) fn close(&mut self, tables: &Tables, limit: u32) -> bool {
         loop {

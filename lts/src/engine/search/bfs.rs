@@ -104,6 +104,9 @@ pub(super) fn search<S: Successors>(run: &Run<S>) -> Option<(Found, u64)> {
         if let Some(error) = failed {
             run.stop(error);
         }
+        if !next.is_empty() && !run.is_stopped() {
+            run.pause();
+        }
         if run.is_stopped() {
             return None;
         }

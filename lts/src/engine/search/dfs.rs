@@ -91,6 +91,9 @@ impl<S: Successors> Dfs<'_, '_, S> {
             if self.done.expanded >= 1024 {
                 self.run.set_level(self.longest, self.pending_vias.len() as u64);
                 self.run.tell(&mut self.done);
+                if !self.run.is_stopped() {
+                    self.run.pause();
+                }
                 if self.run.is_stopped() {
                     return Ok(None);
                 }

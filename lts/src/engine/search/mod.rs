@@ -61,6 +61,9 @@ pub struct Options<'a> {
     pub progress: Option<&'a (dyn Fn(&Stats) + Sync)>,
     /// Whether steps are left out that are not needed, and what is kept besides verdicts. Only for complete tables.
     pub reduce: Option<Keep>,
+    /// Is asked with the number of states whether to end, at points that depend on the system only: after each level, or
+    /// depth first after some states. A search that it ends was interrupted.
+    pub pause: Option<&'a (dyn Fn(u64) -> bool + Sync)>,
 }
 
 impl Default for Options<'_> {
@@ -75,6 +78,7 @@ impl Default for Options<'_> {
             cancel: None,
             progress: None,
             reduce: None,
+            pause: None,
         }
     }
 }

@@ -114,6 +114,13 @@ impl<'a, S: Successors> Run<'a, S> {
         }
     }
 
+    /// A point of the search that depends on the system only.
+    pub(super) fn pause(&self) {
+        if self.options.pause.is_some_and(|pause| pause(self.visited.len())) {
+            self.stop(Limit::Interrupted.into());
+        }
+    }
+
     /// Tables that grow during the search are not in the account: what the process really has counts as well.
     fn check_resident(&self) {
         let grown = memory::resident().unwrap_or(0).saturating_sub(self.resident_before);

@@ -134,7 +134,7 @@ impl Blocks {
     /// the loop above.
     ///
     /// # Safety
-    /// There must be so many steps from `first` on in the tables, and room for them at `targets` and `vias`.
+    /// There must be this many steps from `first` on in the tables, and room for them at `targets` and `vias`.
     #[inline(always)]
     unsafe fn write<const N: usize>(
         &self,

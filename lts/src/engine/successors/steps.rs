@@ -20,7 +20,7 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// An empty buffer for states of so many words.
+    /// An empty buffer for states of this many words.
     pub fn new(words: usize) -> Self {
         Steps { words, targets: Vec::new(), vias: Vec::new(), len: 0 }
     }

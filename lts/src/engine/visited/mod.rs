@@ -33,7 +33,7 @@ pub struct Visited<'a, W> {
 }
 
 impl<'a, W: Width> Visited<'a, W> {
-    /// An empty set for so many threads, with room for `expected` states to begin with. States have
+    /// An empty set for this many threads, with room for `expected` states to begin with. States have
     /// [`free_bits`](crate::engine::pack::Packing::free_bits), which are used for their depths.
     pub fn new(
         width: W,

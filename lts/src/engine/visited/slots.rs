@@ -28,7 +28,7 @@ pub(super) struct Marks {
 }
 
 impl Marks {
-    /// Marks of so many bits, from 2 to 32.
+    /// Marks of this many bits, from 2 to 32.
     pub(super) fn new(bits: u32) -> Self {
         assert!((2..=32).contains(&bits), "a mark has from 2 to 32 bits");
         Marks { bits }

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Lookups whose cache line is on its way while earlier ones are worked on.
 const AHEAD: usize = if cfg!(test) { 4 } else { 16 };
-/// A thread inserts at most so many states before it looks whether the table is almost full.
+/// A thread inserts at most this many states before it looks whether the table is almost full.
 const BATCH: usize = if cfg!(test) { 8 } else { 256 };
 /// Share of the slots that is used before a table grows. One core looked up 45 million states a second at a load of 0.6,
 /// 33 million at 0.85 and 30 million at 0.9, and inserted 32, 16 and 13 million new ones.
@@ -29,12 +29,13 @@ const GROWTH: f64 = 1.25;
 /// The part of the budget below which a table grows twofold. Growing by a quarter moves every state four times as often,
 /// and that took a quarter of the time of a search; memory that nobody needs is not worth it.
 const PLENTY: u64 = 32;
-/// Tables below so many bytes grow fourfold.
+/// Tables below this many bytes grow fourfold.
 const SMALL: u64 = 4 << 20;
 /// Bytes of the old and of the new table that a thread has at the same time while it moves: pages are large.
 const AT_ONCE: u64 = 6 << 20;
-/// The part of a table that states may take that are moved last.
-const STRAYS: u64 = 4;
+/// The part of a table that states may take that are moved last. At a load of [`FULL`] about a tenth of the states stands
+/// in another line than its first.
+const STRAYS: u64 = 8;
 /// A state is moved at once if its new line is so near to where its old one is in proportion.
 const NEAR: usize = if cfg!(test) { 2 } else { 1024 };
 

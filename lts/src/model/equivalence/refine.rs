@@ -39,7 +39,7 @@ const REFERENCE: Label = Label(u32::MAX);
 pub(super) enum Inheritance {
     /// By reference, as far as possible.
     Inductive,
-    /// In full, as long as all signatures of the refinement together have at most so many pairs.
+    /// In full, as long as all signatures of the refinement together have at most this many pairs.
     Full(u64),
 }
 

@@ -56,7 +56,7 @@ fn a_journal_survives_a_kill_at_any_byte() {
     for end in 0..=whole.len() {
         fs::write(at.join(RECORDS), &whole[..end]).unwrap();
         let (mut journal, old) = open::<String>(&at, true).unwrap();
-        assert_eq!(old, all[..old.len()], "the first so many records");
+        assert_eq!(old, all[..old.len()], "the first records");
         journal.append(&["more".to_owned()]).unwrap();
         drop(journal);
         let (_, again) = open::<String>(&at, true).unwrap();

@@ -155,7 +155,7 @@ impl Method for Hunting {
             let origin = Some(self.origin(&plan, found, start.elapsed()));
             run.host.found(run.tables(), Finding { number: found.number, verdict, origin });
         };
-        let identity = plan.agreed();
+        let identity = plan.agreed(self.job_memory);
         let team = self.team(run, &identity);
         let grid = run.peers.grid(&team, &stop)?;
         let report =
@@ -179,7 +179,7 @@ impl Method for Hunting {
         }
         let plan = Plan::new(self, run, &prepared)?;
         let guide = plan.guide.as_ref().map(|guided| &guided.guide);
-        let identity = plan.agreed();
+        let identity = plan.agreed(self.job_memory);
         run.peers.serve(&self.team(run, &identity), |grid| grid.serve(&run::work(&prepared, guide)?))
     }
 }

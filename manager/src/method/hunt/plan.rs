@@ -4,7 +4,7 @@ use super::job_file::Record;
 use super::options::Hunting;
 use crate::grid::journal::Identity;
 use crate::hunt::{Config, Found, Kind};
-use crate::method::checkpoint::JOB_MEMORY;
+use crate::method::checkpoint::{JOB_MEMORY, given_job_memory};
 use crate::method::subsystem::{self, split_names};
 use crate::method::traces::choose::{self, Look};
 use crate::method::{Listed, Run};
@@ -79,9 +79,10 @@ impl Plan {
     }
 
     /// What all processes of a run must agree on: what jobs mean. The jobs themselves come from one of them.
-    pub fn agreed(&self) -> Identity {
+    pub fn agreed(&self, given: Option<u64>) -> Identity {
         let own = [SEED, JOB_MEMORY];
-        self.identity.iter().filter(|(name, _)| !own.contains(&name.as_str())).cloned().collect()
+        let decided = self.identity.iter().filter(|(name, _)| !own.contains(&name.as_str())).cloned();
+        decided.chain([given_job_memory(given)]).collect()
     }
 
     /// The options that make the same jobs up to the one that found something.

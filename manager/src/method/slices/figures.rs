@@ -179,7 +179,7 @@ impl Numbers {
             ("slices", format!("{}, {} divided", count(self.slices), count(self.divided))),
             ("largest slice", format!("{} states", count(self.largest_states))),
             ("rounds", format!("{}, {} activations", count(self.rounds), count(self.activations))),
-            ("put away", format!("{memory} in memory, {spilled} spilled")),
+            ("stored", format!("{memory} in memory, {spilled} spilled")),
         ]
     }
 }

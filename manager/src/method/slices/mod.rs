@@ -8,7 +8,7 @@ mod page;
 mod plan;
 
 use super::Team;
-use super::checkpoint::JOB_MEMORY;
+use super::checkpoint::{JOB_MEMORY, given_job_memory};
 use super::quantities::{bytes, count};
 use super::traces::options::{Informed, Jobs, about_traces};
 use super::{Bound, Checkpoint, Common, Listed, Method, Outcome, Row, Run, StatusPage};
@@ -19,7 +19,7 @@ use figures::{Numbers, ShownSlice, Sliced};
 use gridlock_lts::base::error::{Error, Limit, Result};
 use gridlock_lts::model::network::LeafIx;
 use gridlock_lts::property::Property;
-use plan::{Plan, agreed};
+use plan::Plan;
 use std::path::{Path, PathBuf};
 
 /// What one worker may use for a slice if nothing else is said.
@@ -121,7 +121,7 @@ impl Method for Slices {
             )
         };
         host.begin("searching", "states");
-        let (identity, stop) = (agreed(run), || host.stopped().is_some());
+        let (identity, stop) = (self.agreed(run), || host.stopped().is_some());
         let team = self.team(run, &identity);
         let control = Control { stop: &stop, progress: &progress, page: &page };
         let grid = run.peers.grid(&team, &stop)?;
@@ -141,7 +141,7 @@ impl Method for Slices {
     }
 
     fn serve(&self, run: &mut Run) -> Result<u8> {
-        let (prepared, identity) = (run.prepared(), agreed(run));
+        let (prepared, identity) = (run.prepared(), self.agreed(run));
         run.peers.serve(&self.team(run, &identity), |grid| slices::serve(&prepared, grid))
     }
 }
@@ -151,6 +151,13 @@ impl Slices {
     fn job_memory(&self) -> u64 {
         let recorded = || self.informed.checkpoint.recorded_number(Slices::NAME, JOB_MEMORY);
         self.informed.job_memory.or_else(recorded).unwrap_or(DEFAULT_JOB_MEMORY)
+    }
+
+    /// What all processes of a run must agree on. The subsystem comes with the jobs.
+    fn agreed(&self, run: &Run) -> Identity {
+        let mut agreed = plan::identity(run);
+        agreed.push(given_job_memory(self.informed.job_memory));
+        agreed
     }
 
     fn team<'a>(&self, run: &'a Run, identity: &'a Identity) -> Team<'a> {

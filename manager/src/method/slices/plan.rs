@@ -27,8 +27,8 @@ pub struct Plan {
     pub identity: Identity,
 }
 
-/// What all processes of a run must agree on. Subsystem and memory come with the jobs.
-pub fn agreed(run: &Run) -> Identity {
+/// What a run is whatever its subsystem and its memory are.
+pub fn identity(run: &Run) -> Identity {
     run.identity(Slices::NAME, [("jobs", "slice".to_owned())])
 }
 
@@ -52,7 +52,7 @@ impl Plan {
             None => (find_leaves(net, &split_names(&informed.subsystem))?, None),
         };
         let names = names(net, &leaves);
-        let mut identity = agreed(run);
+        let mut identity = identity(run);
         identity.push((SUBSYSTEM.to_owned(), names.join(", ")));
         identity.push((JOB_MEMORY.to_owned(), options.job_memory.to_string()));
         Ok(Plan { leaves, names, chosen, identity })

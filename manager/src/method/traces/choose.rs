@@ -3,6 +3,8 @@
 //! Candidates are all processes, and all pairs of them if they are few, whose traces have an end (or are bounded by
 //! `--unroll`). For each, some traces spread evenly over its IDs are searched with a small budget. The sizes of these
 //! searches predict the largest job and the work of one search for each trace; what `prefix` saves is not predicted.
+//! Candidates with the most traces come first, and none follows once all these searches have visited a tenth of what the
+//! best candidate predicts: to choose must not cost more than it saves.
 //! Invariant: the choice depends on the network, the properties and the limits only.
 
 use crate::method::Host;
@@ -30,8 +32,12 @@ const _: () = assert!(LARGEST <= GUIDE_LIMIT);
 const SAMPLED: usize = 64;
 /// Traces that are searched for each candidate.
 const SAMPLES: u64 = 5;
+/// The searches may visit this part of what the best candidate predicts.
+const TENTH: u64 = 10;
 /// What each of these searches may use.
 const SAMPLE: JobLimits = JobLimits { states: 20_000, memory: 32 << 20 };
+/// States that all of them may visit: with many candidates each search is shorter.
+const ALL: u64 = 1 << 20;
 
 /// What was seen of a candidate.
 #[derive(Serialize, Clone, Debug)]
@@ -69,6 +75,8 @@ pub struct Choice {
     pub reason: String,
     /// Processes and pairs that were left out since they are cyclic or too large.
     pub left_out: usize,
+    /// Processes and pairs that were not tried since the best so far means little work.
+    pub untried: usize,
     /// Best first: the first one is the choice.
     pub candidates: Vec<Candidate>,
 }
@@ -108,10 +116,15 @@ pub fn choose(
     guides.sort_by(|a, b| b.traces().cmp(a.traces()));
     left_out += guides.len().saturating_sub(SAMPLED);
     guides.truncate(SAMPLED);
-    let limits =
-        JobLimits { states: SAMPLE.states.min(limits.states), memory: SAMPLE.memory.min(limits.memory) };
+    let share = ALL / (SAMPLES * guides.len().max(1) as u64);
+    let limits = JobLimits {
+        states: SAMPLE.states.min(limits.states).min(share),
+        memory: SAMPLE.memory.min(limits.memory),
+    };
     let sampling = Sampling { prepared, guides, limits, host };
+    let sampled = sampling.guides.len();
     let mut candidates = prepared.visit(sampling)??;
+    let untried = sampled - candidates.len();
     candidates.sort_by(|a, b| rank(a).cmp(&rank(b)));
     let Some(best) = candidates.first() else {
         return Err(Error::input(match unroll {
@@ -123,7 +136,7 @@ pub fn choose(
     };
     let leaves = best.leaves.clone();
     let reason = reason(best);
-    Ok((leaves, Choice { reason, left_out, candidates }))
+    Ok((leaves, Choice { reason, left_out, untried, candidates }))
 }
 
 /// All leaves one by one, and in pairs if they are few.
@@ -188,7 +201,7 @@ impl Visitor for Sampling<'_> {
         let Sampling { prepared, guides, limits, host } = self;
         let net = prepared.net();
         let mut seen = 0;
-        let mut sample = |guide: Guide| {
+        let mut sample = |guide: Guide| -> Result<Candidate> {
             let guide = Arc::new(guide);
             let mut candidate = Candidate::new(net, &guide);
             let mut worker = Worker::new(Setting { system: &*system, net, guide: guide.clone() });
@@ -213,7 +226,19 @@ impl Visitor for Sampling<'_> {
             candidate.predict();
             Ok(candidate)
         };
-        guides.into_iter().map(&mut sample).collect()
+        let mut candidates: Vec<Candidate> = Vec::new();
+        let mut spent = 0;
+        for guide in guides {
+            let best = candidates.iter().min_by(|a, b| rank(a).cmp(&rank(b)));
+            // A violation found, or hardly any work left to save.
+            if best.is_some_and(|best| best.found || best.predicted < BigUint::from(TENTH * spent)) {
+                break;
+            }
+            let candidate = sample(guide)?;
+            spent += candidate.total;
+            candidates.push(candidate);
+        }
+        Ok(candidates)
     }
 }
 
@@ -274,6 +299,12 @@ impl Choice {
         }
         if self.left_out > 0 {
             host.note(&format!("  {} others are cyclic, too large or never move", self.left_out));
+        }
+        if self.untried > 0 {
+            host.note(&format!(
+                "  {} others were not tried: the search is short enough with the best of these",
+                self.untried
+            ));
         }
     }
 }

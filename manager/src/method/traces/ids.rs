@@ -38,7 +38,7 @@ impl FromStr for Ids {
 }
 
 impl Ids {
-    /// The IDs, of which there must be some, in a space of so many; `flag` is where the user wrote them.
+    /// The IDs, of which there must be some, in a space of this many; `flag` is where the user wrote them.
     pub fn resolve(&self, traces: &BigUint, flag: &str) -> Result<Range<BigUint>> {
         let start = self.start.clone().unwrap_or_default();
         let end = self.end.clone().unwrap_or_else(|| traces.clone());
@@ -81,7 +81,7 @@ impl FromStr for Share {
 }
 
 impl Share {
-    /// The IDs, of which there must be some, in a space of so many. The shares of all parts are everything, and their
+    /// The IDs, of which there must be some, in a space of this many. The shares of all parts are everything, and their
     /// sizes differ by one at most.
     pub fn resolve(&self, traces: &BigUint, flag: &str) -> Result<Range<BigUint>> {
         let Share { index, count } = *self;

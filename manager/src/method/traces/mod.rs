@@ -103,7 +103,7 @@ impl Method for Traces {
         let page = |status: &Status| page.bytes(start.elapsed(), NUMBERS, &Numbers::new(status));
         let stop = || run.host.stopped().is_some();
         let control = Control { stop: &stop, progress: &tell, page: &page };
-        let identity = plan.agreed();
+        let identity = plan.agreed(self.informed.job_memory);
         let team = self.team(run, &identity);
         let grid = run.peers.grid(&team, &stop)?;
         let report = swarm::conduct(&prepared, &plan.guide, plan.config.clone(), &grid, opened, &control)?;
@@ -134,7 +134,7 @@ impl Method for Traces {
             return run.peers.wait_for_end(None);
         }
         let plan = Plan::new(self, run, &prepared)?;
-        let identity = plan.agreed();
+        let identity = plan.agreed(self.informed.job_memory);
         run.peers.serve(&self.team(run, &identity), |grid| grid.serve(&swarm::work(&prepared, &plan.guide)?))
     }
 }

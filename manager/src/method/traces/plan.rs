@@ -3,7 +3,7 @@
 use super::choose::{self, Choice, Look};
 use super::options::Traces;
 use crate::grid::journal::Identity;
-use crate::method::checkpoint::JOB_MEMORY;
+use crate::method::checkpoint::{JOB_MEMORY, given_job_memory};
 use crate::method::subsystem::{self, split_names};
 use crate::method::{Listed, Run};
 use crate::traces::swarm::{Config, Pace};
@@ -98,8 +98,9 @@ impl Plan {
     }
 
     /// What all processes of a run must agree on. Jobs come with their limits, so machines of different size may help.
-    pub fn agreed(&self) -> Identity {
-        self.identity.iter().filter(|(name, _)| name != JOB_MEMORY).cloned().collect()
+    pub fn agreed(&self, given: Option<u64>) -> Identity {
+        let decided = self.identity.iter().filter(|(name, _)| name != JOB_MEMORY).cloned();
+        decided.chain([given_job_memory(given)]).collect()
     }
 }
 

@@ -104,7 +104,7 @@ impl IdSet {
         BigUint::from(&count)
     }
 
-    /// The ID with so many before it; `None` if there are not so many.
+    /// The ID with this many before it; `None` if there are not this many.
     pub fn nth(&self, n: &BigUint) -> Option<BigUint> {
         let mut rest = Number::from(n);
         let chunk = self.chunks.get(self.sums.within(&mut rest))?;

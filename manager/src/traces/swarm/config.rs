@@ -98,7 +98,7 @@ pub struct Config {
     pub shard: Option<Range<BigUint>>,
     /// The greatest number of states of a finer guide, made when a trace is too large for a job.
     pub guide_states: usize,
-    /// Jobs of prefixes stop when they have expanded so many times as many states as there are different ones, and hardly
+    /// Jobs of prefixes stop when they have expanded this many times as many states as there are different ones, and hardly
     /// find new ones; `None`: never.
     pub work_limit: Option<u64>,
     /// Whether events are recorded.

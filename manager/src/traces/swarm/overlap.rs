@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 
 /// States after which the first look is worth it: less work is soon done, however often.
 const FIRST: u64 = 100_000;
-/// Between two looks the work grows by a fifth; in so many it doubles.
+/// Between two looks the work grows by a fifth; in this many it doubles.
 const LOOKS: usize = 4;
 /// More than this times as many different states as before half of the work are a reason to go on.
 const GROWTH: f64 = 1.25;
@@ -36,7 +36,7 @@ impl Overlap {
         Overlap { seen: vec![0; sketch::SMALL], looks: VecDeque::new() }
     }
 
-    /// Adds what a job has seen, after which all jobs have expanded so many states. Tells if that is more than `limit` times
+    /// Adds what a job has seen, after which all jobs have expanded this many states. Tells if that is more than `limit` times
     /// as many as there are.
     pub(super) fn add(&mut self, seen: &[u8], states: u64, limit: u64) -> Option<Repeats> {
         sketch::merge(&mut self.seen, seen);
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
     use gridlock_lts::base::rng::Rng;
 
-    /// Jobs of 1,000 states each, drawn from so many, or from ever more.
+    /// Jobs of 1,000 states each, drawn from this many, or from ever more.
     fn play(states: impl Fn(u64) -> usize, limit: u64) -> Option<Repeats> {
         let (mut overlap, mut rng) = (Overlap::new(), Rng::new(3));
         (1..2_000).find_map(|job| {

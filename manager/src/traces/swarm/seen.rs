@@ -27,7 +27,7 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// A memory with so many bits of places, at most 2^16.
+    /// A memory with this many bits of places, at most 2^16.
     pub(super) fn new(bits: u64) -> Self {
         Seen { places: vec![0; 1 << bits.min(16)] }
     }

@@ -1,6 +1,6 @@
 //! How many IDs a job may have.
 //!
-//! Nothing is known at first, so the first job is everything. A job over its budget shows that so many IDs are too
+//! Nothing is known at first, so the first job is everything. A job over its budget shows that this many IDs are too
 //! many; a job of about the size allowed that used little of its budget shows that more would do. Both compare with
 //! the limit as it is when the feedback is processed, so the many jobs made under one limit change it once and not
 //! many times over.

@@ -29,7 +29,7 @@ use gridlock_lts::engine::pack::Width;
 use gridlock_lts::engine::successors::Successors;
 use shortcut::{Goal, Question, Spent};
 
-/// A search for a short cut may expand at least so many states.
+/// A search for a short cut may expand at least this many states.
 const LEAST: u64 = 64;
 
 /// Shortens findings.
@@ -69,7 +69,7 @@ impl Trace<'_> {
 }
 
 impl<'h, S: Successors> Shortener<'h, S> {
-    /// A shortener that uses so many bytes at a time.
+    /// A shortener that uses this many bytes at a time.
     pub(super) fn new(setting: &'h Setting<'h, S>, moves: &'h Moves, memory: u64, life: &'h Life) -> Self {
         Shortener { setting, moves, memory, life }
     }
