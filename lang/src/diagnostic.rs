@@ -13,6 +13,9 @@ pub struct Span {
 }
 
 impl Span {
+    /// The end of the text, however long it is.
+    pub const END: Span = Span { start: u32::MAX, end: u32::MAX };
+
     /// The range from `start` up to `end`.
     pub fn new(start: usize, end: usize) -> Self {
         Span { start: start as u32, end: end as u32 }

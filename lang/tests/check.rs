@@ -232,7 +232,9 @@ fn the_context_decides() {
 fn no_downcasts_and_no_casts_inside_sorts() {
     check_spec(
         "act a: Nat; proc P(i: Int) = a(i); init P(0);",
-        &["i: expected Nat, found Int [declared: 'a: Nat']"],
+        &[
+            "i: expected Nat, found Int [if the value is surely of sort Nat, write 'Int2Nat(i)'; declared: 'a: Nat']",
+        ],
     );
     check_spec("act a: Pos; init a(0);", &["0: expected Pos, found Nat"]);
     check_spec(
@@ -451,7 +453,7 @@ fn equations() {
         ),
         (
             "map f: Nat -> Nat; var n: Nat; eqn f(n) = n - 1;",
-            &["n - 1: expected Nat, found Int [both sides of an equation must have the same sort]"],
+            &["n - 1: expected Nat, found Int [if the value is surely of sort Nat, write 'Int2Nat(n - 1)']"],
         ),
         ("map f: Nat -> Nat; var n: Nat; eqn f(n + 1) = n;", &["n + 1: this can never match"]),
         ("map f: Nat -> Nat; var n: Nat; eqn f(succ(n)) = n;", &["succ(n): this can never match"]),
@@ -513,7 +515,7 @@ fn processes() {
         ("act a; proc a = delta;", &["a: 'a' is declared both as an action and as a process"]),
         ("proc P = delta; P = tau;", &["P: process 'P' is declared more than once"]),
         ("proc P(x, x: Nat) = delta;", &["x: variable 'x' is declared twice here"]),
-        ("proc P(n: Nat) = P(m = 1);", &["m: no parameter of process 'P' 'm' is declared"]),
+        ("proc P(n: Nat) = P(m = 1);", &["m: process 'P' has no parameter 'm' [it has 'n']"]),
         ("proc P(n: Nat) = P(n = 1, n = 2);", &["n: parameter 'n' is assigned twice"]),
         ("proc P(n: Nat) = P(n = true);", &["true: expected Nat, found Bool"]),
         (

@@ -265,15 +265,24 @@ pub struct Instrumented<'a> {
     pub alarms: Alarms,
 }
 
+/// The property that decides about deadlocks, and whether it allows termination. Of several it is the first of the
+/// strictest: what it accepts, all accept.
+pub fn deadlock_freedom(properties: &[Property]) -> Option<(usize, bool)> {
+    let asked = properties.iter().enumerate().filter_map(|(index, property)| match property {
+        Property::DeadlockFree { allow_termination } => Some((index, *allow_termination)),
+        Property::Never(_) | Property::Monitor(_) => None,
+    });
+    asked.min_by_key(|(_, allow_termination)| *allow_termination)
+}
+
 /// Builds properties into a network whose tables are complete.
 pub fn instrument<'a>(net: &'a Network, properties: &[Property]) -> Instrumented<'a> {
     let mut network = Cow::Borrowed(net);
     let mut alarms = Alarms::faults_of(net);
+    alarms.deadlock = deadlock_freedom(properties);
     for (index, property) in properties.iter().enumerate() {
         match property {
-            Property::DeadlockFree { allow_termination } => {
-                alarms.deadlock.get_or_insert((index, *allow_termination));
-            }
+            Property::DeadlockFree { .. } => {}
             Property::Never(forbidden) => {
                 let mut set = VectorSet::default();
                 for v in (0..net.vectors.len() as u32).map(VectorIx).filter(|&v| forbidden(net, v)) {

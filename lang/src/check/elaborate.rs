@@ -32,7 +32,7 @@ impl Checker {
             return placeholder;
         }
         if self.fit(&candidates, &Ty::Sort(want)).is_none() {
-            let diagnostic = self.mismatch(data.span, want, &candidates);
+            let diagnostic = self.mismatch(data, want, &candidates);
             self.error(diagnostic);
             return placeholder;
         }

@@ -40,9 +40,12 @@ impl Checker {
     pub(super) fn check_equations(&mut self, sections: &[tree::EquationSection]) {
         for section in sections {
             let vars = self.equation_vars(&section.vars);
+            self.begin_equations();
             self.in_scope(&vars, |checker| {
                 for equation in &section.equations {
+                    checker.begin_equation(&equation.left);
                     checker.check_equation(equation);
+                    checker.end_equation();
                 }
             });
         }
@@ -86,13 +89,17 @@ impl Checker {
             self.infer(c);
             self.elaborate(c, SortId::BOOL)
         });
-        if self.memo.get(&key(&equation.left)).is_some_and(|known| known.failed) {
+        let unknown = left.iter().any(|candidate| matches!(candidate.ty, Ty::Unknown));
+        if unknown || self.memo.get(&key(&equation.left)).is_some_and(|known| known.failed) {
             return;
         }
         let Some(sort) = self.equation_sort(&left, &right) else {
             let found = self.concrete(&left[0].ty);
-            let diagnostic = self.mismatch(equation.right.span, found, &right);
-            return self.error(diagnostic.help("both sides of an equation must have the same sort"));
+            let diagnostic = self.mismatch(&equation.right, found, &right);
+            return self.error(match diagnostic.help {
+                Some(_) => diagnostic,
+                None => diagnostic.help("both sides of an equation must have the same sort"),
+            });
         };
         let left = self.elaborate(&equation.left, sort);
         let right = self.elaborate(&equation.right, sort);

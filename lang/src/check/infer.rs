@@ -137,22 +137,12 @@ impl Checker {
             found.push(Candidate { ty: Ty::Builtin(builtin), cost: 1 });
         }
         if found.is_empty() {
-            let diagnostic = self.unknown_name(name, span);
-            return self.fail(diagnostic);
+            return match self.unknown_name(name, span) {
+                Some(diagnostic) => self.fail(diagnostic),
+                None => Err(()),
+            };
         }
         Ok(found)
-    }
-
-    /// Says that nothing of this name is declared.
-    fn unknown_name(&self, name: &Arc<str>, span: Span) -> Diagnostic {
-        if self.actions.contains_key(name) || self.processes.contains_key(name) {
-            let kind = if self.actions.contains_key(name) { "an action" } else { "a process" };
-            return Diagnostic::new(span, format!("'{name}' is {kind}, but a data expression is expected"));
-        }
-        let variables = self.scope.iter().filter(|(_, stack)| !stack.is_empty()).map(|(name, _)| &**name);
-        let symbols = self.symbols.keys().map(|name| &**name);
-        let builtins = builtin::NAMED.iter().map(|b| b.name);
-        self.unknown(span, "name", name, variables.chain(symbols).chain(builtins))
     }
 
     pub(super) fn fail<T>(&mut self, diagnostic: Diagnostic) -> Result<T, ()> {
@@ -166,22 +156,9 @@ impl Checker {
         if self.fit(&candidates, &Ty::Sort(sort)).is_some() {
             return true;
         }
-        let diagnostic = self.mismatch(data.span, sort, &candidates);
+        let diagnostic = self.mismatch(data, sort, &candidates);
         self.error(diagnostic);
         false
-    }
-
-    /// `expected Nat, found List(Nat)`.
-    pub(super) fn mismatch(&mut self, span: Span, want: SortId, found: &[Candidate]) -> Diagnostic {
-        let found = self.candidate_names(found);
-        let expected = self.model.sort_name(want);
-        let mut diagnostic = Diagnostic::new(span, format!("expected {expected}, found {found}"));
-        if want.is_number() && BELOW.contains(&(expected.as_str(), found.as_str())) {
-            diagnostic = diagnostic.help(format!(
-                "a value that is surely of sort {expected} can be converted with {found}2{expected}"
-            ));
-        }
-        diagnostic
     }
 
     /// The candidates in words: the likeliest ones.
@@ -329,11 +306,11 @@ impl Checker {
             return self.fail(Diagnostic::new(function.span, message));
         };
         if self.fit(&at_candidates, &self.ty(domain)).is_none() {
-            let diagnostic = self.mismatch(at.span, domain, &at_candidates);
+            let diagnostic = self.mismatch(at, domain, &at_candidates);
             return self.fail(diagnostic);
         }
         let range = self.concrete(&range);
-        let diagnostic = self.mismatch(value.span, range, &value_candidates);
+        let diagnostic = self.mismatch(value, range, &value_candidates);
         self.fail(diagnostic)
     }
 
@@ -359,7 +336,10 @@ impl Checker {
         let choices = self.builtin_choices(operator, &candidates, None);
         if choices.is_empty() {
             let diagnostic = self.operator_mismatch(data.span, operator.name, &candidates);
-            return self.fail(diagnostic);
+            return self.fail(match Self::decimal(data) {
+                Some(help) => diagnostic.help(help),
+                None => diagnostic,
+            });
         }
         Ok(results(choices, &candidates))
     }
@@ -377,7 +357,9 @@ impl Checker {
             }
             return Ok(results(choices, &candidates));
         }
+        self.undeclared.applied = true;
         let heads = self.infer(head);
+        self.undeclared.applied = false;
         let mut found = Vec::new();
         for candidate in heads.iter() {
             if matches!(candidate.ty, Ty::Unknown) {
@@ -412,10 +394,6 @@ impl Checker {
         }
     }
 }
-
-/// Which conversions a message may suggest.
-const BELOW: [(&str, &str); 6] =
-    [("Pos", "Nat"), ("Pos", "Int"), ("Pos", "Real"), ("Nat", "Int"), ("Nat", "Real"), ("Int", "Real")];
 
 fn results(choices: Vec<Choice>, args: &[Candidates]) -> Vec<Candidate> {
     // Everything fits an argument that has failed; then the many readings are no news.

@@ -22,6 +22,7 @@ impl Checker {
             "div" | "mod" => diagnostic.help(format!(
                 "the right-hand side of '{name}' must be a Pos; convert with Nat2Pos or Int2Pos if it is surely positive"
             )),
+            "." => diagnostic.help("a list stands before '.', and behind it a position, which is a Nat; convert with Int2Nat"),
             "#" => diagnostic.help("'#' is for List, FSet and FBag"),
             _ => diagnostic,
         }
@@ -54,9 +55,9 @@ impl Checker {
             .map(|(domain, _)| domain.to_vec())
             .collect();
         if let ([domain], None) = (&fitting[..], builtin)
-            && let Some(diagnostic) = self.argument_mismatch(domain, args, found)
+            && let Some(diagnostic) = self.wrong_argument(domain, args, found, &declared)
         {
-            return diagnostic.help(declared);
+            return diagnostic;
         }
         if fitting.is_empty() && builtin.is_none() {
             let applicable = sorts.iter().any(|sort| self.function_of(*sort).is_some());
@@ -81,7 +82,7 @@ impl Checker {
     ) -> Option<Diagnostic> {
         for ((param, arg), candidates) in domain.iter().zip(args).zip(found) {
             if self.fit(candidates, &self.ty(*param)).is_none() {
-                return Some(self.mismatch(arg.span, *param, candidates));
+                return Some(self.mismatch(arg, *param, candidates));
             }
         }
         None

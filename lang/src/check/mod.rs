@@ -22,6 +22,7 @@ mod names;
 mod overload;
 mod patterns;
 mod processes;
+mod remedies;
 mod sorts;
 mod types;
 
@@ -109,6 +110,7 @@ pub struct Checker {
     /// Whether all declarations have been read.
     declared: bool,
     reported_sorts: Set<SortId>,
+    undeclared: remedies::Undeclared,
     errors: Vec<Diagnostic>,
 }
 
@@ -133,6 +135,7 @@ impl Checker {
             constructor_spans: vec![Span::default(); model.constructors.len()],
             declared: !model.sorts.is_empty() && model.init.is_some(),
             reported_sorts: Set::default(),
+            undeclared: remedies::Undeclared::default(),
             errors: Vec::new(),
             model,
         };

@@ -3,7 +3,7 @@
 use super::mismatch::count;
 use super::overload::Candidates;
 use super::{Checker, deep};
-use crate::diagnostic::{Diagnostic, Span};
+use crate::diagnostic::{Diagnostic, Span, did_you_mean};
 use crate::model::{Action, Expr, ExprKind, Proc, ProcId, ProcKind, SortId};
 use crate::syntax::tree;
 use crate::syntax::tree::{Data, Ident, ProcessKind};
@@ -33,7 +33,7 @@ impl Checker {
         match inits.first() {
             Some(init) => self.model.init = Some(self.process(init)),
             None => self.error(
-                Diagnostic::new(Span::default(), "there is no 'init'")
+                Diagnostic::new(Span::END, "there is no 'init'")
                     .help("say where the system starts, as in 'init P;'"),
             ),
         }
@@ -222,9 +222,9 @@ impl Checker {
         let declared = format!("declared: {}", listed.join(", "));
         let fitting: Vec<&Vec<SortId>> = overloads.iter().filter(|s| s.len() == args.len()).collect();
         if let [sorts] = fitting[..]
-            && let Some(diagnostic) = self.argument_mismatch(sorts, args, found)
+            && let Some(diagnostic) = self.wrong_argument(sorts, args, found, &declared)
         {
-            return diagnostic.help(declared);
+            return diagnostic;
         }
         if fitting.is_empty() {
             let message = match args.len() {
@@ -236,11 +236,6 @@ impl Checker {
         let names: Vec<String> = found.iter().map(|arg| self.candidate_names(arg)).collect();
         let message = format!("{kind} '{}' cannot be used with ({})", name.name, names.join(", "));
         Diagnostic::new(span, message).help(declared)
-    }
-
-    fn unknown_process(&self, name: &Ident) -> Diagnostic {
-        let names = self.actions.keys().chain(self.processes.keys()).map(|n| &**n);
-        self.unknown(name.span, "action or process", &name.name, names)
     }
 
     /// `P(x = e)`: parameters that are not named keep the value of the variable of the same name.
@@ -310,8 +305,14 @@ impl Checker {
                         .iter()
                         .flat_map(|p| &self.model.processes[p.ix()].params)
                         .map(|v| &*self.model.vars[v.ix()].name);
-                    let what = format!("parameter of process '{}'", name.name);
-                    self.unknown(parameter.span, &what, &parameter.name, names)
+                    let message = format!("process '{}' has no parameter '{}'", name.name, parameter.name);
+                    let diagnostic = Diagnostic::new(parameter.span, message);
+                    let names: Vec<&str> = names.collect();
+                    match did_you_mean(&parameter.name, names.iter().copied()) {
+                        Some(guess) => diagnostic.help(format!("did you mean '{guess}'?")),
+                        None if names.is_empty() => diagnostic.help("it has no parameters"),
+                        None => diagnostic.help(format!("it has '{}'", names.join("', '"))),
+                    }
                 }
                 None => Diagnostic::new(
                     span,

@@ -228,8 +228,7 @@ impl Checker {
     /// The sort a name stands for.
     fn resolve_name(&mut self, name: &Arc<str>, span: Span) -> SortId {
         let Some(alias) = self.sorts.aliases.get_mut(name) else {
-            let names = self.sorts.aliases.keys().map(|n| &**n);
-            let diagnostic = self.unknown(span, "sort", name, names);
+            let diagnostic = self.unknown_sort(name, span);
             self.error(diagnostic);
             return SortId::ERROR;
         };

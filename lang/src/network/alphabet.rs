@@ -1,7 +1,8 @@
 //! The alphabet of a leaf: the multi-actions, by names, that it may ever perform.
 
 use crate::data::eval::{Eval, Failure};
-use crate::network::rules::{images, too_many};
+use crate::diagnostic::Span;
+use crate::network::rules::images;
 use crate::process::action::Names;
 use crate::process::program::{NodeId, NodeKind, Program, Target};
 use crate::process::term::Term;
@@ -15,8 +16,9 @@ const MAX_AT_ONCE: usize = 64;
 /// More names than this handled for the alphabet of one leaf are refused: such a recursion can also grow in breadth.
 const MAX_NAMES: usize = 2_000_000;
 
-/// The multi-actions, by names, that a term may ever perform: an over-approximation read off the program.
-pub fn alphabet(program: &Program, term: &Term) -> Eval<Vec<Names>> {
+/// The multi-actions, by names, that a term may ever perform: an over-approximation read off the program. `place` is
+/// where the leaf is written.
+pub fn alphabet(program: &Program, term: &Term, place: Span) -> Eval<Vec<Names>> {
     let mut reach = Vec::new();
     let mut seen = Set::default();
     term_nodes(term, &mut |id| {
@@ -44,11 +46,12 @@ pub fn alphabet(program: &Program, term: &Term) -> Eval<Vec<Names>> {
     reach.retain(|id| asked.contains(id));
     let runs: Vec<Run> = reach.iter().map(|id| Run::from(program, *id)).collect();
     let mut sets: Map<NodeId, BTreeSet<Names>> = reach.iter().map(|id| (*id, BTreeSet::new())).collect();
-    let mut work = 0;
+    let mut work = Work { names: 0, place };
     loop {
         let mut changed = false;
         // Successors come after their predecessors in `reach`, so backwards is nearly one pass.
         for (&id, run) in reach.iter().zip(&runs).rev() {
+            work.place = program.node(id).span;
             let new = node_alphabet(program, id, run, &sets, &mut work)?;
             if new.len() != sets[&id].len() {
                 sets.insert(id, new);
@@ -59,6 +62,7 @@ pub fn alphabet(program: &Program, term: &Term) -> Eval<Vec<Names>> {
             break;
         }
     }
+    work.place = place;
     Ok(term_alphabet(program, term, &sets, &mut work)?.into_iter().collect())
 }
 
@@ -118,7 +122,7 @@ fn node_alphabet(
     id: NodeId,
     run: &Run,
     sets: &Map<NodeId, BTreeSet<Names>>,
-    work: &mut usize,
+    work: &mut Work,
 ) -> Eval<BTreeSet<Names>> {
     let of = |t: &Target| &sets[&t.node];
     Ok(match &program.node(id).kind {
@@ -137,7 +141,7 @@ fn term_alphabet(
     program: &Program,
     term: &Term,
     sets: &Map<NodeId, BTreeSet<Names>>,
-    work: &mut usize,
+    work: &mut Work,
 ) -> Eval<BTreeSet<Names>> {
     Ok(match term {
         Term::Node(id, _) => sets[id].clone(),
@@ -163,7 +167,23 @@ fn term_alphabet(
     })
 }
 
-fn together(parts: &[&BTreeSet<Names>], work: &mut usize) -> Eval<BTreeSet<Names>> {
+/// How much has been done, and for which part of the specification.
+struct Work {
+    names: usize,
+    place: Span,
+}
+
+impl Work {
+    fn too_many(&self) -> Failure {
+        Failure::new(
+            Some(self.place),
+            "a parallel composition inside a sequential process can do too many actions at once",
+            "put an 'allow' around it, or move the parallel composition to the initial process",
+        )
+    }
+}
+
+fn together(parts: &[&BTreeSet<Names>], work: &mut Work) -> Eval<BTreeSet<Names>> {
     let mut all: BTreeSet<Names> = BTreeSet::from([Vec::new()]);
     let mut silent = false;
     for part in parts {
@@ -173,23 +193,19 @@ fn together(parts: &[&BTreeSet<Names>], work: &mut usize) -> Eval<BTreeSet<Names
             for b in part.iter() {
                 let mut names = [&a[..], &b[..]].concat();
                 names.sort();
-                *work += names.len();
+                work.names += names.len();
                 joined.push(names);
             }
-            if *work > MAX_NAMES
+            if work.names > MAX_NAMES
                 || joined.len() > MAX_ALPHABET
                 || joined.last().is_some_and(|names| names.len() > MAX_AT_ONCE)
             {
-                return Err(Failure::new(
-                    None,
-                    "a parallel composition inside a sequential process can do too many actions at once",
-                    "put an allow around it, or move the parallel composition to the initial process",
-                ));
+                return Err(work.too_many());
             }
         }
         all.extend(joined);
         if all.len() > MAX_ALPHABET {
-            return Err(too_many());
+            return Err(work.too_many());
         }
     }
     if !silent {

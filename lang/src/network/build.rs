@@ -101,8 +101,10 @@ impl Builder {
     /// A builder, and the network with every leaf in its initial state. `places` has the text of the
     /// specification.
     pub fn new(program: Program, flat: Flat, places: Places) -> Eval<(Builder, Network)> {
-        let alphabets = flat.leaves.iter().map(|l| alphabet(&program, &l.term)).collect::<Eval<Vec<_>>>()?;
-        let rules = Arc::new(rules(&flat.context, &alphabets)?);
+        let alphabets =
+            flat.leaves.iter().map(|l| alphabet(&program, &l.term, l.span)).collect::<Eval<Vec<_>>>()?;
+        let whole = program.node(program.init).span;
+        let rules = Arc::new(rules(&flat.context, &alphabets, whole, &flat.operators)?);
         let mut builder = Builder {
             points: ControlPoints::new(&program, &places),
             operators: flat.operators,

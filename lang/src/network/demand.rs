@@ -37,6 +37,11 @@ impl Demand {
         Demand { patterns: None, free: BTreeSet::new(), forbidden: BTreeSet::new() }
     }
 
+    /// Whether it contains only parts of certain multi-actions, apart from names that do not count.
+    pub fn is_bounded(&self) -> bool {
+        self.patterns.is_some()
+    }
+
     /// Whether a multi-action, sorted, may become part of a step of the whole system.
     pub fn wants(&self, names: &[ActName]) -> bool {
         if names.iter().any(|n| self.forbidden.contains(n)) {

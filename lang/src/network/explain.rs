@@ -6,6 +6,7 @@
 //! why. Everything is in the order of the specification, so equal states have equal explanations.
 
 use crate::data::value::Value;
+use crate::diagnostic::Span;
 use crate::model::ActName;
 use crate::network::alphabet::alphabet;
 use crate::network::build::Builder;
@@ -97,7 +98,9 @@ impl<'b> Scene<'b> {
         let full: Vec<&str> = leaves.clone().map(|leaf| builder.leaf_name(leaf)).collect();
         // An alphabet that cannot be worked out was refused before there was a builder.
         let alphabets = leaves
-            .map(|leaf| alphabet(builder.program(), builder.term(leaf, Local(0))).unwrap_or_default())
+            .map(|leaf| {
+                alphabet(builder.program(), builder.term(leaf, Local(0)), Span::default()).unwrap_or_default()
+            })
             .collect();
         let mut uses: Map<(usize, Names), Vec<(usize, usize)>> = Map::default();
         let mut rules: Vec<usize> = (0..builder.rules().len()).collect();

@@ -6,6 +6,7 @@
 //! use is passed inwards as a [`Demand`].
 
 use crate::data::eval::{Eval, Failure};
+use crate::diagnostic::Span;
 use crate::model::ActName;
 use crate::network::demand::Demand;
 use crate::network::flatten::Context;
@@ -38,9 +39,16 @@ struct Combination {
     items: Vec<Item>,
 }
 
-/// The rules of a system of leaves with the given alphabets.
-pub fn rules(context: &Context, alphabets: &[Vec<Names>]) -> Eval<Vec<Rule>> {
-    let found = combinations(context, &Demand::everything(), alphabets)?;
+/// The rules of a system of leaves with the given alphabets. `whole` is where the initial process is written, and
+/// `operators` where those of the context are, each before those inside it.
+pub fn rules(
+    context: &Context,
+    alphabets: &[Vec<Names>],
+    whole: Span,
+    operators: &[Span],
+) -> Eval<Vec<Rule>> {
+    let mut work = Combinations { alphabets, operators: operators.iter(), around: whole };
+    let found = work.of(context, &Demand::everything())?;
     let mut seen = Set::default();
     let mut rules = Vec::new();
     for c in found {
@@ -65,66 +73,86 @@ pub fn rules(context: &Context, alphabets: &[Vec<Names>]) -> Eval<Vec<Rule>> {
     Ok(rules)
 }
 
-fn combinations(context: &Context, demand: &Demand, alphabets: &[Vec<Names>]) -> Eval<Vec<Combination>> {
-    stacker::maybe_grow(128 * 1024, 1024 * 1024, || match context {
-        Context::Leaf(leaf) => Ok(alphabets[*leaf]
-            .iter()
-            .filter(|names| demand.wants(names))
-            .map(|names| Combination {
-                parts: vec![(*leaf, names.clone())],
-                items: names
-                    .iter()
-                    .enumerate()
-                    .map(|(i, n)| Item { name: *n, members: vec![(*leaf, i)] })
-                    .collect(),
-            })
-            .collect()),
-        Context::Parallel(inner) => {
-            let mut all = vec![Combination { parts: Vec::new(), items: Vec::new() }];
-            for part in inner {
-                let more = combinations(part, demand, alphabets)?;
-                // Counted before they are made: each part multiplies them, so the last one costs most of the time.
-                let mut pairs = Vec::new();
-                for (i, a) in all.iter().enumerate() {
-                    for b in &more {
-                        if demand.wants(&visible(a.items.iter().chain(&b.items))) {
-                            pairs.push((i, b));
-                        }
-                    }
-                    if all.len() + pairs.len() > MAX_RULES {
-                        return Err(too_many());
-                    }
-                }
-                for (i, b) in pairs {
-                    all.push(all[i].with(b));
-                }
-            }
-            all.remove(0);
-            Ok(all)
-        }
-        Context::Operator(operator, inner) => {
-            let mut out = Vec::new();
-            for c in combinations(inner, &demand.inside(operator), alphabets)? {
-                for result in outcomes(operator, c.items) {
-                    if demand.wants(&visible(&result)) {
-                        out.push(Combination { parts: c.parts.clone(), items: result });
-                    }
-                }
-                if out.len() > MAX_RULES {
-                    return Err(too_many());
-                }
-            }
-            Ok(out)
-        }
-    })
+/// Works out which leaves can move together.
+struct Combinations<'a> {
+    alphabets: &'a [Vec<Names>],
+    /// The places of the operators that have not been met yet.
+    operators: std::slice::Iter<'a, Span>,
+    /// The place of the operator around what is being looked at.
+    around: Span,
 }
 
-/// The failure of a composition with too many combinations.
-pub fn too_many() -> Failure {
+impl Combinations<'_> {
+    fn of(&mut self, context: &Context, demand: &Demand) -> Eval<Vec<Combination>> {
+        stacker::maybe_grow(128 * 1024, 1024 * 1024, || match context {
+            Context::Leaf(leaf) => Ok(self.alphabets[*leaf]
+                .iter()
+                .filter(|names| demand.wants(names))
+                .map(|names| Combination {
+                    parts: vec![(*leaf, names.clone())],
+                    items: names
+                        .iter()
+                        .enumerate()
+                        .map(|(i, n)| Item { name: *n, members: vec![(*leaf, i)] })
+                        .collect(),
+                })
+                .collect()),
+            Context::Parallel(inner) => {
+                let mut all = vec![Combination { parts: Vec::new(), items: Vec::new() }];
+                for part in inner {
+                    let more = self.of(part, demand)?;
+                    // Counted before they are made: each part multiplies them, so the last one costs most of the time.
+                    let mut pairs = Vec::new();
+                    for (i, a) in all.iter().enumerate() {
+                        for b in &more {
+                            if demand.wants(&visible(a.items.iter().chain(&b.items))) {
+                                pairs.push((i, b));
+                            }
+                        }
+                        if all.len() + pairs.len() > MAX_RULES {
+                            return Err(too_many(self.around, demand));
+                        }
+                    }
+                    for (i, b) in pairs {
+                        all.push(all[i].with(b));
+                    }
+                }
+                all.remove(0);
+                Ok(all)
+            }
+            Context::Operator(operator, inner) => {
+                let outside = self.around;
+                self.around = self.operators.next().copied().unwrap_or(outside);
+                let mut out = Vec::new();
+                for c in self.of(inner, &demand.inside(operator))? {
+                    for result in outcomes(operator, c.items) {
+                        if demand.wants(&visible(&result)) {
+                            out.push(Combination { parts: c.parts.clone(), items: result });
+                        }
+                    }
+                    if out.len() > MAX_RULES {
+                        return Err(too_many(self.around, demand));
+                    }
+                }
+                self.around = outside;
+                Ok(out)
+            }
+        })
+    }
+}
+
+/// The failure of a composition with too many combinations, of which only what is demanded was counted.
+fn too_many(place: Span, demand: &Demand) -> Failure {
+    let help = if demand.is_bounded() {
+        "the 'allow' further out leaves too much open, for instance what a 'hide' inside it hides; put another 'allow' \
+         directly around the parallel processes, or around groups of them"
+    } else {
+        "put an 'allow' around the parallel processes that names what may happen together"
+    };
     Failure::new(
-        None,
+        Some(place),
         format!("more than {MAX_RULES} combinations of actions could happen at once"),
-        "put an allow around the parallel processes that names what may happen together",
+        help,
     )
 }
 

@@ -385,7 +385,7 @@ impl Program {
             for (acts, moved, last) in &mut combined {
                 let from = if again { *last } else { 0 };
                 for (choice, (other, next)) in steps.iter().enumerate().skip(from) {
-                    self.ev.tick(None)?;
+                    self.ev.tick(self.place(part))?;
                     let mut moved = moved.clone();
                     moved.push((i, next.clone()));
                     more.push((merge(acts, other), moved, choice));
@@ -405,6 +405,21 @@ impl Program {
                 (acts, parallel(next))
             })
             .collect())
+    }
+}
+
+impl Program {
+    /// Where the first process of a term is written.
+    fn place(&self, term: &Term) -> Option<Span> {
+        let mut term = term;
+        loop {
+            term = match term {
+                Term::Node(id, _) | Term::Operator(id, _) => return Some(self.node(*id).span),
+                Term::Seq(first, _) | Term::LeftMerge(first, _) | Term::Sync(first, _) => first,
+                Term::Parallel(parts) => parts.first()?,
+                Term::Done | Term::Ended | Term::Dead | Term::Fault(_) => return None,
+            };
+        }
     }
 }
 

@@ -158,9 +158,26 @@ fn subsets(regular: &Regular, truths: &[Vec<bool>], absorb: bool) -> Result<Watc
     Ok(watch)
 }
 
-/// Whether every word is in the language. `truths[class][predicate]` tells what classes of steps there are.
-pub fn is_universal(regular: &Regular, truths: &[Vec<bool>]) -> Result<bool, TooLarge> {
-    Ok(subsets(regular, truths, false)?.bad.iter().all(|accepts| *accepts))
+/// For the words of steps before the end of a run, all of which are in the language: whether they are still in it with
+/// the end behind them, which is the step of the class `end`. `None` if some are not in it, or if only some are with the
+/// end.
+pub fn with_the_end(regular: &Regular, truths: &[Vec<bool>], end: usize) -> Result<Option<bool>, TooLarge> {
+    let all = subsets(regular, truths, false)?;
+    let (mut open, mut seen) = (vec![0u32], vec![false; all.next.len()]);
+    let mut answer = None;
+    while let Some(state) = open.pop() {
+        if std::mem::replace(&mut seen[state as usize], true) {
+            continue;
+        }
+        let row = &all.next[state as usize];
+        let ended = all.bad[row[end] as usize];
+        if !all.bad[state as usize] || answer.is_some_and(|before| before != ended) {
+            return Ok(None);
+        }
+        answer = Some(ended);
+        open.extend(row.iter().enumerate().filter(|(class, _)| *class != end).map(|(_, to)| *to));
+    }
+    Ok(answer)
 }
 
 impl Watch {
@@ -229,6 +246,11 @@ impl Watch {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Whether every word is in the language. `truths[class][predicate]` tells what classes of steps there are.
+    fn is_universal(regular: &Regular, truths: &[Vec<bool>]) -> Result<bool, TooLarge> {
+        Ok(subsets(regular, truths, false)?.bad.iter().all(|accepts| *accepts))
+    }
 
     /// Deterministic random numbers.
     struct Random(u64);

@@ -22,10 +22,10 @@ use crate::diagnostic::{Diagnostic, Span};
 use crate::model::Model;
 use crate::network::build::Builder;
 use crate::syntax::{parse_action_pattern, parse_formula, with_deep_stack};
-use automaton::{Regular, TooLarge, Watch, is_universal};
+use automaton::{Regular, TooLarge, Watch, with_the_end};
 use gridlock_lts::property::{Monitor, Property};
 use instantiate::Instantiation;
-use labels::{LabelPattern, Steps};
+use labels::{ActPattern, LabelPattern, Steps, TERMINATE};
 use occurrence::Occurrence;
 use predicate::{Classes, Patterns, Predicate};
 pub use resolve::Unseen;
@@ -77,6 +77,9 @@ pub fn formula(
         let (meanings, model) = resolver.finish()?;
         let model = Arc::new(model);
         let mut instantiation = Instantiation::new(evaluator(builder, &model), &meanings);
+        instantiation
+            .patterns
+            .add_end(LabelPattern::new(vec![ActPattern { name: TERMINATE, args: Some(Vec::new()) }]));
         let obligations = Collector::collect(&mut instantiation, &tree.state).map_err(|error| vec![error])?;
         let steps = Arc::new(Steps::new(builder.label_actions(), sight.clone(), evaluator(builder, &model)));
         let (patterns, predicates) = (&instantiation.patterns, &instantiation.predicates);
@@ -136,15 +139,19 @@ fn translate(
     predicates: &[Predicate],
     steps: &Arc<Steps>,
 ) -> Result<Vec<(String, Property)>, Diagnostic> {
-    let mut deadlock = false;
+    let mut deadlocks = Vec::new();
     let mut kept = Vec::new();
     for obligation in obligations {
-        // Freedom from deadlock has no variables: once is enough.
-        if !matches!(obligation.kind, Kind::Deadlock(_)) || !std::mem::replace(&mut deadlock, true) {
-            kept.push(obligation);
-        } else {
-            property(String::new(), &obligation, span, patterns, predicates, steps)?;
+        // Freedom from deadlock has no variables: once is enough of each kind.
+        if matches!(obligation.kind, Kind::Deadlock(_)) {
+            let property = property(String::new(), &obligation, span, patterns, predicates, steps)?;
+            let Property::DeadlockFree { allow_termination } = property else { continue };
+            if deadlocks.contains(&allow_termination) {
+                continue;
+            }
+            deadlocks.push(allow_termination);
         }
+        kept.push(obligation);
     }
     if kept.len() > MOST_MONITORS {
         return in_groups(file, span, kept, patterns, predicates, steps);
@@ -213,7 +220,11 @@ fn property(
 ) -> Result<Property, Diagnostic> {
     let mut used = Vec::new();
     let words = renumbered(&obligation.words, &mut used);
-    let predicates: Vec<Predicate> = used.iter().map(|p| predicates[*p as usize].clone()).collect();
+    let mut predicates: Vec<Predicate> = used.iter().map(|p| predicates[*p as usize].clone()).collect();
+    if matches!(obligation.kind, Kind::Deadlock(_)) {
+        // Whether a step is the end must be told even if the formula does not ask.
+        predicates.push(Predicate::Matches(patterns.end()));
+    }
     let classes = Classes::new(patterns, &predicates).map_err(|_| {
         Diagnostic::new(span, "one transition can match the actions of this formula in too many combinations")
             .help("use fewer patterns with '_' for different arguments of the same action")
@@ -223,14 +234,19 @@ fn property(
             .help("split the formula, or use fewer repetitions and values")
     };
     if let Kind::Deadlock(place) = obligation.kind {
-        if is_universal(&words, &classes.truths).map_err(too_large)? {
-            return Ok(Property::DeadlockFree { allow_termination: false });
+        // A run has at most one end, and nothing behind it.
+        let end = classes.truths.iter().position(|truths| truths.last() == Some(&true)).unwrap_or_default();
+        if let Some(ended) = with_the_end(&words, &classes.truths, end).map_err(too_large)? {
+            return Ok(Property::DeadlockFree { allow_termination: !ended });
         }
         return Err(Diagnostic::new(
             place,
             "'<true>true' is not supported here: it must hold after every sequence of actions",
         )
-        .help("write '[true*]<true>true' for freedom from deadlock"));
+        .help(
+            "write '[true*]<true>true' for freedom from deadlock, or '[(!Terminate)*]<true>true' if a regular end is \
+             none",
+        ));
     }
     let mut watch = Watch::new(&words, &classes.truths).map_err(too_large)?;
     let merged = watch.merge_classes();

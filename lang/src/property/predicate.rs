@@ -81,6 +81,7 @@ impl Predicate {
 pub struct Patterns {
     all: Vec<LabelPattern>,
     ids: Map<LabelPattern, u32>,
+    end: u32,
 }
 
 impl Patterns {
@@ -92,6 +93,16 @@ impl Patterns {
             self.all.push(pattern);
         }
         id
+    }
+
+    /// Adds the pattern of the step in which the system ends.
+    pub fn add_end(&mut self, pattern: LabelPattern) {
+        self.end = self.add(pattern);
+    }
+
+    /// The number of that pattern.
+    pub fn end(&self) -> u32 {
+        self.end
     }
 
     /// How many there are.

@@ -204,7 +204,12 @@ impl Reader {
             Some(Infix::Arrow | Infix::Else) => self.error_help(
                 span,
                 format!("'{word}' chooses between processes and cannot stand in data"),
-                "data is chosen with if(condition, then, else)",
+                match infix(item) {
+                    Some(Infix::Else) => {
+                        "data is chosen with if(condition, then, else); that data differs is written '!='"
+                    }
+                    _ => "data is chosen with if(condition, then, else)",
+                },
             ),
             Some(Infix::Bar) => self.error_help(span, "'|' cannot stand in data", "'or' is written '||'"),
             _ => self.error(span, format!("'{word}' belongs to processes and cannot stand in data")),

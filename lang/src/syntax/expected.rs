@@ -1,17 +1,17 @@
 //! Syntax errors in the user's words.
 //!
 //! pest says which rules it tried at the furthest place it reached; here these become what a user calls them, with a
-//! hint where the mistake is a common one.
+//! hint (`hints`) where the mistake is a common one.
 
 use super::grammar::{Grammar, Piece, Rule};
 use super::tokens::{Token, TokenKind, Tokens, found};
-use crate::diagnostic::{Diagnostic, Span, did_you_mean, locate};
+use crate::diagnostic::{Diagnostic, Span, locate};
 use pest::Parser;
 use pest::error::{Error, ErrorVariant, InputLocation};
 
 /// What can be expected, in the order of mention.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Wanted {
+pub(super) enum Wanted {
     Process,
     Data,
     Sort,
@@ -49,23 +49,20 @@ pub(super) fn explain(piece: Piece<'_>, rule: Rule, error: &Error<Rule>) -> Diag
 }
 
 /// Where a parse failed.
-struct Place<'t> {
-    piece: Piece<'t>,
-    rule: Rule,
+pub(super) struct Place<'t> {
+    pub(super) piece: Piece<'t>,
+    pub(super) rule: Rule,
     /// The token there, `None` at the end of the text.
-    token: Option<Token>,
-    wanted: Vec<Wanted>,
+    pub(super) token: Option<Token>,
+    pub(super) wanted: Vec<Wanted>,
 }
 
-/// What a section begins with.
-const SECTIONS: [&str; 8] = ["sort", "cons", "map", "var", "eqn", "act", "proc", "init"];
-
 impl<'t> Place<'t> {
-    fn word(&self) -> &'t str {
+    pub(super) fn word(&self) -> &'t str {
         self.token.map_or("", |token| &self.piece.text[token.span.start as usize..token.span.end as usize])
     }
 
-    fn wants(&self, wanted: Wanted) -> bool {
+    pub(super) fn wants(&self, wanted: Wanted) -> bool {
         self.wanted.contains(&wanted)
     }
 
@@ -76,7 +73,7 @@ impl<'t> Place<'t> {
     }
 
     /// Whether the piece was read to its end, so that it is its end that came too early.
-    fn at_end(&self) -> bool {
+    pub(super) fn at_end(&self) -> bool {
         self.token.is_none_or(|token| token.span.start >= self.piece.span.end)
     }
 
@@ -116,55 +113,8 @@ impl<'t> Place<'t> {
         }
     }
 
-    fn hint(&self) -> Option<String> {
-        let word = self.word();
-        let text = self.piece.text;
-        if self.rule == Rule::equation && self.at_end() && self.wants(Wanted::Text("=")) {
-            return Some("an equation is written 'left = right' or 'condition -> left = right'".to_string());
-        }
-        if (self.at_end() || matches!(word, ")" | "]" | "}")) && self.wanted.iter().any(is_bracket) {
-            let (bracket, line, column) = self.unclosed()?;
-            return Some(format!("the '{bracket}' in line {line}, column {column} is not closed"));
-        }
-        match self.token?.kind {
-            TokenKind::Semicolon if self.rule == Rule::formula && self.wants(Wanted::End) => {
-                Some("only 'form formula;' ends with ';'".to_string())
-            }
-            TokenKind::Close if self.wants(Wanted::End) => {
-                Some(format!("there is no opening bracket for this '{word}'"))
-            }
-            TokenKind::Symbol if word == "=" && self.wants(Wanted::Operator) => {
-                Some("to compare, write '=='".to_string())
-            }
-            TokenKind::Symbol if word == ":=" => Some("a value is assigned with '='".to_string()),
-            TokenKind::Symbol if word == "->" && self.wants(Wanted::Operator) => {
-                Some("data is chosen with if(condition, then, else)".to_string())
-            }
-            TokenKind::Number if word.starts_with('0') && word.len() > 1 => {
-                Some("a number does not begin with 0".to_string())
-            }
-            TokenKind::Word | TokenKind::Number | TokenKind::Open if self.wants(Wanted::End) => {
-                let start = self.token?.span.start as usize;
-                let before = text[..start].trim_end_matches([' ', '\t', '\r']);
-                if before.ends_with(" if") {
-                    return Some("data is chosen with if(condition, then, else)".to_string());
-                }
-                // `porc P = a;` in the section before: two words in a row, of which the first begins a line.
-                let line = before.rsplit('\n').next().unwrap_or_default().trim_start();
-                if line.chars().all(char::is_alphanumeric)
-                    && let Some(section) = did_you_mean(line, SECTIONS)
-                {
-                    return Some(format!("did you mean the section '{section}'?"));
-                }
-                before.ends_with('\n').then(|| "is a ';' missing on the line before?".to_string())
-            }
-            _ if is_keyword(word) && self.wants(Wanted::Name) => Some("choose another name".to_string()),
-            _ => None,
-        }
-    }
-
     /// The last bracket before the place that is still open, with its line and column.
-    fn unclosed(&self) -> Option<(&'t str, usize, usize)> {
+    pub(super) fn unclosed(&self) -> Option<(&'t str, usize, usize)> {
         let end = self.token.map_or(self.piece.text.len(), |token| token.span.start as usize);
         let mut open = Vec::new();
         for token in Tokens::from(self.piece.text, self.piece.span.start as usize) {
@@ -185,12 +135,12 @@ impl<'t> Place<'t> {
     }
 }
 
-fn is_bracket(wanted: &Wanted) -> bool {
+pub(super) fn is_bracket(wanted: &Wanted) -> bool {
     matches!(wanted, Wanted::Text(")" | "]" | "}"))
 }
 
 /// Whether a word is reserved in specifications.
-fn is_keyword(word: &str) -> bool {
+pub(super) fn is_keyword(word: &str) -> bool {
     Grammar::parse(Rule::keyword, word).is_ok()
 }
 

@@ -3,7 +3,7 @@
 //! The road of a text: [`decode`] (bytes to text) → `scan` (cut at section keywords and `;`) → `grammar` (pest, one
 //! declaration at a time) → the readers `sorts`, `data`, `process`, `atoms`, `modal`, `regular` and `declarations`
 //! (pairs to [`tree`] and [`formula`], with `climb` for precedence). [`mod@print`] and [`print_formula`] go the way back.
-//! `expected` words what went wrong.
+//! `expected` words what went wrong, `hints` what to do about it.
 //!
 //! Invariant: no text, however long or deep, exhausts the stack or multiplies work; see [`MAX_LENGTH`],
 //! [`MAX_NESTING`] and [`MAX_DEPTH`]. What parses, prints to a text that parses to the same.
@@ -16,6 +16,7 @@ mod declarations;
 mod expected;
 pub mod formula;
 mod grammar;
+pub(crate) mod hints;
 mod modal;
 mod number;
 pub mod print;
@@ -132,5 +133,6 @@ fn check_length(text: &str) -> Result<(), Vec<Diagnostic>> {
         return Ok(());
     }
     let message = format!("the text is longer than {} MiB", MAX_LENGTH >> 20);
-    Err(vec![Diagnostic::new(Span::default(), message)])
+    let end = Span::new(MAX_LENGTH, text.len());
+    Err(vec![Diagnostic::new(end, message).help("divide the specification, or remove what is not needed")])
 }

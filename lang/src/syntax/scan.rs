@@ -6,6 +6,7 @@
 //!
 //! Invariant: the declarations are disjoint, in the order of the text, and contain no `;` outside comments.
 
+use super::hints::section_meant;
 use super::tokens::{Token, TokenKind, Tokens, alien, found};
 use super::{MAX_ERRORS, MAX_NESTING};
 use crate::diagnostic::{Diagnostic, Span};
@@ -88,7 +89,12 @@ pub(super) struct Cut {
 /// Cuts a text into its sections and declarations.
 pub(super) fn cut(text: &str, formulas: bool) -> Cut {
     let mut cutter = Cutter::new(text);
-    for token in Tokens::from(text, 0) {
+    let mut tokens = Tokens::from(text, 0);
+    while let Some(token) = tokens.next() {
+        if tokens.skip_foreign_comment(token) {
+            cutter.foreign_comment(token.span);
+            continue;
+        }
         let word = (token.kind == TokenKind::Word)
             .then(|| &text[token.span.start as usize..token.span.end as usize]);
         match word.and_then(|word| Section::of_word(word, formulas)) {
@@ -115,11 +121,20 @@ struct Cutter<'t> {
     section: Option<(Section, usize)>,
     current: Option<Current>,
     brackets: Vec<Span>,
+    /// Whether a comment of another language was complained about.
+    foreign: bool,
 }
 
 impl<'t> Cutter<'t> {
     fn new(text: &'t str) -> Self {
-        Cutter { text, cut: Cut::default(), section: None, current: None, brackets: Vec::new() }
+        Cutter {
+            text,
+            cut: Cut::default(),
+            section: None,
+            current: None,
+            brackets: Vec::new(),
+            foreign: false,
+        }
     }
 
     fn error(&mut self, diagnostic: Diagnostic) {
@@ -133,11 +148,13 @@ impl<'t> Cutter<'t> {
         let current = self.current.get_or_insert(Current { span: token.span, nesting: 0, faulty: orphan });
         current.span = current.span.to(token.span);
         if orphan {
+            let word = &self.text[token.span.start as usize..token.span.end as usize];
             let found = found(self.text, token);
-            self.error(
-                Diagnostic::new(token.span, format!("expected a section, found {found}"))
-                    .help("a section begins with sort, cons, map, var, eqn, act, proc or init"),
-            );
+            let help = match section_meant(word) {
+                Some(section) => format!("did you mean '{section}'?"),
+                None => "a section begins with sort, cons, map, var, eqn, act, proc or init".to_string(),
+            };
+            self.error(Diagnostic::new(token.span, format!("expected a section, found {found}")).help(help));
             return;
         }
         match token.kind {
@@ -164,6 +181,23 @@ impl<'t> Cutter<'t> {
                 self.error(diagnostic);
             }
             _ => {}
+        }
+    }
+
+    /// A comment as other languages write it: told once, since who writes one writes many.
+    fn foreign_comment(&mut self, span: Span) {
+        if let Some(current) = &mut self.current {
+            current.faulty = true;
+        }
+        if !std::mem::replace(&mut self.foreign, true) {
+            let sign = &self.text[span.start as usize..span.start as usize + 2];
+            self.error(
+                Diagnostic::new(
+                    Span::new(span.start as usize, span.start as usize + 2),
+                    format!("'{sign}' begins no comment"),
+                )
+                .help("a comment begins with '%' and reaches to the end of the line"),
+            );
         }
     }
 
@@ -271,7 +305,12 @@ pub(super) fn whole(text: &str) -> Result<(Span, usize), Diagnostic> {
     let mut cutter = Cutter::new(text);
     cutter.section = Some((Section::Form, 0));
     let mut span: Option<Span> = None;
-    for token in Tokens::from(text, 0) {
+    let mut tokens = Tokens::from(text, 0);
+    while let Some(token) = tokens.next() {
+        if tokens.skip_foreign_comment(token) {
+            cutter.foreign_comment(token.span);
+            continue;
+        }
         span = Some(span.map_or(token.span, |span| span.to(token.span)));
         cutter.token(token);
     }

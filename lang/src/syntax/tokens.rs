@@ -39,6 +39,21 @@ impl<'t> Tokens<'t> {
         Tokens { text, at }
     }
 
+    /// Whether the token that was read last begins a comment of another language (`//` to the end of the line, or from
+    /// `/*` to the other end), which is then passed over. Neither can stand in a specification.
+    pub(super) fn skip_foreign_comment(&mut self, token: Token) -> bool {
+        let rest = &self.text[token.span.start as usize..];
+        let length = if rest.starts_with("//") {
+            rest.find(['\n', '\r']).unwrap_or(rest.len())
+        } else if rest.starts_with("/*") {
+            rest.find("*/").map_or_else(|| rest.find('\n').unwrap_or(rest.len()), |end| end + 2)
+        } else {
+            return false;
+        };
+        self.at = token.span.start as usize + length;
+        true
+    }
+
     fn skip_blanks(&mut self) {
         let bytes = self.text.as_bytes();
         while let Some(&byte) = bytes.get(self.at) {

@@ -44,7 +44,7 @@ fn what_was_expected_is_in_the_users_words() {
     check_one("init block(a, b);", 12, "expected '{', found 'a'", "");
     check_one("init sum x. a;", 11, "expected ',' or ':', found '.'", "");
     check_one("sort S = List;", 14, "expected '(', found ';'", "");
-    check_one("init a . b c;", 12, "expected an operator or ';', found 'c'", "");
+    check_one("init a . b c;", 12, "expected an operator or ';', found 'c'", "is a '.' missing before 'c'?");
     check_one("init in;", 6, "expected an action or process, found the keyword 'in'", "");
     check_one("init a", 7, "expected ';' at the end of the file", "a ';' ends each declaration");
     check_one("init a +", 9, "expected an action or process, found the end of the text", "");

@@ -7,7 +7,7 @@
 use crate::base::hash::{Hasher, Map, Set};
 use crate::model::explicit::{Builder, Lts, State};
 use crate::model::network::{Label, LeafIx, Local, Network, Outcome, Step, TableSource, VectorIx};
-use crate::property::{Monitor, Property, VectorPredicate};
+use crate::property::{Monitor, Property, VectorPredicate, deadlock_freedom};
 use hashbrown::HashTable;
 use std::hash::{Hash, Hasher as _};
 
@@ -126,12 +126,11 @@ struct Alarms<'p> {
 
 impl<'p> Alarms<'p> {
     fn new(properties: &'p [Property]) -> Self {
-        let (mut termination_allowed, mut never, mut monitors) = (None, Vec::new(), Vec::new());
+        let termination_allowed = deadlock_freedom(properties).map(|(_, allowed)| allowed);
+        let (mut never, mut monitors) = (Vec::new(), Vec::new());
         for property in properties {
             match property {
-                Property::DeadlockFree { allow_termination } => {
-                    termination_allowed.get_or_insert(*allow_termination);
-                }
+                Property::DeadlockFree { .. } => {}
                 Property::Never(forbidden) => never.push(forbidden),
                 Property::Monitor(monitor) => monitors.push(monitor),
             }

@@ -16,7 +16,7 @@ use crate::base::error::{Error, Result};
 use crate::engine::pack::{Field, Many, Packing};
 use crate::engine::successors::{EveryStep, Steps, Successors, Via};
 use crate::model::network::{LeafIx, Local, Network, Outcome, TableSource, VectorIx};
-use crate::property::{DeadEnd, Finding, Monitor, Property};
+use crate::property::{DeadEnd, Finding, Monitor, Property, deadlock_freedom};
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
 
@@ -255,11 +255,7 @@ impl Successors for Lazy<'_> {
             let leaves = &self.read().net.leaves;
             (0..self.leaves).all(|leaf| leaves[leaf].terminated == Some(self.local(state, leaf)))
         };
-        let asked = self.properties.iter().enumerate().find_map(|(index, property)| match property {
-            Property::DeadlockFree { allow_termination } => Some((index, *allow_termination)),
-            Property::Never(_) | Property::Monitor(_) => None,
-        });
-        match asked {
+        match deadlock_freedom(self.properties) {
             Some((_, true)) if ended() => DeadEnd::Regular,
             deadlock => DeadEnd::Deadlock(deadlock.map(|(property, _)| property)),
         }
