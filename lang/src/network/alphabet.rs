@@ -133,7 +133,7 @@ fn node_alphabet(
         }
         NodeKind::Parallel(parts) => together(&parts.iter().map(of).collect::<Vec<_>>(), work)?,
         NodeKind::LeftMerge(a, b) | NodeKind::Sync(a, b) => together(&[of(a), of(b)], work)?,
-        NodeKind::Operator(operator, t) => images(operator, of(t)),
+        NodeKind::Operator(operator, t) => images(operator, of(t)).ok_or_else(|| work.too_many())?,
     })
 }
 
@@ -160,7 +160,10 @@ fn term_alphabet(
             together(&[&a, &b], work)?
         }
         Term::Operator(id, inner) => match &program.node(*id).kind {
-            NodeKind::Operator(operator, _) => images(operator, &term_alphabet(program, inner, sets, work)?),
+            NodeKind::Operator(operator, _) => {
+                let inner = term_alphabet(program, inner, sets, work)?;
+                images(operator, &inner).ok_or_else(|| work.too_many())?
+            }
             _ => unreachable!("operator terms refer to operator nodes"),
         },
         Term::Done | Term::Ended | Term::Dead | Term::Fault(_) => BTreeSet::new(),

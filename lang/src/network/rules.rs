@@ -16,6 +16,9 @@ use std::collections::BTreeSet;
 
 /// More rules than this are refused: something is missing an `allow`.
 const MAX_RULES: usize = 500_000;
+/// And so are more actions in all of them together. Twelve equal actions that communicate in pairs do so in 140,152 ways:
+/// their number must be bounded while they are made.
+const MAX_ACTIONS: usize = 2_000_000;
 /// Leaves that may move together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
@@ -103,13 +106,15 @@ impl Combinations<'_> {
                     let more = self.of(part, demand)?;
                     // Counted before they are made: each part multiplies them, so the last one costs most of the time.
                     let mut pairs = Vec::new();
+                    let mut actions: usize = all.iter().map(|c| c.items.len()).sum();
                     for (i, a) in all.iter().enumerate() {
                         for b in &more {
                             if demand.wants(&visible(a.items.iter().chain(&b.items))) {
                                 pairs.push((i, b));
+                                actions += a.items.len() + b.items.len();
                             }
                         }
-                        if all.len() + pairs.len() > MAX_RULES {
+                        if all.len() + pairs.len() > MAX_RULES || actions > MAX_ACTIONS {
                             return Err(too_many(self.around, demand));
                         }
                     }
@@ -123,14 +128,16 @@ impl Combinations<'_> {
             Context::Operator(operator, inner) => {
                 let outside = self.around;
                 self.around = self.operators.next().copied().unwrap_or(outside);
-                let mut out = Vec::new();
+                let (mut out, mut actions) = (Vec::new(), 0);
                 for c in self.of(inner, &demand.inside(operator))? {
-                    for result in outcomes(operator, c.items) {
+                    let results = outcomes(operator, c.items).ok_or_else(|| too_many(self.around, demand))?;
+                    for result in results {
                         if demand.wants(&visible(&result)) {
+                            actions += result.len();
                             out.push(Combination { parts: c.parts.clone(), items: result });
                         }
                     }
-                    if out.len() > MAX_RULES {
+                    if out.len() > MAX_RULES || actions > MAX_ACTIONS {
                         return Err(too_many(self.around, demand));
                     }
                 }
@@ -149,11 +156,7 @@ fn too_many(place: Span, demand: &Demand) -> Failure {
     } else {
         "put an 'allow' around the parallel processes that names what may happen together"
     };
-    Failure::new(
-        Some(place),
-        format!("more than {MAX_RULES} combinations of actions could happen at once"),
-        help,
-    )
+    Failure::new(Some(place), "too many combinations of actions could happen at once", help)
 }
 
 /// The names of actions that are not hidden, sorted.
@@ -171,9 +174,10 @@ impl Combination {
     }
 }
 
-/// The possible results of an operator on a combination; with communication every choice of what communicates.
-fn outcomes(operator: &Operator, items: Vec<Item>) -> Vec<Vec<Item>> {
-    match operator {
+/// The possible results of an operator on a combination; with communication every choice of what communicates. `None`:
+/// there are too many.
+fn outcomes(operator: &Operator, items: Vec<Item>) -> Option<Vec<Vec<Item>>> {
+    Some(match operator {
         Operator::Block(names) => {
             if items.iter().any(|i| names.contains(&i.name)) {
                 vec![]
@@ -214,77 +218,114 @@ fn outcomes(operator: &Operator, items: Vec<Item>) -> Vec<Vec<Item>> {
         Operator::Comm(rules) => {
             let mut done = vec![(items, Vec::new())];
             for (left, to) in rules {
-                let mut next: Vec<(Vec<Item>, Vec<Item>)> = Vec::new();
+                let mut ways = Ways { left, to: *to, found: Vec::new(), actions: 0 };
                 for (rest, results) in done {
-                    communications(&rest, left, *to, results, 0, &mut next);
+                    ways.communicate(&rest, results, 0)?;
                 }
-                next.sort();
-                next.dedup();
-                done = next;
+                ways.found.sort();
+                ways.found.dedup();
+                done = ways.found;
             }
             done.into_iter().map(|(rest, results)| [rest, results].concat()).collect()
         }
-    }
+    })
 }
 
 /// The name of actions that are hidden but whose communication still binds arguments.
 const HIDDEN: ActName = ActName(u32::MAX);
 
-/// All ways to let some groups of actions communicate by one rule. `from` avoids counting the same set of groups twice.
-fn communications(
-    items: &[Item],
-    left: &[ActName],
+/// All ways to let some groups of actions communicate by one rule.
+struct Ways<'a> {
+    left: &'a [ActName],
     to: ActName,
-    results: Vec<Item>,
-    from: usize,
-    out: &mut Vec<(Vec<Item>, Vec<Item>)>,
-) {
-    out.push((items.to_vec(), results.clone()));
-    for first in from..items.len() {
-        if items[first].name != left[0] {
-            continue;
+    /// What does not communicate, and what came of the rest.
+    found: Vec<(Vec<Item>, Vec<Item>)>,
+    actions: usize,
+}
+
+impl Ways<'_> {
+    /// Adds those of some actions. `from` avoids counting the same set of groups twice. `None`: there are too many.
+    fn communicate(&mut self, items: &[Item], results: Vec<Item>, from: usize) -> Option<()> {
+        self.actions += items.len() + results.len();
+        if self.actions > MAX_ACTIONS {
+            return None;
         }
-        let mut choices = vec![vec![first]];
-        for name in &left[1..] {
-            let mut longer = Vec::new();
-            for chosen in &choices {
-                for (i, item) in items.iter().enumerate() {
-                    if item.name == *name && !chosen.contains(&i) {
-                        longer.push([&chosen[..], &[i]].concat());
+        self.found.push((items.to_vec(), results.clone()));
+        for first in from..items.len() {
+            if items[first].name != self.left[0] {
+                continue;
+            }
+            let mut choices = vec![vec![first]];
+            for name in &self.left[1..] {
+                let mut longer = Vec::new();
+                for chosen in &choices {
+                    for (i, item) in items.iter().enumerate() {
+                        if item.name == *name && !chosen.contains(&i) {
+                            longer.push([&chosen[..], &[i]].concat());
+                        }
                     }
                 }
+                if longer.len() * self.left.len() > MAX_ACTIONS {
+                    return None;
+                }
+                choices = longer;
             }
-            choices = longer;
+            for mut chosen in choices {
+                let mut members: Vec<(usize, usize)> =
+                    chosen.iter().flat_map(|i| items[*i].members.iter().copied()).collect();
+                members.sort_unstable();
+                chosen.sort_unstable();
+                let rest: Vec<Item> = items
+                    .iter()
+                    .enumerate()
+                    .filter(|(i, _)| !chosen.contains(i))
+                    .map(|(_, i)| i.clone())
+                    .collect();
+                let mut results = results.clone();
+                results.push(Item { name: self.to, members });
+                results.sort();
+                // Actions before `first` were decided not to start another group.
+                let from = items[..first].iter().enumerate().filter(|(i, _)| !chosen.contains(i)).count();
+                self.communicate(&rest, results, from)?;
+            }
         }
-        for mut chosen in choices {
-            let mut members: Vec<(usize, usize)> =
-                chosen.iter().flat_map(|i| items[*i].members.iter().copied()).collect();
-            members.sort_unstable();
-            chosen.sort_unstable();
-            let rest: Vec<Item> = items
-                .iter()
-                .enumerate()
-                .filter(|(i, _)| !chosen.contains(i))
-                .map(|(_, i)| i.clone())
-                .collect();
-            let mut results = results.clone();
-            results.push(Item { name: to, members });
-            results.sort();
-            // Actions before `first` were decided not to start another group.
-            let from = items[..first].iter().enumerate().filter(|(i, _)| !chosen.contains(i)).count();
-            communications(&rest, left, to, results, from, out);
-        }
+        Some(())
     }
 }
 
-/// What an operator can make of the multi-actions of an alphabet.
-pub fn images(operator: &Operator, names: &BTreeSet<Names>) -> BTreeSet<Names> {
+/// What an operator can make of the multi-actions of an alphabet. `None`: there are too many.
+pub fn images(operator: &Operator, names: &BTreeSet<Names>) -> Option<BTreeSet<Names>> {
     let mut all = BTreeSet::new();
     for n in names {
-        let items = n.iter().enumerate().map(|(i, n)| Item { name: *n, members: vec![(0, i)] }).collect();
-        for result in outcomes(operator, items) {
-            all.insert(visible(&result));
+        if let Operator::Comm(rules) = operator {
+            communicated(rules, n.clone(), Vec::new(), &mut all)?;
+            continue;
         }
+        let items = n.iter().enumerate().map(|(i, n)| Item { name: *n, members: vec![(0, i)] }).collect();
+        all.extend(outcomes(operator, items)?.iter().map(|result| visible(result)));
     }
-    all
+    Some(all)
+}
+
+/// What communication can make of names. Which of equal names take part makes no difference, only how often a rule is used.
+fn communicated(
+    rules: &[(Names, ActName)],
+    mut rest: Names,
+    mut results: Names,
+    all: &mut BTreeSet<Names>,
+) -> Option<()> {
+    let Some(((left, to), later)) = rules.split_first() else {
+        rest.append(&mut results);
+        rest.sort();
+        all.insert(rest);
+        return (all.len() <= MAX_RULES).then_some(());
+    };
+    loop {
+        communicated(later, rest.clone(), results.clone(), all)?;
+        for name in left {
+            let Some(at) = rest.iter().position(|n| n == name) else { return Some(()) };
+            rest.swap_remove(at);
+        }
+        results.push(*to);
+    }
 }

@@ -1,7 +1,7 @@
 //! Random specifications over few action names, so that names meet at every depth, under every operator in every other.
 
 use crate::random::Random;
-use crate::{ALL, Agreement, agrees};
+use crate::{ALL, Agreement, agrees, built};
 use std::fmt::Write;
 
 /// What is demanded outside must reach what is inside, through every operator.
@@ -256,6 +256,22 @@ fn specification(seed: u64) -> String {
     }
     writeln!(out, "init {init};").expect("strings take everything");
     out
+}
+
+/// Equal actions communicate in very many ways: a few are compared, and too many are refused while they are counted.
+#[test]
+fn many_equal_actions_communicate_or_are_refused() {
+    let text = |many: usize, more: &str| {
+        format!("act a, b; a, b: Bool; init comm({{a|a -> b}}, {}{more});", vec!["a(true)"; many].join("|"))
+    };
+    for more in ["", " || a(false)", " || a(true)"] {
+        let text = text(6, more);
+        agrees(&text, &text, 100, &ALL).expect_equal(&text);
+    }
+    for more in ["", " || a(false)", " . b"] {
+        let text = text(40, more);
+        assert!(ALL.iter().all(|tables| built(&text, *tables).is_none()), "{text}");
+    }
 }
 
 /// A share of these always runs, more with `GRIDLOCK_SLOW`, and as many as `GRIDLOCK_COLLISIONS` says: a number, or a range
