@@ -135,7 +135,9 @@ pub struct RankStats {
     pub states: u64,
     /// Steps of those that it expanded.
     pub transitions: u64,
-    /// Bytes of states that it sent to others.
+    /// States that it sent to others.
+    pub states_sent: u64,
+    /// Their bytes.
     pub bytes_sent: u64,
     /// Bytes in use at the end of the last level.
     pub memory: u64,

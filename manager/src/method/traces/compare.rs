@@ -19,7 +19,7 @@ pub struct Compared {
 /// Searches exhaustively.
 pub fn search(run: &mut Run) -> Result<Compared> {
     run.host.begin("comparing with an exhaustive search", "states");
-    let report = exhaustive::search(run, Order::BreadthFirst, None, None, None)?;
+    let report = exhaustive::search(run, Order::BreadthFirst, Default::default(), None)?;
     let verdict = match report.verdict {
         Verdict::Holds => "holds",
         Verdict::Violated { .. } => "violated",

@@ -105,12 +105,12 @@ pub(super) fn search<S: Successors>(run: &Run<S>, mesh: &mut dyn Mesh) -> Result
     for depth in 0.. {
         let states: usize = level.iter().map(|chunk| chunk.states.len() / words).sum();
         if before.frontier == 0 {
-            return Ok(ended(&records, depth - 1, None, None));
+            return Ok(ended(&records, words, depth - 1, None, None));
         }
         run.set_level(depth, states as u64);
         if let Some(max) = run.options.max_depth.filter(|&max| depth >= max) {
             let stop = Some(Limit::Depth(max).into());
-            return Ok(Ended { frontier: before.frontier, ..ended(&records, depth, None, stop) });
+            return Ok(Ended { frontier: before.frontier, ..ended(&records, words, depth, None, stop) });
         }
         let failed = fill_tables(run, mesh, &mut level);
         let threads = if before.frontier / (mesh.size() as u64) < FEW { 1 } else { threads };
@@ -161,7 +161,7 @@ pub(super) fn search<S: Successors>(run: &Run<S>, mesh: &mut dyn Mesh) -> Result
             }
             certify(&records, mesh.size(), before)?;
             let stop = stop.or_else(|| least.is_none().then(|| Limit::Interrupted.into()));
-            return Ok(ended(&records, depth, least, stop));
+            return Ok(ended(&records, words, depth, least, stop));
         }
         certify(&records, mesh.size(), before)?;
         before = Before {
@@ -170,7 +170,7 @@ pub(super) fn search<S: Successors>(run: &Run<S>, mesh: &mut dyn Mesh) -> Result
             states: sum(&records, |r| r.states),
         };
         if let Some(max) = run.options.max_states.filter(|&max| before.states > max) {
-            return Ok(ended(&records, depth, None, Some(Limit::States(max).into())));
+            return Ok(ended(&records, words, depth, None, Some(Limit::States(max).into())));
         }
         let elsewhere = |of: fn(&Record) -> u64| sum(&records, of) - of(&last);
         run.set_elsewhere(elsewhere(|r| r.states), elsewhere(|r| r.transitions), elsewhere(|r| r.new));
@@ -179,11 +179,11 @@ pub(super) fn search<S: Successors>(run: &Run<S>, mesh: &mut dyn Mesh) -> Result
     Err(Error::internal("a search has more levels than there are numbers"))
 }
 
-fn ended(records: &[Record], depth: u64, found: Option<Found>, stop: Option<Error>) -> Ended {
+fn ended(records: &[Record], words: usize, depth: u64, found: Option<Found>, stop: Option<Error>) -> Ended {
     Ended {
         found: found.map(|found| (found, depth)),
         stop,
-        ranks: records.iter().map(Record::stats).collect(),
+        ranks: records.iter().map(|record| record.stats(words)).collect(),
         deadlocks: sum(records, |r| r.deadlocks),
         depth,
         frontier: sum(records, |r| r.frontier - r.expanded.min(r.frontier)),

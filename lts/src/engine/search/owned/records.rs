@@ -85,10 +85,12 @@ impl Record {
         words.chunks_exact(Self::WORDS).map(read).collect()
     }
 
-    pub(super) fn stats(&self) -> RankStats {
+    /// For people; states have so many words.
+    pub(super) fn stats(&self, words: usize) -> RankStats {
         RankStats {
             states: self.states,
             transitions: self.transitions,
+            states_sent: self.words_sent / words as u64,
             bytes_sent: 8 * self.words_sent,
             memory: self.memory,
             peak_memory: self.peak_memory,
