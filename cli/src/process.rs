@@ -37,7 +37,7 @@ pub fn speak_after_others(problem: &str) {
 
 /// Runs a command, with the processes that were started together with this one; gives the exit code.
 pub fn run(command: &Command, watch: &Watch, quiet: bool) -> u8 {
-    let alone = "only `check --search isv` and `hunt` run on several: start this command once, without mpirun or srun";
+    let alone = "only `check` (not --search dfs) and `hunt` run on several: start this command once, without mpirun or srun";
     let peers = match Peers::join((!command.runs_on_ranks()).then_some(alone)) {
         Ok(peers) => peers,
         Err(_) if is_silent() => return let_speak(2),

@@ -17,6 +17,7 @@
 mod harness;
 mod hunt;
 mod killed;
+mod owned;
 mod ranks;
 mod same;
 mod scripts;

@@ -47,9 +47,13 @@ fn one_rank_is_no_company() {
 #[test]
 fn other_commands_are_refused() {
     let spec = model("beverage/beverage.mcrl2");
-    for line in [&["check", &spec][..], &["info", &spec], &["traces", &spec, "--subsystem", "User"]] {
+    for line in [
+        &["check", &spec, "--search", "dfs"][..],
+        &["info", &spec],
+        &["traces", &spec, "--subsystem", "User"],
+    ] {
         let error = refused(&gridlock(3, line).output().expect("mpirun starts"));
-        assert!(error.contains("only `check --search isv` and `hunt` run on several"), "{error}");
+        assert!(error.contains("only `check` (not --search dfs) and `hunt` run on several"), "{error}");
     }
 }
 

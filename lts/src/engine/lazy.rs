@@ -219,6 +219,10 @@ impl Successors for Lazy<'_> {
         Ok(())
     }
 
+    fn fills_tables(&self) -> bool {
+        true
+    }
+
     fn missing(&self, states: &[u64], missing: &mut BTreeSet<(LeafIx, Local)>) {
         let tables = self.read();
         for state in states.chunks_exact(self.packing.words()) {

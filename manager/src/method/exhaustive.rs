@@ -1,19 +1,24 @@
-//! Exhaustive searches, breadth first and depth first: every reachable state in the memory of one process.
+//! Exhaustive searches, breadth first and depth first: every reachable state in the memory of one process, or, breadth
+//! first on ranks, in that of all of them ([`ranks`]).
+
+mod ranks;
 
 use super::quantities::{bytes, count, counted, tenths};
 use super::trials::{self, Decision};
 use super::{Common, Figures, Json, Listed, Method, Outcome, Row, Run, Spent, Tables};
 use gridlock_lts::base::error::{Error, Limit, Result};
 use gridlock_lts::engine::lazy::Lazy;
+use gridlock_lts::engine::mesh::Mesh;
 use gridlock_lts::engine::reduce::Keep;
-use gridlock_lts::engine::search::{self, Options, Order, Reduction, Report, Stats, Verdict};
+use gridlock_lts::engine::search::{self, Options, Order, RankStats, Reduction, Report, Stats, Verdict};
 use gridlock_lts::property::Property;
 use gridlock_worker::hunt::shorten;
 use gridlock_worker::life::Life;
 use serde::Serialize;
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Breadth first, on all threads.
 #[derive(clap::Args, Clone, Default, Debug)]
@@ -66,8 +71,9 @@ enum Reduce {
 }
 
 /// What steps a search takes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) enum Taken {
+    #[default]
     All,
     /// Those that a reduction keeps.
     Reduced(Keep),
@@ -92,6 +98,10 @@ impl Less {
 }
 
 impl Method for BreadthFirst {
+    fn runs_on_ranks(&self) -> bool {
+        true
+    }
+
     fn needs_complete_tables(&self) -> Option<&'static str> {
         self.less.needs_complete_tables()
     }
@@ -110,8 +120,40 @@ impl Method for BreadthFirst {
     }
 
     fn conduct(&self, run: &mut Run) -> Result<Outcome> {
-        conduct(run, Order::BreadthFirst, self.depth, self.less.taken(self.shortest))
+        let bounds = self.bounds(run);
+        if run.peers.has_company() {
+            return ranks::conduct(run, bounds);
+        }
+        run.host.begin("searching", "states");
+        let (report, decision) = search(run, Order::BreadthFirst, bounds, None)?;
+        Ok(outcome(run, report, decision, true))
     }
+
+    fn serve(&self, run: &mut Run) -> Result<u8> {
+        let bounds = self.bounds(run);
+        ranks::serve(run, bounds)
+    }
+}
+
+impl BreadthFirst {
+    fn bounds(&self, run: &Run) -> Bounds {
+        Bounds {
+            depth: self.depth.max_depth,
+            states: run.common.max_states,
+            taken: self.less.taken(self.shortest),
+        }
+    }
+}
+
+/// What a search leaves out.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Bounds {
+    /// Expand no state that is so far away.
+    depth: Option<u64>,
+    /// Stop after so many states.
+    states: Option<u64>,
+    /// Which steps it takes.
+    taken: Taken,
 }
 
 impl Listed for BreadthFirst {
@@ -141,7 +183,14 @@ impl Method for DepthFirst {
         if run.common.workers.is_some_and(|n| n > 1) {
             run.host.note("note: a depth-first search has one worker");
         }
-        conduct(run, Order::DepthFirst, self.depth, self.less.taken(false))
+        run.host.begin("searching", "states");
+        let bounds = Bounds {
+            depth: self.depth.max_depth,
+            states: run.common.max_states,
+            taken: self.less.taken(false),
+        };
+        let (report, decision) = search(run, Order::DepthFirst, bounds, None)?;
+        Ok(outcome(run, report, decision, false))
     }
 }
 
@@ -162,34 +211,28 @@ fn decides(property: &Property) -> bool {
     }
 }
 
-/// Searches a network, with compiled tables if they are complete.
-fn conduct(run: &mut Run, order: Order, depth: Depth, taken: Taken) -> Result<Outcome> {
-    run.host.begin("searching", "states");
-    let started = Instant::now();
-    let (Report { verdict, stats, reduction }, decision) =
-        search(run, order, depth.max_depth, run.common.max_states, taken)?;
-    // A trial took place within another search.
-    let time = if decision.is_some() { started.elapsed() } else { stats.time };
+/// What a report means for the user. `shortest`: whether the order of the search makes counterexamples short.
+fn outcome(run: &Run, report: Report, decision: Option<Decision>, shortest: bool) -> Outcome {
+    let Report { verdict, stats, reduction, ranks } = report;
     let limit = match verdict {
         // What specification and tables take counts, too.
         Verdict::Unknown(Limit::Memory(_)) => Limit::Memory(run.memory),
-        Verdict::Unknown(Limit::Interrupted) => run.limit(),
         Verdict::Unknown(limit) => limit,
         _ => run.limit(),
     };
-    let shortest = order == Order::BreadthFirst;
-    let figures = Exhausted { stats, reduction, shortest, decision };
-    Ok(Outcome::of(verdict, time, Box::new(figures), || limit.into()))
+    let time = stats.time;
+    let figures = Exhausted { stats, reduction, shortest, decision, ranks };
+    Outcome::of(verdict, time, Box::new(figures), || limit.into())
 }
 
-/// The search itself.
+/// The search itself, with compiled tables if they are complete; together with other ranks if there is a mesh.
 pub(super) fn search(
     run: &mut Run,
     order: Order,
-    max_depth: Option<u64>,
-    max_states: Option<u64>,
-    taken: Taken,
+    bounds: Bounds,
+    mesh: Option<&mut dyn Mesh>,
 ) -> Result<(Report, Option<Decision>)> {
+    let Bounds { depth: max_depth, states: max_states, taken } = bounds;
     let (host, halt) = (run.host, run.host.halt());
     // Called by the search about every 100 ms.
     let progress = |stats: &Stats| {
@@ -197,6 +240,7 @@ pub(super) fn search(
         let detail = format!("{} waiting, {each:.1} bytes/state", count(stats.frontier));
         host.progress(stats.states, stats.transitions, detail);
     };
+    let reason = || host.stopped().unwrap_or(Limit::Interrupted);
     let options = Options {
         order,
         workers: run.threads,
@@ -207,6 +251,7 @@ pub(super) fn search(
         // The host counts from the start of the program.
         time_limit: None,
         cancel: Some(halt.flag()),
+        reason: Some(&reason),
         progress: Some(&progress),
         reduce: match taken {
             Taken::Reduced(keep) => Some(keep),
@@ -216,11 +261,12 @@ pub(super) fn search(
     };
     if run.tables().complete {
         let (net, properties) = (&run.tables().network, &run.properties);
-        let (report, decision) = match taken {
-            Taken::Trials => {
+        let (report, decision) = match (taken, mesh) {
+            (Taken::Trials, None) => {
                 trials::search(net, properties, &options).map(|(report, d)| (report, Some(d)))?
             }
-            Taken::All | Taken::Reduced(_) => (search::check(net, properties, &options)?, None),
+            (_, Some(mesh)) => (search::check_on_ranks(net, properties, &options, mesh)?, None),
+            (Taken::All | Taken::Reduced(_), None) => (search::check(net, properties, &options)?, None),
         };
         let report = if order == Order::DepthFirst { shorter(run, report)? } else { report };
         return Ok((report, decision));
@@ -231,7 +277,10 @@ pub(super) fn search(
     let Tables { network, source, complete } = run.take_tables()?;
     let properties = run.properties.clone();
     let lazy = Lazy::new(Arc::unwrap_or_clone(network), source, &properties)?;
-    let report = search::check_on_demand(&lazy, &options);
+    let report = match mesh {
+        Some(mesh) => search::check_on_demand_on_ranks(&lazy, &options, mesh),
+        None => search::check_on_demand(&lazy, &options),
+    };
     let (network, source) = lazy.into_parts();
     run.put_tables(Tables { network: Arc::new(network), source, complete });
     Ok((report?, None))
@@ -272,6 +321,8 @@ struct Exhausted {
     shortest: bool,
     /// What `--reduce auto` came to.
     decision: Option<Decision>,
+    /// What each rank has done, if there were several.
+    ranks: Vec<RankStats>,
 }
 
 /// The reduction in the JSON result.
@@ -343,7 +394,12 @@ impl Figures for Exhausted {
         rows.extend(self.deadlocks().map(|deadlocks| ("deadlocks", count(deadlocks))));
         rows.extend(spent.seconds());
         rows.extend(memory_rows(stats));
+        rows.extend(ranks::rows(&self.ranks, stats));
         rows
+    }
+
+    fn write_tables(&self, strong: &str, off: &str, out: &mut dyn Write) -> io::Result<()> {
+        ranks::write_table(&self.ranks, strong, off, out)
     }
 
     fn settings(&self) -> Vec<Row> {
@@ -381,6 +437,9 @@ impl Figures for Exhausted {
             field.1 = Box::new(self.deadlocks());
         }
         fields.push(("reduction", Box::new(self.reduced())));
+        if !self.ranks.is_empty() {
+            fields.push(("ranks", Box::new(ranks::fields(&self.ranks))));
+        }
         fields
     }
 }

@@ -28,7 +28,7 @@ pub use entry::{Chosen, Entry, Refusal};
 pub use figures::{Figures, Json, Nothing, Row, Spent, StatusPage, Traffic};
 pub use options::{Checkpoint, Patience};
 pub use outcome::{Bound, Conclusion, Outcome};
-pub use peers::{Peers, Team};
+pub use peers::{Peers, Team, Together};
 pub use run::{Common, Finding, Host, Origin, Run, Tables};
 
 use gridlock_lts::base::error::{Error, Limit, Result};

@@ -8,6 +8,7 @@ use crate::grid::journal::Identity;
 use crate::grid::transport::launch::{Launch, launched};
 use crate::grid::work::Grid;
 use gridlock_lts::base::error::{Error, Result};
+use gridlock_lts::engine::mesh::Mesh;
 use std::time::Duration;
 
 #[cfg(feature = "mpi")]
@@ -32,6 +33,14 @@ pub struct Team<'a> {
     pub stuck_after: Option<Duration>,
     /// Is told what should not be.
     pub warn: &'a dyn Fn(String),
+}
+
+/// What came of a search by all ranks.
+pub enum Together<R> {
+    /// Its result.
+    Searched(R),
+    /// It did not begin, and the run ended with this exit code.
+    Over(u8),
 }
 
 /// The error of a process that has company it cannot work with.
@@ -82,6 +91,14 @@ impl Peers {
     pub fn is_worker(&self) -> bool {
         #[cfg(feature = "mpi")]
         return self.world.as_ref().is_some_and(|world| world.rank() > 0);
+        #[cfg(not(feature = "mpi"))]
+        false
+    }
+
+    /// Whether there are other processes.
+    pub fn has_company(&self) -> bool {
+        #[cfg(feature = "mpi")]
+        return self.world.is_some();
         #[cfg(not(feature = "mpi"))]
         false
     }
@@ -151,6 +168,25 @@ impl Peers {
         }
         let _ = stop;
         Ok(Grid::threads(team.threads, team.stuck_after))
+    }
+
+    /// Searches together with all other ranks, once they are there: `None` on the only process, which has nobody. On a rank
+    /// that is not 0 the run may be over before, with an exit code.
+    pub fn together<R>(
+        &self,
+        _team: &Team,
+        _stop: &dyn Fn() -> bool,
+        _search: impl FnOnce(&mut dyn Mesh) -> R,
+    ) -> Result<Option<Together<R>>> {
+        #[cfg(feature = "mpi")]
+        if let Some(world) = &self.world {
+            let run = mpi::Run { file: _team.file.to_owned(), identity: _team.identity.clone() };
+            return Ok(Some(match world.meet(_team.threads as u32, &run, _stop)? {
+                mpi::Met::All(mut mesh) => Together::Searched(_search(&mut mesh)),
+                mpi::Met::Over(code) => Together::Over(code),
+            }));
+        }
+        Ok(None)
     }
 
     /// Does jobs for rank 0: `serve` says which. A rank that cannot go on ends all of them.

@@ -11,10 +11,11 @@
 
 use gridlock_lts::base::error::{Limit, Result};
 use gridlock_lts::engine::reduce::Keep;
-use gridlock_lts::engine::search::{self, Options, Order, Report, Verdict};
+use gridlock_lts::engine::search::{self, Options, Order, Report, Stats, Verdict};
 use gridlock_lts::model::network::Network;
 use gridlock_lts::property::Property;
 use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 /// States of the full search before the first trial: smaller ones take less than a second anyway.
 const FIRST: u64 = 1 << 20;
@@ -47,7 +48,10 @@ pub(super) fn search(
     properties: &[Property],
     options: &Options,
 ) -> Result<(Report, Decision)> {
-    let shortest = options.order == Order::BreadthFirst;
+    let (started, shortest) = (Instant::now(), options.order == Order::BreadthFirst);
+    // The time of a reduced search is that of all there was.
+    let whole =
+        |report: Report| Report { stats: Stats { time: started.elapsed(), ..report.stats }, ..report };
     let trials = Mutex::new(Trials { due: FIRST, made: 0, ended: None, at: 0 });
     let pause = |states: u64| {
         let mut trials = trials.lock().unwrap_or_else(PoisonError::into_inner);
@@ -69,12 +73,12 @@ pub(super) fn search(
     let full = search::check(net, properties, &Options { pause: Some(&pause), ..*options })?;
     let trials = trials.into_inner().unwrap_or_else(PoisonError::into_inner);
     if let Some(ended) = trials.ended {
-        return Ok((ended?, Decision::Trial(trials.at)));
+        return Ok((whole(ended?), Decision::Trial(trials.at)));
     }
     if let Verdict::Unknown(Limit::Memory(_)) = full.verdict
         && let Some(report) = reduced(net, properties, options, shortest)?
     {
-        return Ok((report, Decision::Memory(full.stats.states)));
+        return Ok((whole(report), Decision::Memory(full.stats.states)));
     }
     Ok((full, Decision::Full(trials.made)))
 }

@@ -9,15 +9,21 @@
 //!
 //! Where the depths are ambiguous, and where there are very many combinations of local predecessors (all of fifty
 //! leaves terminate at once), the way is found by searching forwards again: each state of the frontier carries its
-//! ancestor in the middle level, which divides the trace into two halves, and so on down to single steps. It needs no
+//! ancestor in the middle level, which divides the trace into two halves, and so on down to single steps. It needs little
 //! more memory than the search itself, and time for a few searches, most of them small.
 //!
-//! Invariant: of all predecessors at the right depth the least in packed order is taken, with its least vector; the search
-//! forwards runs on one thread in a fixed order. So the trace is the same for every number of workers.
+//! Where several ranks own the states, all of them go back together: each asks its own part of the visited set, and the
+//! least answer of all is taken, in one exchange a step. The search forwards sends states with their ancestors to the owners.
+//!
+//! Invariant: of all predecessors at the right depth the least in packed order is taken, with its least vector; of all
+//! ancestors of a state, over all ways of the right length, the least. So the trace is the same for every number of
+//! threads and ranks.
 
+use super::owned::{Post, agree};
 use super::run::Run;
 use crate::base::error::{Error, Result};
-use crate::base::memory::Stack;
+use crate::base::memory::{Budget, Stack};
+use crate::engine::mesh::{Mesh, Patience, owner};
 use crate::engine::pack::{Packing, Width};
 use crate::engine::predecessors::Predecessors;
 use crate::engine::successors::{Steps, Successors};
@@ -29,21 +35,32 @@ const COMBINATIONS: usize = if cfg!(test) { 20 } else { 1 << 20 };
 /// A step of a path: the vector and the target.
 pub(super) type PathStep = (VectorIx, Vec<u64>);
 
+/// Bytes for messages of a search forwards.
+const MESSAGES: u64 = 16 << 20;
+/// Records that are put in order at least.
+const FEW: usize = if cfg!(test) { 4 } else { 1 << 12 };
+
 /// Goes back through what a breadth-first search has visited.
-pub(super) struct Backward<'r, 'a, S: Successors> {
+pub(super) struct Backward<'r, 'a, 'm, S: Successors> {
     run: &'r Run<'a, S>,
     predecessors: Predecessors<'r>,
+    mesh: &'r mut (dyn Mesh + 'm),
 }
 
-impl<'r, 'a, S: Successors> Backward<'r, 'a, S> {
+impl<'r, 'a, 'm, S: Successors> Backward<'r, 'a, 'm, S> {
     /// `net` is the network that was searched, monitors included.
-    pub(super) fn new(run: &'r Run<'a, S>, net: &'r Network, packing: &'r Packing) -> Self {
-        Backward { run, predecessors: Predecessors::new(net, packing) }
+    pub(super) fn new(
+        run: &'r Run<'a, S>,
+        net: &'r Network,
+        packing: &'r Packing,
+        mesh: &'r mut (dyn Mesh + 'm),
+    ) -> Self {
+        Backward { run, predecessors: Predecessors::new(net, packing), mesh }
     }
 
     /// The steps from the initial state to a visited state at the given depth, the last that was expanded. Afterwards
     /// the visited set is no longer that of the search.
-    pub(super) fn path_to(&self, state: &[u64], depth: u64) -> Result<Vec<PathStep>> {
+    pub(super) fn path_to(&mut self, state: &[u64], depth: u64) -> Result<Vec<PathStep>> {
         let initial = self.run.system.initial();
         let mut end = Vec::new();
         let mut state = state.to_vec();
@@ -67,20 +84,44 @@ impl<'r, 'a, S: Successors> Backward<'r, 'a, S> {
     }
 
     /// The least predecessor at a depth, and the vector; outer `None` if there are too many to try.
-    fn predecessor(&self, state: &[u64], depth: u64) -> Option<Option<(Vec<u64>, VectorIx)>> {
+    fn predecessor(&mut self, state: &[u64], depth: u64) -> Option<Option<(Vec<u64>, VectorIx)>> {
         let table = self.run.visited.table();
         let mut least: Option<(Vec<u64>, VectorIx)> = None;
+        // How many there are does not depend on the rank.
         let few = self.predecessors.of(state, COMBINATIONS, &mut |before, vector| {
             let better = least.as_ref().is_none_or(|(state, v)| (before, vector) < (&state[..], *v));
             if better && table.depth_of(before) == Some(depth) {
                 least = Some((before.to_vec(), vector));
             }
         });
-        few.then_some(least)
+        drop(table);
+        few.then(|| self.least(least))
+    }
+
+    /// The least of what the ranks have.
+    fn least(&mut self, own: Option<(Vec<u64>, VectorIx)>) -> Option<(Vec<u64>, VectorIx)> {
+        if self.mesh.size() == 1 {
+            return own;
+        }
+        let words = self.run.system.width().words();
+        let mut said = vec![u64::from(own.is_some())];
+        let (state, vector) = own.unwrap_or_else(|| (vec![0; words], VectorIx(0)));
+        said.extend(state);
+        said.push(u64::from(vector.0));
+        let all = self.mesh.share(&said, &mut || false);
+        let theirs = all.chunks_exact(words + 2).filter(|said| said[0] == 1);
+        let theirs = theirs.map(|said| (said[1..=words].to_vec(), VectorIx(said[words + 1] as u32)));
+        theirs.min()
     }
 
     /// Appends the steps of a shortest path between two states that are `length` steps apart.
-    fn forwards(&self, from: Vec<u64>, to: Vec<u64>, length: u64, path: &mut Vec<PathStep>) -> Result<()> {
+    fn forwards(
+        &mut self,
+        from: Vec<u64>,
+        to: Vec<u64>,
+        length: u64,
+        path: &mut Vec<PathStep>,
+    ) -> Result<()> {
         let mut parts = vec![(from, to, length)];
         while let Some((from, to, length)) = parts.pop() {
             match length {
@@ -106,54 +147,206 @@ impl<'r, 'a, S: Successors> Backward<'r, 'a, S> {
             .ok_or_else(|| Error::internal("a step of a trace is missing"))
     }
 
-    /// A state halfway on a shortest path.
-    fn halfway(&self, from: &[u64], to: &[u64], length: u64) -> Result<Vec<u64>> {
+    /// The least state halfway on a shortest path.
+    fn halfway(&mut self, from: &[u64], to: &[u64], length: u64) -> Result<Vec<u64>> {
         let words = self.run.system.width().words();
+        let ranks = self.mesh.size();
         self.run.visited.clear();
-        let insert = |keys: &[u64], new: &mut Vec<usize>| {
-            let mut done = 0;
-            loop {
-                let table = self.run.visited.table();
-                done += table.insert_all(&keys[done * words..], 0, |k| new.push(done + k));
-                drop(table);
-                if done * words == keys.len() {
-                    return Ok::<(), Error>(());
-                }
-                self.run.visited.make_room()?;
-            }
-        };
-        // The states of a level, and for each the index of its ancestor among those of the middle level.
-        let mut level: (Stack<u64>, Stack<usize>) =
-            (Stack::new(self.run.budget), Stack::new(self.run.budget));
-        let mut middle: Option<Stack<u64>> = None;
-        let (mut steps, mut new) = (Steps::new(words), Vec::new());
-        insert(from, &mut new)?;
-        level.0.extend(from)?;
-        level.1.push(0)?;
+        let post = Post::new(self.mesh, 2 * words, 1, MESSAGES.min(self.run.budget.limit() / 16));
+        // States, each with its ancestor in the middle level.
+        let mut level = Ancestors::new(words, self.run.budget);
+        if owner(from, ranks) == self.mesh.rank() {
+            let begun = level.add(from, &vec![0; words]).and_then(|()| self.visit(&mut level));
+            agree(self.mesh, begun)?;
+        } else {
+            agree(self.mesh, Ok(()))?;
+        }
         for depth in 0..length {
-            if depth == length / 2 {
-                let mut states = Stack::new(self.run.budget);
-                states.extend(&level.0)?;
-                middle = Some(states);
-            }
-            let mut next = (Stack::new(self.run.budget), Stack::new(self.run.budget));
-            for (k, state) in level.0.chunks_exact(words).enumerate() {
-                steps.clear();
-                self.run.system.expand(state, &mut steps)?;
-                new.clear();
-                insert(steps.targets(), &mut new)?;
-                let ancestor = if depth == length / 2 { k } else { level.1[k] };
-                for &n in &new {
-                    let target = steps.target(n);
-                    if let Some(middle) = middle.as_ref().filter(|_| target == to) {
-                        return Ok(middle[ancestor * words..(ancestor + 1) * words].to_vec());
-                    }
-                    next.0.extend(target)?;
-                    next.1.push(ancestor)?;
-                }
+            post.begin(depth, 1);
+            let mut next = Ancestors::new(words, self.run.budget);
+            let mut found = None;
+            let is_middle = depth == length / 2;
+            let aim = (depth + 1 == length).then_some(to);
+            let done = self.spread(&level, is_middle, aim, &post, &mut next, &mut found);
+            let received = self.settle(&post, &mut next);
+            let done = done.and(received).and_then(|()| next.tidy()).and_then(|()| self.visit(&mut next));
+            agree(self.mesh, done)?;
+            if aim.is_some() {
+                let found = found.map(|ancestor| (ancestor, VectorIx(0)));
+                let least = self.least(found).map(|(ancestor, _)| ancestor);
+                return least.ok_or_else(|| Error::internal("the end of a trace was not found again"));
             }
             level = next;
         }
-        Err(Error::internal("the end of a trace was not found again"))
+        Err(Error::internal("a trace has no middle"))
+    }
+
+    /// Expands a level. Targets go to their owners; if there is an aim, the least ancestor of the states before it is kept.
+    fn spread(
+        &mut self,
+        level: &Ancestors,
+        is_middle: bool,
+        aim: Option<&[u64]>,
+        post: &Post,
+        next: &mut Ancestors,
+        found: &mut Option<Vec<u64>>,
+    ) -> Result<()> {
+        let words = self.run.system.width().words();
+        let (me, ranks) = (self.mesh.rank(), self.mesh.size());
+        let (mut steps, mut record) = (Steps::new(words), vec![0; 2 * words]);
+        for (state, ancestor) in level.iter() {
+            let ancestor = if is_middle { state } else { ancestor };
+            steps.clear();
+            self.run.system.expand(state, &mut steps)?;
+            for (target, _) in steps.iter() {
+                match aim {
+                    Some(aim) => {
+                        if target == aim && found.as_deref().is_none_or(|least| ancestor < least) {
+                            *found = Some(ancestor.to_vec());
+                        }
+                    }
+                    None if owner(target, ranks) == me => self.meet(target, ancestor, next)?,
+                    None => {
+                        record[..words].copy_from_slice(target);
+                        record[words..].copy_from_slice(ancestor);
+                        post.add(owner(target, ranks), &record);
+                    }
+                }
+            }
+            let mut patience = Patience::default();
+            loop {
+                let moved = self.receive(post, next)?;
+                if !post.is_congested() {
+                    break;
+                }
+                if !moved {
+                    patience.rest();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A state is met that this rank owns.
+    fn meet(&self, state: &[u64], ancestor: &[u64], next: &mut Ancestors) -> Result<()> {
+        if self.run.visited.table().depth_of(state).is_some() {
+            return Ok(());
+        }
+        next.add(state, ancestor)
+    }
+
+    /// Moves messages, and takes what is in those that came.
+    fn receive(&mut self, post: &Post, next: &mut Ancestors) -> Result<bool> {
+        let mut moved = post.pump(self.mesh);
+        while let Some((from, message)) = post.next() {
+            let taken = self.open(post, from, &message, next);
+            post.handled();
+            taken?;
+            moved = true;
+        }
+        Ok(moved)
+    }
+
+    fn open(&self, post: &Post, from: usize, message: &[u64], next: &mut Ancestors) -> Result<()> {
+        let words = self.run.system.width().words();
+        let mut records = post.open(from, message)?.chunks_exact(2 * words);
+        records.try_for_each(|record| self.meet(&record[..words], &record[words..], next))
+    }
+
+    /// Ends a level with all other ranks, whatever went wrong meanwhile: they do not wait for this one in vain.
+    fn settle(&mut self, post: &Post, next: &mut Ancestors) -> Result<()> {
+        if self.mesh.size() == 1 {
+            return Ok(());
+        }
+        let mut result = Ok(());
+        let mut note = |done: Result<()>| {
+            if result.is_ok() {
+                result = done;
+            }
+        };
+        post.seal_all();
+        let mut patience = Patience::default();
+        loop {
+            let moved = self.receive(post, next);
+            if post.is_settled(self.mesh) {
+                note(moved.map(drop));
+                break;
+            }
+            match moved {
+                Ok(true) => patience.renew(),
+                Ok(false) => patience.rest(),
+                Err(error) => note(Err(error)),
+            }
+        }
+        let mut came = Vec::new();
+        let expected = self.mesh.scatter_sums(&post.sent(), &mut |message| {
+            came.extend(message);
+            false
+        });
+        for (from, message) in came {
+            note(self.open(post, from, &message, next));
+        }
+        note(self.receive(post, next).map(drop));
+        note(post.compare(&expected));
+        result
+    }
+
+    /// The states of a level are visited.
+    fn visit(&self, level: &mut Ancestors) -> Result<()> {
+        let words = self.run.system.width().words();
+        for (state, _) in level.iter() {
+            while self.run.visited.table().insert_all(state, 0, |_| {}) * words < state.len() {
+                self.run.visited.make_room()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// States of a level, each with its least ancestor in the middle level.
+struct Ancestors<'a> {
+    words: usize,
+    /// States and ancestors by turns.
+    records: Stack<'a, u64>,
+    /// Words of records that are in order, each state once.
+    tidy: usize,
+    budget: &'a Budget,
+}
+
+impl<'a> Ancestors<'a> {
+    fn new(words: usize, budget: &'a Budget) -> Self {
+        Ancestors { words, records: Stack::new(budget), tidy: 0, budget }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&[u64], &[u64])> {
+        self.records.chunks_exact(2 * self.words).map(|record| record.split_at(self.words))
+    }
+
+    fn add(&mut self, state: &[u64], ancestor: &[u64]) -> Result<()> {
+        self.records.extend(state)?;
+        self.records.extend(ancestor)?;
+        // Twice what is needed at most.
+        if self.records.len() > 2 * self.tidy + 2 * self.words * FEW {
+            self.tidy()?;
+        }
+        Ok(())
+    }
+
+    /// Puts the records in order and keeps the least of each state.
+    fn tidy(&mut self) -> Result<()> {
+        let (words, size) = (self.words, 2 * self.words);
+        let mut records: Vec<&[u64]> = self.records.chunks_exact(size).collect();
+        let bytes = (records.len() * size_of::<&[u64]>()) as u64;
+        self.budget.take(bytes)?;
+        records.sort_unstable();
+        records.dedup_by(|later, earlier| later[..words] == earlier[..words]);
+        let mut kept = Stack::new(self.budget);
+        let copied = records.iter().try_for_each(|record| kept.extend(record));
+        drop(records);
+        self.budget.give(bytes);
+        copied?;
+        self.tidy = kept.len();
+        self.records = kept;
+        Ok(())
     }
 }

@@ -16,6 +16,7 @@ use crate::engine::look::{self, Found, keep_least};
 use crate::engine::pack::Width;
 use crate::engine::successors::{Steps, Successors};
 use crate::engine::visited::Table;
+use crate::model::network::{LeafIx, Local};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Mutex, PoisonError, RwLockReadGuard};
 
@@ -27,13 +28,13 @@ const BATCH: usize = if cfg!(test) { 8 } else { 256 };
 const CHUNK: usize = if cfg!(test) { 1 } else { 1 << 13 };
 
 /// States of one level, accounted for.
-struct Chunk<'a> {
-    states: Vec<u64>,
+pub(super) struct Chunk<'a> {
+    pub(super) states: Vec<u64>,
     budget: &'a Budget,
 }
 
 impl<'a> Chunk<'a> {
-    fn new(words: usize, budget: &'a Budget) -> Result<Self, Exhausted> {
+    pub(super) fn new(words: usize, budget: &'a Budget) -> Result<Self, Exhausted> {
         let capacity = CHUNK.max(8 * BATCH * words);
         budget.take((capacity * size_of::<u64>()) as u64)?;
         Ok(Chunk { states: Vec::with_capacity(capacity), budget })
@@ -54,10 +55,10 @@ impl Drop for Chunk<'_> {
 /// The chunks of a level, a stretch of neighbours for each worker. States that stand close together share successors, and
 /// a worker that has both remembers the second time: fifteen philosophers took two workers 1.1 times as long when they
 /// took chunks in turns.
-struct Queue<'a>(Vec<VecDeque<Chunk<'a>>>);
+pub(super) struct Queue<'a>(Vec<VecDeque<Chunk<'a>>>);
 
 impl<'a> Queue<'a> {
-    fn new(level: Vec<Chunk<'a>>, workers: usize) -> Self {
+    pub(super) fn new(level: Vec<Chunk<'a>>, workers: usize) -> Self {
         let mut rest = VecDeque::from(level);
         let stretches = (0..workers).rev().map(|others| {
             let stretch = rest.len().div_ceil(others + 1);
@@ -67,10 +68,34 @@ impl<'a> Queue<'a> {
     }
 
     /// The next chunk of a worker: of its own, or else the last of whoever has the most left.
-    fn take(&mut self, worker: usize) -> Option<Chunk<'a>> {
+    pub(super) fn take(&mut self, worker: usize) -> Option<Chunk<'a>> {
         self.0[worker]
             .pop_front()
             .or_else(|| self.0.iter_mut().max_by_key(|stretch| stretch.len())?.pop_back())
+    }
+}
+
+/// Which targets a worker looks up itself, and what becomes of the others.
+pub(super) trait Route<S: Successors>: Sized {
+    /// Sends targets that are not for this process on their way; how many words of the others are left, at the front.
+    fn divide(&mut self, targets: &mut [u64]) -> Result<usize>;
+
+    /// Sees to what comes from elsewhere; after each batch.
+    fn attend(worker: &mut Worker<'_, '_, S, Self>) -> Result<()>;
+}
+
+/// All states are those of this process.
+struct Here;
+
+impl<S: Successors> Route<S> for Here {
+    #[inline(always)]
+    fn divide(&mut self, targets: &mut [u64]) -> Result<usize> {
+        Ok(targets.len())
+    }
+
+    #[inline(always)]
+    fn attend(_: &mut Worker<'_, '_, S, Self>) -> Result<()> {
+        Ok(())
     }
 }
 
@@ -115,7 +140,7 @@ pub(super) fn search<S: Successors>(run: &Run<S>) -> Option<(Found, u64)> {
     None
 }
 
-fn first_level<'a, S: Successors>(run: &Run<'a, S>) -> Result<Vec<Chunk<'a>>> {
+pub(super) fn first_level<'a, S: Successors>(run: &Run<'a, S>) -> Result<Vec<Chunk<'a>>> {
     let words = run.system.width().words();
     let mut chunk = Chunk::new(words, run.budget)?;
     chunk.states.extend(run.system.initial());
@@ -127,8 +152,23 @@ fn first_level<'a, S: Successors>(run: &Run<'a, S>) -> Result<Vec<Chunk<'a>>> {
 /// numbers then depends on the levels only, which are the same sets of states for any number of workers, and so does the
 /// least finding. After an error the level keeps the states that need nothing more: what they show is true all the same.
 fn fill_tables<S: Successors>(run: &Run<S>, level: &mut [Chunk]) -> Option<Error> {
+    let missing = missing(run, level);
+    fill(run, level, missing)
+}
+
+/// The local states whose tables a level needs.
+pub(super) fn missing<S: Successors>(run: &Run<S>, level: &[Chunk]) -> BTreeSet<(LeafIx, Local)> {
     let mut missing = BTreeSet::new();
     level.iter().for_each(|chunk| run.system.missing(&chunk.states, &mut missing));
+    missing
+}
+
+/// Has them filled.
+pub(super) fn fill<S: Successors>(
+    run: &Run<S>,
+    level: &mut [Chunk],
+    missing: BTreeSet<(LeafIx, Local)>,
+) -> Option<Error> {
     let fill = |(leaf, local)| {
         // A source may be slow.
         run.check_limits(run.visited.len());
@@ -158,8 +198,7 @@ fn expand_level<'a, S: Successors>(
     let workers = run.options.workers.clamp(1, level.len());
     let queue = Mutex::new(Queue::new(level, workers));
     let work = |(number, scratch)| {
-        let mut worker =
-            Worker { run, depth, scratch, table: None, full: Vec::new(), done: Done::default(), found: None };
+        let mut worker = Worker::new(run, depth, scratch, Here);
         worker.work(&queue, number);
         (worker.found, worker.full)
     };
@@ -183,7 +222,7 @@ fn expand_level<'a, S: Successors>(
 }
 
 /// What a worker keeps from level to level.
-struct Scratch<S: Successors> {
+pub(super) struct Scratch<S: Successors> {
     steps: Steps,
     /// Where the steps of each state end whose steps are collected.
     ends: Vec<usize>,
@@ -193,7 +232,7 @@ struct Scratch<S: Successors> {
 }
 
 impl<S: Successors> Scratch<S> {
-    fn new(system: &S) -> Self {
+    pub(super) fn new(system: &S) -> Self {
         let width = system.width();
         Scratch {
             steps: Steps::new(width.words()),
@@ -204,28 +243,41 @@ impl<S: Successors> Scratch<S> {
     }
 }
 
-struct Worker<'r, 'a, S: Successors> {
-    run: &'r Run<'a, S>,
+/// A thread that expands states, and looks up what it finds.
+pub(super) struct Worker<'r, 'a, S: Successors, R> {
+    pub(super) run: &'r Run<'a, S>,
     /// The depth of the states that are found.
     depth: u64,
     scratch: &'r mut Scratch<S>,
     table: Option<RwLockReadGuard<'r, Table<S::Width>>>,
-    full: Vec<Chunk<'a>>,
+    /// What is new.
+    pub(super) full: Vec<Chunk<'a>>,
     done: Done,
-    found: Option<Found>,
+    pub(super) found: Option<Found>,
+    pub(super) route: R,
 }
 
-impl<'a, S: Successors> Worker<'_, 'a, S> {
-    fn work(&mut self, queue: &Mutex<Queue<'a>>, number: usize) {
+impl<'r, 'a, S: Successors, R: Route<S>> Worker<'r, 'a, S, R> {
+    pub(super) fn new(run: &'r Run<'a, S>, depth: u64, scratch: &'r mut Scratch<S>, route: R) -> Self {
+        let done = Done::default();
+        Worker { run, depth, scratch, table: None, full: Vec::new(), done, found: None, route }
+    }
+
+    pub(super) fn work(&mut self, queue: &Mutex<Queue<'a>>, number: usize) {
         loop {
             let chunk = queue.lock().unwrap_or_else(PoisonError::into_inner).take(number);
             let Some(chunk) = chunk.filter(|_| !self.run.is_stopped()) else { break };
             if let Err(stop) = self.expand(&chunk.states) {
                 self.run.stop(stop);
             }
-            self.table = None;
+            self.let_go();
             self.run.tell(&mut self.done);
         }
+    }
+
+    /// Lets others move the visited set. Who waits for anything must have done so.
+    pub(super) fn let_go(&mut self) {
+        self.table = None;
     }
 
     fn expand(&mut self, states: &[u64]) -> Result<()> {
@@ -250,17 +302,18 @@ impl<'a, S: Successors> Worker<'_, 'a, S> {
             if self.scratch.steps.len() >= BATCH {
                 self.flush(&states[first * words..])?;
                 first = k + 1;
+                R::attend(self)?;
                 if self.run.is_stopped() {
                     return Ok(());
                 }
             }
         }
-        self.flush(&states[first * words..])
+        self.flush(&states[first * words..])?;
+        R::attend(self)
     }
 
-    /// Looks the collected steps up; those of `states`, from the first on.
+    /// Looks the collected steps up, or sends them on their way; those of `states`, from the first on.
     fn flush(&mut self, states: &[u64]) -> Result<()> {
-        let words = self.run.system.width().words();
         if self.scratch.steps.any_marked() {
             let Scratch { steps, ends, .. } = &mut *self.scratch;
             keep_least(&mut self.found, look::first(self.run.system, states, ends, steps).found);
@@ -268,9 +321,21 @@ impl<'a, S: Successors> Worker<'_, 'a, S> {
         self.done.expanded += self.scratch.ends.len() as u64;
         self.done.transitions += self.scratch.steps.len() as u64;
         let Scratch { steps, recent, fresh, .. } = &mut *self.scratch;
+        let mut fresh = std::mem::take(fresh);
         fresh.resize(steps.targets().len().max(fresh.len()), 0);
-        let len = recent.filter(steps.targets(), fresh);
-        let mut rest = &fresh[..len];
+        let len = recent.filter(steps.targets(), &mut fresh);
+        let looked_up = self.route.divide(&mut fresh[..len]).and_then(|len| self.look_up(&fresh[..len]));
+        self.scratch.fresh = fresh;
+        looked_up?;
+        self.scratch.steps.clear();
+        self.scratch.ends.clear();
+        Ok(())
+    }
+
+    /// Looks states up in the visited set; what is new belongs to the next level.
+    pub(super) fn look_up(&mut self, states: &[u64]) -> Result<()> {
+        let words = self.run.system.width().words();
+        let mut rest = states;
         while !rest.is_empty() {
             if self.full.last().is_none_or(|chunk| !chunk.has_room(words)) {
                 self.full.push(Chunk::new(words, self.run.budget)?);
@@ -286,8 +351,6 @@ impl<'a, S: Successors> Worker<'_, 'a, S> {
                 self.run.visited.make_room()?;
             }
         }
-        self.scratch.steps.clear();
-        self.scratch.ends.clear();
         Ok(())
     }
 }

@@ -8,15 +8,17 @@
 mod backward;
 mod bfs;
 mod dfs;
+mod owned;
 mod recent;
 mod run;
 #[cfg(test)]
 mod tests;
 
 use crate::base::error::{Error, Limit, Result};
-use crate::base::memory::{self, Budget, Exhausted};
+use crate::base::memory::{self, Budget};
 use crate::engine::lazy::Lazy;
 use crate::engine::look::Found;
+use crate::engine::mesh::{Alone, Mesh};
 use crate::engine::pack::Packing;
 use crate::engine::prepared::{self, FrugalVisitor};
 use crate::engine::reduce::{self, Keep};
@@ -57,6 +59,8 @@ pub struct Options<'a> {
     pub time_limit: Option<Duration>,
     /// Stop when this becomes true.
     pub cancel: Option<&'a AtomicBool>,
+    /// Which limit it was if that became true; `None`: that the run was interrupted.
+    pub reason: Option<&'a (dyn Fn() -> Limit + Sync)>,
     /// Is told now and then how far the search is, from one of its threads.
     pub progress: Option<&'a (dyn Fn(&Stats) + Sync)>,
     /// Whether steps are left out that are not needed, and what is kept besides verdicts. Only for complete tables.
@@ -76,6 +80,7 @@ impl Default for Options<'_> {
             max_memory: None,
             time_limit: None,
             cancel: None,
+            reason: None,
             progress: None,
             reduce: None,
             pause: None,
@@ -127,6 +132,25 @@ pub enum Verdict {
     Unknown(Limit),
 }
 
+/// What one of several ranks has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RankStats {
+    /// States that it owns.
+    pub states: u64,
+    /// Steps of those that it expanded.
+    pub transitions: u64,
+    /// States that it sent to others.
+    pub states_sent: u64,
+    /// Their bytes.
+    pub bytes_sent: u64,
+    /// Bytes in use at the end of the last level.
+    pub memory: u64,
+    /// The most bytes that were in use at a time.
+    pub peak_memory: u64,
+    /// Time without anything to do, waiting for other ranks.
+    pub waited: Duration,
+}
+
 /// What came out of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
@@ -136,6 +160,8 @@ pub struct Report {
     pub stats: Stats,
     /// What was kept, if steps were left out. [`Stats`] then tell what was visited, and not what there is.
     pub reduction: Option<Reduction>,
+    /// What each rank has done, if there were several; [`Stats`] are those of all together.
+    pub ranks: Vec<RankStats>,
 }
 
 /// What a search kept that left out steps.
@@ -149,10 +175,30 @@ pub struct Reduction {
 
 /// Checks properties of a network whose tables are complete.
 pub fn check(net: &Network, properties: &[Property], options: &Options) -> Result<Report> {
+    check_here(net, properties, options, None)
+}
+
+/// The same, breadth first, together with other ranks, which must all do so with the same network, properties and options
+/// (apart from memory, workers, and whom to tell). Every rank owns a part of the states. The report is the same on all.
+pub fn check_on_ranks(
+    net: &Network,
+    properties: &[Property],
+    options: &Options,
+    mesh: &mut dyn Mesh,
+) -> Result<Report> {
+    check_here(net, properties, options, Some(mesh))
+}
+
+fn check_here(
+    net: &Network,
+    properties: &[Property],
+    options: &Options,
+    mesh: Option<&mut dyn Mesh>,
+) -> Result<Report> {
     let Instrumented { network, alarms } = property::instrument(net, properties);
     let packing = Packing::for_network(&network);
     let networks = Complete { net, network: &network, packing: &packing };
-    let exhaustive = Exhaustive { networks, task: Task { properties, options } };
+    let exhaustive = Exhaustive { networks, task: Task { properties, options }, mesh };
     let deadlocks = property::asks_for_deadlocks(properties).is_some();
     let reduction = options.reduce.map(|keep| {
         let asked = reduce::asked(&network, &alarms, deadlocks);
@@ -164,28 +210,38 @@ pub fn check(net: &Network, properties: &[Property], options: &Options) -> Resul
 }
 
 /// The search of a network whose tables are complete.
-struct Exhaustive<'a> {
+struct Exhaustive<'a, 'm> {
     networks: Complete<'a>,
     task: Task<'a>,
+    mesh: Option<&'a mut (dyn Mesh + 'm)>,
 }
 
-impl FrugalVisitor for Exhaustive<'_> {
+impl FrugalVisitor for Exhaustive<'_, '_> {
     type Out = Result<Report>;
 
     fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Self::Out {
-        examine(&*system, &self.networks, &self.task)
+        examine(&*system, &self.networks, &self.task, self.mesh)
     }
 }
 
 /// Checks the properties of a network whose tables are filled as the search goes. An error of the table source ends the
 /// search with that error.
 pub fn check_on_demand(lazy: &Lazy, options: &Options) -> Result<Report> {
+    check_lazy(lazy, options, None)
+}
+
+/// The same together with other ranks, as [`check_on_ranks`]. Every rank fills all tables, in the same order.
+pub fn check_on_demand_on_ranks(lazy: &Lazy, options: &Options, mesh: &mut dyn Mesh) -> Result<Report> {
+    check_lazy(lazy, options, Some(mesh))
+}
+
+fn check_lazy(lazy: &Lazy, options: &Options, mesh: Option<&mut dyn Mesh>) -> Result<Report> {
     if options.reduce.is_some() {
         return Err(Error::input(
             "a reduction needs complete tables: of tables that still grow it cannot tell what is reachable",
         ));
     }
-    examine(lazy, lazy, &Task { properties: lazy.properties(), options })
+    examine(lazy, lazy, &Task { properties: lazy.properties(), options }, mesh)
 }
 
 /// What is asked of a search.
@@ -223,37 +279,59 @@ impl Networks for Lazy<'_> {
 }
 
 /// Searches, and makes a report of what comes out.
-fn examine<S: Successors>(system: &S, networks: &impl Networks, task: &Task) -> Result<Report> {
+fn examine<S: Successors>(
+    system: &S,
+    networks: &impl Networks,
+    task: &Task,
+    mesh: Option<&mut (dyn Mesh + '_)>,
+) -> Result<Report> {
     let started = Instant::now();
+    let report = |verdict, stats| Report { verdict, stats, reduction: None, ranks: Vec::new() };
     if let Some(property) = property::violated_initially(task.properties) {
         let stats = Stats { states: 1, time: started.elapsed(), ..Stats::default() };
-        return Ok(Report {
-            verdict: Verdict::Violated { property, trace: Trace::default() },
-            stats,
-            reduction: None,
-        });
+        return Ok(report(Verdict::Violated { property, trace: Trace::default() }, stats));
     }
     let budget = Budget::new(task.options.max_memory.unwrap_or_else(memory::default_limit));
     let run =
         budget.take(system.table_bytes()).and_then(|()| Run::new(system, task.options, &budget, started));
-    let run = match run {
+    let run = run.map_err(Error::from);
+    let alone: &mut dyn Mesh = &mut Alone::default();
+    let (mesh, several) = match mesh {
+        Some(_) if task.options.order == Order::DepthFirst => {
+            return Err(Error::internal("a depth-first search has no ranks"));
+        }
+        Some(mesh) => (mesh, true),
+        None => (alone, false),
+    };
+    let run = match owned::agree(mesh, run) {
         Ok(run) => run,
-        Err(Exhausted { limit }) => {
+        Err(Error::Limit(limit)) => {
             let stats = Stats { time: started.elapsed(), ..Stats::default() };
-            return Ok(Report { verdict: Verdict::Unknown(Limit::Memory(limit)), stats, reduction: None });
+            return Ok(report(Verdict::Unknown(limit), stats));
+        }
+        Err(error) => return Err(error),
+    };
+    let (found, stop, stats, ranks) = match task.options.order {
+        Order::BreadthFirst if several => {
+            let ended = owned::search(&run, mesh)?;
+            let stats = all_ranks(&ended, run.stats());
+            let found = ended.found.map(|(found, depth)| (found, Way::Depth(depth)));
+            (found, ended.stop, stats, ended.ranks)
+        }
+        Order::BreadthFirst => {
+            let found = bfs::search(&run).map(|(found, depth)| (found, Way::Depth(depth)));
+            // Before the trace is rebuilt, which may search again.
+            (found, run.why_stopped(), run.stats(), Vec::new())
+        }
+        Order::DepthFirst => {
+            let found = dfs::search(&run).map(|(found, steps)| (found, Way::Steps(steps)));
+            (found, run.why_stopped(), run.stats(), Vec::new())
         }
     };
-    let found = match task.options.order {
-        Order::BreadthFirst => bfs::search(&run).map(|(found, depth)| (found, Way::Depth(depth))),
-        Order::DepthFirst => dfs::search(&run).map(|(found, steps)| (found, Way::Steps(steps))),
-    };
-    // Before the trace is rebuilt, which may search again.
-    let stats = run.stats();
     // A finding is a fact, whatever else ended the search at the same time.
-    let verdict = match (found, run.why_stopped()) {
-        (Some((found, way)), _) => {
-            networks.with(|net, network, packing| conclude(&run, (net, network, packing), found, way, task))
-        }
+    let verdict = match (found, stop) {
+        (Some((found, way)), _) => networks
+            .with(|net, network, packing| conclude(&run, (net, network, packing), found, way, task, mesh)),
         (None, Some(stop)) => Err(stop),
         (None, None) => Ok(Verdict::Holds),
     };
@@ -262,8 +340,24 @@ fn examine<S: Successors>(system: &S, networks: &impl Networks, task: &Task) -> 
         Err(Error::Limit(limit)) => Verdict::Unknown(limit),
         Err(error) => return Err(error),
     };
-    let stats = Stats { time: started.elapsed(), peak_memory: budget.peak(), ..stats };
-    Ok(Report { verdict, stats, reduction: None })
+    let peak = if several { stats.peak_memory } else { budget.peak() };
+    let stats = Stats { time: started.elapsed(), peak_memory: peak, ..stats };
+    Ok(Report { verdict, stats, reduction: None, ranks })
+}
+
+/// What all ranks have done together.
+fn all_ranks(ended: &owned::Ended, own: Stats) -> Stats {
+    let sum = |of: fn(&RankStats) -> u64| ended.ranks.iter().map(of).sum();
+    Stats {
+        states: sum(|rank| rank.states),
+        transitions: sum(|rank| rank.transitions),
+        depth: ended.depth,
+        deadlocks: ended.deadlocks,
+        frontier: ended.frontier,
+        memory: sum(|rank| rank.memory),
+        peak_memory: sum(|rank| rank.peak_memory),
+        time: own.time,
+    }
 }
 
 /// What is known of the way to a finding.
@@ -279,9 +373,10 @@ fn conclude<S: Successors>(
     found: Found,
     way: Way,
     task: &Task,
+    mesh: &mut dyn Mesh,
 ) -> Result<Verdict> {
     let mut path = match way {
-        Way::Depth(depth) => Backward::new(run, network, packing).path_to(&found.state, depth)?,
+        Way::Depth(depth) => Backward::new(run, network, packing, mesh).path_to(&found.state, depth)?,
         Way::Steps(steps) => steps.into_iter().map(|(via, target)| (via.vector(), target)).collect(),
     };
     path.extend(found.step);

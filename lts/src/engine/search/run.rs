@@ -23,9 +23,20 @@ pub(super) struct Run<'a, S: Successors> {
     deadlocks: AtomicU64,
     frontier: AtomicU64,
     depth: AtomicU64,
+    expanded: AtomicU64,
+    /// What other ranks had visited and done when the last level ended; nothing if there are none.
+    elsewhere: Elsewhere,
     next_report: AtomicU64,
     stopped: AtomicBool,
     stop: Mutex<Option<Error>>,
+}
+
+/// What other ranks have done.
+#[derive(Default)]
+struct Elsewhere {
+    states: AtomicU64,
+    transitions: AtomicU64,
+    frontier: AtomicU64,
 }
 
 impl<'a, S: Successors> Run<'a, S> {
@@ -48,6 +59,8 @@ impl<'a, S: Successors> Run<'a, S> {
             deadlocks: AtomicU64::new(0),
             frontier: AtomicU64::new(0),
             depth: AtomicU64::new(0),
+            expanded: AtomicU64::new(0),
+            elsewhere: Elsewhere::default(),
             next_report: AtomicU64::new(0),
             stopped: AtomicBool::new(false),
             stop: Mutex::new(None),
@@ -58,10 +71,20 @@ impl<'a, S: Successors> Run<'a, S> {
         let cancelled = self.options.cancel.is_some_and(|cancel| cancel.load(Relaxed));
         let why = match why {
             // A table source that is told to stop fails, and that is no fault of it.
-            Error::Input(_) | Error::Internal(_) if cancelled => Limit::Interrupted.into(),
+            Error::Input(_) | Error::Internal(_) if cancelled => self.cancelled().into(),
             why => why,
         };
         self.stop.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
+        self.stopped.store(true, Relaxed);
+    }
+
+    /// Why the search was cancelled.
+    fn cancelled(&self) -> Limit {
+        self.options.reason.map_or(Limit::Interrupted, |reason| reason())
+    }
+
+    /// Stops for a reason that another rank has.
+    pub(super) fn halt(&self) {
         self.stopped.store(true, Relaxed);
     }
 
@@ -79,10 +102,28 @@ impl<'a, S: Successors> Run<'a, S> {
         self.frontier.store(frontier, Relaxed);
     }
 
+    /// Learns what other ranks have done.
+    pub(super) fn set_elsewhere(&self, states: u64, transitions: u64, frontier: u64) {
+        self.elsewhere.states.store(states, Relaxed);
+        self.elsewhere.transitions.store(transitions, Relaxed);
+        self.elsewhere.frontier.store(frontier, Relaxed);
+    }
+
+    /// States expanded so far.
+    pub(super) fn expanded(&self) -> u64 {
+        self.expanded.load(Relaxed)
+    }
+
+    /// Looks at the limits, and reports progress if it is time, for who waits. The caller must not hold the table.
+    pub(super) fn look_around(&self) {
+        self.tell(&mut Done::default());
+    }
+
     /// Adds what a worker has done since it last told, looks at the limits, and reports progress if it is time.
     pub(super) fn tell(&self, done: &mut Done) {
         self.transitions.fetch_add(done.transitions, Relaxed);
         self.deadlocks.fetch_add(done.deadlocks, Relaxed);
+        self.expanded.fetch_add(done.expanded, Relaxed);
         self.frontier.fetch_sub(done.expanded.min(self.frontier.load(Relaxed)), Relaxed);
         *done = Done::default();
         self.check_limits(self.visited.len());
@@ -91,7 +132,14 @@ impl<'a, S: Successors> Run<'a, S> {
         if now >= due && self.next_report.compare_exchange(due, now + 100, Relaxed, Relaxed).is_ok() {
             self.check_resident();
             if let Some(progress) = self.options.progress {
-                progress(&self.stats());
+                let own = self.stats();
+                let Elsewhere { states, transitions, frontier } = &self.elsewhere;
+                progress(&Stats {
+                    states: own.states + states.load(Relaxed),
+                    transitions: own.transitions + transitions.load(Relaxed),
+                    frontier: own.frontier + frontier.load(Relaxed),
+                    ..own
+                });
             }
         }
     }
@@ -105,10 +153,10 @@ impl<'a, S: Successors> Run<'a, S> {
             self.stop(Limit::Time(limit).into());
         }
         if options.cancel.is_some_and(|cancel| cancel.load(Relaxed)) {
-            self.stop(Limit::Interrupted.into());
+            self.stop(self.cancelled().into());
         }
         if let Some(max) = options.max_states
-            && states > max
+            && states + self.elsewhere.states.load(Relaxed) > max
         {
             self.stop(Limit::States(max).into());
         }

@@ -76,6 +76,11 @@ pub trait Successors: Sync {
     /// Appends the steps of `state` to `out`. An error is that of a table source and ends the search.
     fn expand(&self, state: &[u64], out: &mut Steps) -> Result<()>;
 
+    /// Whether tables may have to be filled before states can be expanded.
+    fn fills_tables(&self) -> bool {
+        false
+    }
+
     /// Adds the local states that must be filled before some states can be expanded. A search that cares about the order
     /// in which that happens has them filled itself; all others leave it to [`expand`](Self::expand).
     fn missing(&self, _states: &[u64], _missing: &mut BTreeSet<(LeafIx, Local)>) {}

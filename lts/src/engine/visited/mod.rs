@@ -19,6 +19,9 @@ mod tests;
 pub use region::Region;
 pub use table::Table;
 
+#[cfg(test)]
+pub(crate) use slots::hash;
+
 use crate::base::memory::{Budget, Exhausted};
 use crate::engine::pack::Width;
 use slots::Marks;

@@ -136,7 +136,7 @@ pub(super) enum Inserted {
 
 /// A well mixed hash of a state: every bit of the state changes about half of the upper bits.
 #[inline(always)]
-pub(super) fn hash(key: &[u64]) -> u64 {
+pub(crate) fn hash(key: &[u64]) -> u64 {
     let mut h = 0u64;
     for &word in key {
         let mut x = word ^ h;

@@ -1,4 +1,5 @@
-//! Workers that are ranks of an MPI job: the one module that names the `mpi` crate.
+//! Workers that are ranks of an MPI job: the one module that names the `mpi` crate, with [`mesh`] for ranks that talk to each
+//! other.
 //!
 //! Rank 0 has the [`Ranks`], the others [`serve`]. Rank 0 never waits idly for a message to leave: it sends from a buffer
 //! of its own, and counts what may still be in there; while a message that is too long for the buffer leaves, it takes
@@ -6,6 +7,10 @@
 //! arrive in order. Waiting is polling with pauses: a rank without work leaves its core to others.
 //!
 //! Invariants: all calls into MPI come from the thread that started it. A message that makes no sense is an error.
+
+mod mesh;
+
+pub use mesh::MpiMesh;
 
 use super::threads::Threads;
 use super::{Answer, Ticket, Transport};
@@ -108,6 +113,8 @@ enum Down<J> {
     Job(Ticket, J),
     Cancel,
     End(u8),
+    /// All ranks are there, and make a mesh.
+    Begin,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -326,6 +333,31 @@ impl World {
         Ok(hellos)
     }
 
+    /// All ranks, once they are there and are going to work on the same. Rank 0 may find that they are not, which is an error
+    /// there; the others then get the exit code with which the run ends. `stop`: whether rank 0 is to wait no longer.
+    pub fn meet(&self, threads: u32, run: &Run, stop: &dyn Fn() -> bool) -> Result<Met<'_>> {
+        if self.rank() == 0 {
+            self.gather(run, stop)?;
+            for rank in 1..self.size() as Rank {
+                self.post(rank, DOWN, &Down::<()>::Begin)?;
+            }
+            return Ok(Met::All(MpiMesh::new(self)));
+        }
+        self.hello(threads, Ok(run.clone()))?;
+        let mut pause = Pause::default();
+        loop {
+            match self.poll::<Down<()>>(DOWN)? {
+                Some((_, Down::Begin)) => return Ok(Met::All(MpiMesh::new(self))),
+                Some((_, Down::End(code))) => {
+                    self.post(0, UP, &Up::<()>::Bye)?;
+                    return Ok(Met::Over(code));
+                }
+                Some(_) => {}
+                None => pause.rest(),
+            }
+        }
+    }
+
     /// Rank 0 tells the others that it is over, and waits until they have heard it.
     pub fn end(&self, code: u8) -> Result<()> {
         for rank in 1..self.size() as Rank {
@@ -342,6 +374,14 @@ impl World {
         }
         if left > 0 { Err(Error::Input(format!("{left} ranks did not answer at the end"))) } else { Ok(()) }
     }
+}
+
+/// What comes of waiting for all ranks.
+pub enum Met<'w> {
+    /// They are there.
+    All(MpiMesh<'w>),
+    /// The run is over, with an exit code.
+    Over(u8),
 }
 
 /// Something that is not looked at.
@@ -504,6 +544,7 @@ where
                 jobs.push_back((ticket, job));
             }
             Some((_, Down::Cancel)) => pool.cancel(),
+            Some((_, Down::Begin)) => return Err(Error::internal("rank 0 wants a mesh, and this is a star")),
             Some((_, Down::End(code))) => {
                 world.post(0, UP, &Up::<A>::Bye)?;
                 return Ok(code);

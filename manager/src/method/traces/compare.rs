@@ -1,7 +1,6 @@
 //! `--compare-bfs`: the exhaustive search beside the swarm, to measure the one and to doubt the other.
 
-use crate::method::exhaustive::{self, Taken};
-use crate::method::{Conclusion, Run};
+use crate::method::{Conclusion, Run, exhaustive};
 use gridlock_lts::base::error::Result;
 use gridlock_lts::engine::search::{Order, Verdict};
 use serde::Serialize;
@@ -20,7 +19,7 @@ pub struct Compared {
 /// Searches exhaustively.
 pub fn search(run: &mut Run) -> Result<Compared> {
     run.host.begin("comparing with an exhaustive search", "states");
-    let (report, _) = exhaustive::search(run, Order::BreadthFirst, None, None, Taken::All)?;
+    let (report, _) = exhaustive::search(run, Order::BreadthFirst, Default::default(), None)?;
     let verdict = match report.verdict {
         Verdict::Holds => "holds",
         Verdict::Violated { .. } => "violated",

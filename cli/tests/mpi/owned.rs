@@ -1,0 +1,156 @@
+//! Breadth-first search on ranks that own their states: what one machine says, in every number.
+
+use crate::harness::{Expected, command, directory, expectations, model, text};
+use crate::ranks::{gridlock, mpirun, processes, signal, slow};
+use crate::same::strip;
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Output;
+use std::time::{Duration, Instant};
+
+fn parsed(output: &Output, what: &str) -> Value {
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|e| panic!("{what}: {e}: {}{}", text(&output.stdout), text(&output.stderr)))
+}
+
+/// What one process says.
+fn alone(line: &[&str]) -> (Value, Option<i32>) {
+    let output = command(line).output().expect("gridlock starts");
+    (parsed(&output, &format!("{line:?}")), output.status.code())
+}
+
+/// What ranks say, without what is about ranks.
+fn on_ranks(size: usize, line: &[&str]) -> (Value, Option<i32>, Value) {
+    let output = gridlock(size, line).output().expect("mpirun starts");
+    let mut result = parsed(&output, &format!("{line:?} on {size} ranks"));
+    let ranks = result.as_object_mut().and_then(|fields| fields.remove("ranks")).unwrap_or_default();
+    (result, output.status.code(), ranks)
+}
+
+#[track_caller]
+fn same(line: &[&str], sizes: &[(usize, &str)]) -> Value {
+    let line = [line, &["--json", "-"]].concat();
+    let (mut one, code) = alone(&line);
+    strip(&mut one);
+    for (size, workers) in sizes {
+        let line = [&line[..], &["--workers", workers]].concat();
+        let (mut many, many_code, ranks) = on_ranks(*size, &line);
+        strip(&mut many);
+        assert_eq!((&many, many_code), (&one, code), "{line:?} on {size} ranks");
+        // What holds before the first step needs no search.
+        let ranks = ranks.as_array().map_or(&[][..], Vec::as_slice);
+        let states: u64 = ranks.iter().map(|rank| rank["states"].as_u64().expect("a number")).sum();
+        assert!(ranks.is_empty() || (ranks.len() == *size && one["states"] == states), "{ranks:?}");
+    }
+    one
+}
+
+#[test]
+fn every_model_is_the_same_on_ranks() {
+    let rows = expectations(if slow() { 60_000 } else { 3_000 });
+    let (mut holds, mut violated) = (0, 0);
+    for (k, Expected { spec, property, verdict, .. }) in rows.iter().enumerate() {
+        if !slow() && k % 6 != 0 {
+            continue;
+        }
+        let property: Vec<&str> = property.iter().map(String::as_str).collect();
+        let all = [(1, "1"), (1, "2"), (2, "1"), (2, "2"), (3, "1"), (3, "2"), (4, "1"), (4, "2")];
+        let sizes = if slow() { &all[..] } else { &all[2 + k / 6 % 6..][..1] };
+        let one = same(&[&["check", spec], &property[..]].concat(), sizes);
+        assert_eq!(one["verdict"], verdict.as_str(), "{spec}");
+        *(if verdict == "holds" { &mut holds } else { &mut violated }) += 1;
+    }
+    assert!(holds > 2 && violated > 2, "{holds} {violated}");
+}
+
+#[test]
+fn options_mean_the_same_on_ranks() {
+    let queue = model("abp/abp-bug.mcrl2");
+    let philosophers = model("philosophers/philosophers-bug.mcrl2");
+    for line in [
+        &["check", &queue, "--tables", "on-demand"][..],
+        &["check", &queue, "--property", &model("abp/no_loss.mcf"), "--tables", "on-demand"],
+        &["check", &philosophers, "--reduce", "on"],
+        &["check", &philosophers, "--reduce", "on", "--shortest"],
+        &["check", &philosophers, "--never", "eat(_)", "--deadlock"],
+        &["check", &philosophers, "--allow-termination", "--max-depth", "3"],
+    ] {
+        same(line, &[(3, "1")]);
+    }
+}
+
+/// The philosophers with another number of them.
+fn larger(file: &str, philosophers: u32) -> String {
+    let text = fs::read_to_string(model("philosophers/philosophers-bug.mcrl2")).expect("a model");
+    let n = text.lines().find(|line| line.starts_with("eqn  N = ")).expect("a number").to_owned();
+    fs::write(file, text.replace(&n, &format!("eqn  N = {philosophers};"))).expect("written");
+    file.to_owned()
+}
+
+#[test]
+fn limits_are_those_of_one_machine() {
+    let (_dir, path) = directory();
+    let spec = larger(&path("philosophers.mcrl2"), 14);
+    for (limit, reason) in [
+        (&["--max-states", "20000"][..], "max-states"),
+        (&["--max-memory", "40M"], "max-memory"),
+        (&["--time-limit", "1s"], "time-limit"),
+    ] {
+        let line = [&["check", &spec, "--never", "Terminate", "--json", "-"], limit].concat();
+        let (result, code, ranks) = on_ranks(3, &line);
+        assert_eq!((result["verdict"].as_str(), code), (Some("unknown"), Some(3)), "{limit:?}: {result}");
+        assert_eq!(result["reason"], reason, "{result}");
+        // The time may be over before the search begins.
+        assert!(ranks.is_null() || ranks.as_array().is_some_and(|ranks| ranks.len() == 3), "{ranks}");
+    }
+}
+
+#[test]
+fn a_signal_ends_the_search_on_all_ranks() {
+    let (_dir, path) = directory();
+    let spec = larger(&path("philosophers.mcrl2"), 18);
+    let child = gridlock(3, &["check", &spec, "--never", "Terminate"]).spawn().expect("mpirun starts");
+    let begun = Instant::now();
+    while processes(&spec).len() < 3 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "three ranks do not come");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    std::thread::sleep(Duration::from_secs(2));
+    assert!(signal("USR1", child.id()));
+    let output = child.wait_with_output().expect("an end");
+    assert_eq!(output.status.code(), Some(3), "{}{}", text(&output.stdout), text(&output.stderr));
+    assert!(text(&output.stdout).starts_with("unknown"), "{}", text(&output.stdout));
+    assert!(processes(&spec).is_empty());
+}
+
+/// Ranks with another specification or other options are named, and nobody waits for them.
+#[test]
+fn ranks_that_differ_are_named() {
+    let (_dir, path) = directory();
+    let spec = model("beverage/beverage.mcrl2");
+    let changed = path("changed.mcrl2");
+    fs::write(&changed, fs::read_to_string(&spec).expect("a model") + "\n% changed\n").expect("a file");
+    let script = path("each");
+    fs::write(
+        &script,
+        "#!/bin/sh\n# each PROGRAM SPEC OTHER OPTION VALUE: rank 1 reads another specification and has another option\n\
+         [ \"${OMPI_COMM_WORLD_RANK:-$PMI_RANK}\" = 1 ] && exec \"$1\" check \"$3\" \"$4\" \"$5\"\nexec \"$1\" check \"$2\"\n",
+    )
+    .expect("a script");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("a mode");
+    let program = env!("CARGO_BIN_EXE_gridlock");
+    for (other, option, value, says) in [
+        (&changed, "--max-depth", "1000", " has specification "),
+        (&spec, "--max-depth", "7", "has max-depth 7"),
+        (&spec, "--reduce", "on", "has reduction verdicts"),
+        (&path("none.mcrl2"), "--max-depth", "7", "none.mcrl2"),
+    ] {
+        let output = mpirun(3, &script, &[program, &spec, other, option, value]).output();
+        let output = output.expect("mpirun starts");
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(2), "{out}{err}");
+        assert!(err.contains("error: rank 1 on ") && err.contains(says), "{err}");
+        assert!(!out.contains("holds") && !out.contains("violated"), "{out}");
+    }
+}

@@ -1,0 +1,234 @@
+//! Ranks that are threads of one process, with messages that are delayed and reordered as a seed says.
+//!
+//! For tests and simulations: what a network does rarely happens here all the time, and [`Mischief`] does what a network
+//! must never do. A message counts as taken when its receiver has it, as with synchronous sends.
+
+use super::{Mesh, Patience, UNFINISHED};
+use crate::base::hash::Map;
+use crate::base::rng::Rng;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What is done to messages.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Disorder {
+    /// Decides which message waits how long, and which of several comes first.
+    pub seed: u64,
+    /// A receiver looks at most so many times in vain for a message that is there.
+    pub delay: usize,
+    /// A fault of the network.
+    pub mischief: Option<Mischief>,
+}
+
+/// What a network must never do; the number says to which message, counted from 0 over all ranks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mischief {
+    /// The message is gone, though its sender believes that it was taken.
+    Lose(u64),
+    /// It comes twice.
+    Double(u64),
+    /// It comes after all ranks have agreed that everything was taken.
+    Late(u64),
+    /// One of its bits changes.
+    Damage(u64),
+}
+
+struct Flying {
+    from: usize,
+    /// Looks of the receiver until it comes.
+    looks: usize,
+    message: Vec<u64>,
+}
+
+/// What all ranks gave to a call that they make together.
+struct Round {
+    given: Vec<Option<Vec<u64>>>,
+    read: usize,
+}
+
+struct Shared {
+    rng: Rng,
+    disorder: Disorder,
+    posted: u64,
+    boxes: Vec<Vec<Flying>>,
+    /// From each rank to each.
+    unfinished: Vec<usize>,
+    /// What comes too late: after which round, and to whom.
+    late: Vec<(u64, usize, Flying)>,
+    rounds: Map<u64, Round>,
+}
+
+struct Hub {
+    shared: Mutex<Shared>,
+    halted: AtomicBool,
+    /// A rank has panicked, so that nobody must wait for it.
+    broken: AtomicBool,
+}
+
+/// One rank of several in this process.
+pub struct LocalMesh {
+    rank: usize,
+    size: usize,
+    hub: Arc<Hub>,
+    round: u64,
+}
+
+/// So many ranks, one for each thread that takes part.
+pub fn ranks(size: usize, disorder: Disorder) -> Vec<LocalMesh> {
+    let shared = Shared {
+        rng: Rng::new(disorder.seed),
+        disorder,
+        posted: 0,
+        boxes: (0..size).map(|_| Vec::new()).collect(),
+        unfinished: vec![0; size * size],
+        late: Vec::new(),
+        rounds: Map::default(),
+    };
+    let hub = Arc::new(Hub {
+        shared: Mutex::new(shared),
+        halted: AtomicBool::new(false),
+        broken: AtomicBool::new(false),
+    });
+    (0..size).map(|rank| LocalMesh { rank, size, hub: hub.clone(), round: 0 }).collect()
+}
+
+impl LocalMesh {
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        assert!(!self.hub.broken.load(Relaxed), "another rank has panicked");
+        self.hub.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What all ranks give, once all have; `idle` is called meanwhile.
+    fn gather(&mut self, mine: &[u64], idle: &mut dyn FnMut(&mut Self)) -> Vec<Vec<u64>> {
+        let (round, size) = (self.round, self.size);
+        self.round += 1;
+        let empty = || Round { given: vec![None; size], read: 0 };
+        self.lock().rounds.entry(round).or_insert_with(empty).given[self.rank] = Some(mine.to_vec());
+        let mut patience = Patience::default();
+        loop {
+            let mut shared = self.lock();
+            let there = &shared.rounds[&round].given;
+            if there.iter().all(Option::is_some) {
+                let all = there.iter().flatten().cloned().collect();
+                let entry = shared.rounds.get_mut(&round).expect("it is there until all have read it");
+                entry.read += 1;
+                if entry.read == size {
+                    shared.rounds.remove(&round);
+                    // From now on all believe that nothing is under way.
+                    for (after, to, flying) in std::mem::take(&mut shared.late) {
+                        if after <= round {
+                            shared.boxes[to].push(flying);
+                        } else {
+                            shared.late.push((after, to, flying));
+                        }
+                    }
+                }
+                return all;
+            }
+            drop(shared);
+            idle(self);
+            patience.rest();
+        }
+    }
+}
+
+impl Drop for LocalMesh {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.hub.broken.store(true, Relaxed);
+        }
+    }
+}
+
+impl Mesh for LocalMesh {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    fn has_room(&mut self, to: usize) -> bool {
+        self.lock().unfinished[self.rank * self.size + to] < UNFINISHED
+    }
+
+    fn post(&mut self, to: usize, mut message: Vec<u64>) {
+        assert!(self.has_room(to) && to != self.rank, "there must be room, and somebody else");
+        let (from, pair, round) = (self.rank, self.rank * self.size + to, self.round);
+        let shared = &mut *self.lock();
+        let number = shared.posted;
+        shared.posted += 1;
+        let looks = shared.rng.below(shared.disorder.delay + 1);
+        match shared.disorder.mischief {
+            Some(Mischief::Lose(n)) if n == number => return,
+            Some(Mischief::Late(n)) if n == number => {
+                shared.late.push((round, to, Flying { from, looks: 0, message }));
+                return;
+            }
+            Some(Mischief::Double(n)) if n == number => {
+                shared.unfinished[pair] += 1;
+                shared.boxes[to].push(Flying { from, looks: 0, message: message.clone() });
+            }
+            Some(Mischief::Damage(n)) if n == number => {
+                let (at, bit) = (shared.rng.below(message.len()), shared.rng.below(64));
+                message[at] ^= 1 << bit;
+            }
+            _ => {}
+        }
+        shared.unfinished[pair] += 1;
+        shared.boxes[to].push(Flying { from, looks, message });
+    }
+
+    fn take(&mut self) -> Option<(usize, Vec<u64>)> {
+        let shared = &mut *self.lock();
+        let waiting = &mut shared.boxes[self.rank];
+        waiting.iter_mut().for_each(|flying| flying.looks = flying.looks.saturating_sub(1));
+        let here: Vec<usize> = (0..waiting.len()).filter(|&k| waiting[k].looks == 0).collect();
+        let Flying { from, message, .. } =
+            waiting.swap_remove(*here.get(shared.rng.below(here.len().max(1)))?);
+        let pair = &mut shared.unfinished[from * self.size + self.rank];
+        *pair = pair.saturating_sub(1);
+        Some((from, message))
+    }
+
+    fn all_taken(&mut self) -> bool {
+        self.lock().unfinished[self.rank * self.size..(self.rank + 1) * self.size].iter().all(|&n| n == 0)
+    }
+
+    fn halt(&mut self) {
+        self.hub.halted.store(true, Relaxed);
+    }
+
+    fn halted(&mut self) -> bool {
+        self.hub.halted.load(Relaxed)
+    }
+
+    fn scatter_sums(
+        &mut self,
+        mine: &[u64],
+        attend: &mut dyn FnMut(Option<(usize, Vec<u64>)>) -> bool,
+    ) -> Vec<u64> {
+        let all = self.gather(mine, &mut |mesh| {
+            let message = mesh.take();
+            if attend(message) {
+                mesh.halt();
+            }
+        });
+        let each = mine.len() / self.size;
+        let own = self.rank * each..(self.rank + 1) * each;
+        let add = |sums: Vec<u64>, theirs: &Vec<u64>| {
+            sums.iter().zip(&theirs[own.clone()]).map(|(a, b)| a.wrapping_add(*b)).collect()
+        };
+        all.iter().fold(vec![0; each], add)
+    }
+
+    fn share(&mut self, mine: &[u64], attend: &mut dyn FnMut() -> bool) -> Vec<u64> {
+        let idle = &mut |mesh: &mut Self| {
+            if attend() {
+                mesh.halt();
+            }
+        };
+        self.gather(mine, idle).concat()
+    }
+}

@@ -1,0 +1,177 @@
+//! The mesh of an MPI job: every rank sends to every other.
+//!
+//! Messages are non-blocking synchronous sends, which are finished when their receiver has matched them, and are found by
+//! matched probes. Collectives are non-blocking, too: a rank that waits for others goes on receiving, and leaves its core to
+//! others if that takes long. All of it happens in a communicator of its own, so that nothing of the star comes in between.
+
+use super::World;
+use gridlock_lts::engine::mesh::{Mesh, Patience, UNFINISHED};
+use mpi::Rank;
+use mpi::collective::SystemOperation;
+use mpi::request::{Request, StaticScope};
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::*;
+
+const STATES: i32 = 1;
+const HALT: i32 = 2;
+
+/// A message on its way.
+struct Sending {
+    /// `None` once it has been taken.
+    request: Option<Request<'static, [u64], StaticScope>>,
+    words: Box<[u64]>,
+}
+
+impl Sending {
+    fn new(communicator: &SimpleCommunicator, to: usize, message: Vec<u64>) -> Self {
+        let words = message.into_boxed_slice();
+        // SAFETY: The words stand on the heap and do not move with the box; nobody changes them, and they are freed only
+        // after the request is finished (see `drop`). The safe way, a scope that outlives the request, would keep all words
+        // that were ever sent until the scope ends.
+        let lent: &'static [u64] = unsafe { &*std::ptr::from_ref::<[u64]>(&words) };
+        let to = communicator.process_at_rank(to as Rank);
+        let request = to.immediate_synchronous_send_with_tag(StaticScope, lent, STATES);
+        Sending { request: Some(request), words }
+    }
+
+    /// Whether it has been taken.
+    fn is_taken(&mut self) -> bool {
+        if let Some(request) = self.request.take() {
+            self.request = request.test().err();
+        }
+        self.request.is_none()
+    }
+}
+
+impl Drop for Sending {
+    fn drop(&mut self) {
+        if let Some(request) = self.request.take() {
+            // The library may still read them, and the run is about to end with an error.
+            std::mem::forget(request);
+            std::mem::forget(std::mem::take(&mut self.words));
+        }
+    }
+}
+
+/// See the module head.
+pub struct MpiMesh<'w> {
+    world: &'w World,
+    communicator: SimpleCommunicator,
+    /// For each rank.
+    sending: Vec<Vec<Sending>>,
+    halted: bool,
+    told: bool,
+}
+
+impl<'w> MpiMesh<'w> {
+    /// All ranks together.
+    pub(super) fn new(world: &'w World) -> Self {
+        let communicator = world.communicator.duplicate();
+        let sending = (0..world.size()).map(|_| Vec::new()).collect();
+        MpiMesh { world, communicator, sending, halted: false, told: false }
+    }
+}
+
+impl Mesh for MpiMesh<'_> {
+    fn rank(&self) -> usize {
+        self.world.rank() as usize
+    }
+
+    fn size(&self) -> usize {
+        self.world.size() as usize
+    }
+
+    fn has_room(&mut self, to: usize) -> bool {
+        let sending = &mut self.sending[to];
+        if sending.len() >= UNFINISHED {
+            sending.retain_mut(|message| !message.is_taken());
+        }
+        sending.len() < UNFINISHED
+    }
+
+    fn post(&mut self, to: usize, message: Vec<u64>) {
+        self.world.count(8 * message.len());
+        self.sending[to].push(Sending::new(&self.communicator, to, message));
+    }
+
+    fn take(&mut self) -> Option<(usize, Vec<u64>)> {
+        loop {
+            let found = self.communicator.any_process().immediate_matched_probe()?;
+            let tag = found.1.tag();
+            let (message, status) = found.matched_receive_vec::<u64>();
+            if tag == STATES {
+                self.world.count(8 * message.len());
+                return Some((status.source_rank() as usize, message));
+            }
+            self.halted = true;
+        }
+    }
+
+    fn all_taken(&mut self) -> bool {
+        self.sending.iter_mut().all(|sending| {
+            sending.retain_mut(|message| !message.is_taken());
+            sending.is_empty()
+        })
+    }
+
+    fn halt(&mut self) {
+        self.halted = true;
+        if std::mem::replace(&mut self.told, true) {
+            return;
+        }
+        for to in (0..self.size()).filter(|&to| to != self.rank()) {
+            // One word does not wait for its receiver.
+            self.communicator.process_at_rank(to as Rank).send_with_tag(&[0u64][..], HALT);
+        }
+    }
+
+    fn halted(&mut self) -> bool {
+        self.halted
+    }
+
+    fn scatter_sums(
+        &mut self,
+        mine: &[u64],
+        attend: &mut dyn FnMut(Option<(usize, Vec<u64>)>) -> bool,
+    ) -> Vec<u64> {
+        let mut sums = vec![0u64; mine.len() / self.size()];
+        mpi::request::scope(|scope| {
+            let sum = SystemOperation::sum();
+            let mut request =
+                self.communicator.immediate_reduce_scatter_block_into(scope, mine, &mut sums[..], sum);
+            let mut patience = Patience::default();
+            while let Err(unfinished) = request.test() {
+                request = unfinished;
+                let came = self.take();
+                if came.is_some() {
+                    patience.renew();
+                }
+                if attend(came) {
+                    self.halt();
+                }
+                patience.rest();
+            }
+        });
+        // What was matched before the sum was there is in hand.
+        while let Some(came) = self.take() {
+            attend(Some(came));
+        }
+        sums
+    }
+
+    fn share(&mut self, mine: &[u64], attend: &mut dyn FnMut() -> bool) -> Vec<u64> {
+        let mut all = vec![0u64; mine.len() * self.size()];
+        mpi::request::scope(|scope| {
+            let mut request = self.communicator.immediate_all_gather_into(scope, mine, &mut all[..]);
+            let mut patience = Patience::default();
+            while let Err(unfinished) = request.test() {
+                request = unfinished;
+                if attend() {
+                    self.halt();
+                }
+                patience.rest();
+            }
+        });
+        all
+    }
+}

@@ -1,0 +1,174 @@
+//! Breadth-first search on the ranks of an MPI job, each of which owns a part of the states.
+//!
+//! All ranks search, rank 0 like the others, and come to the same report; rank 0 alone tells it. Invariant: a rank that has
+//! said hello waits for nothing but the mesh and rank 0's exit code, whatever happens.
+
+use super::super::quantities::{bytes, count};
+use super::{Bounds, Taken, outcome, search};
+use crate::grid::journal::Identity;
+use crate::method::{Outcome, Row, Run, Team, Together};
+use gridlock_lts::base::error::{Error, Result};
+use gridlock_lts::engine::search::{Order, RankStats, Report, Stats};
+use serde::Serialize;
+use std::io::{self, Write};
+use std::time::Duration;
+
+/// What all ranks must agree on. Their tables have been made from the same text; that they are equal is asked nevertheless,
+/// since states are sent as numbers.
+fn identity(run: &Run, bounds: Bounds) -> Identity {
+    let network = &run.tables().network;
+    let locals: usize = network.leaves.iter().map(|leaf| leaf.states.len()).sum();
+    let Bounds { depth, states, taken } = bounds;
+    let shown = |limit: Option<u64>| limit.map_or("none".to_owned(), |n| n.to_string());
+    let tables = format!(
+        "{} processes, {locals} local states, {} vectors, {}",
+        network.leaves.len(),
+        network.vectors.len(),
+        if run.tables().complete { "complete" } else { "on demand" }
+    );
+    let reduce = match taken {
+        Taken::All | Taken::Trials => "off".to_owned(),
+        Taken::Reduced(keep) => format!("{keep:?}").to_lowercase(),
+    };
+    let limits = [("max-depth", shown(depth)), ("max-states", shown(states))];
+    let [depth, states] = limits;
+    run.identity("bfs", [depth, states, ("reduction", reduce), ("tables made", tables)])
+}
+
+/// Searches with all other ranks.
+fn together(run: &mut Run, bounds: Bounds) -> Result<Together<Result<Report>>> {
+    let identity = identity(run, bounds);
+    let (host, peers, file) = (run.host, run.peers, run.file.clone());
+    let team =
+        Team { identity: &identity, file: &file, threads: run.threads, stuck_after: None, warn: run.warn };
+    let stop = || host.stopped().is_some();
+    let searched = peers.together(&team, &stop, |mesh| {
+        search(run, Order::BreadthFirst, bounds, Some(mesh)).map(|(report, _)| report)
+    })?;
+    searched.ok_or_else(|| Error::internal("there are no other ranks"))
+}
+
+/// On rank 0.
+pub(super) fn conduct(run: &mut Run, bounds: Bounds) -> Result<Outcome> {
+    run.host.begin("searching", "states");
+    if bounds.taken == Taken::Trials {
+        run.host.note("note: --reduce auto takes every step on ranks; --reduce on works there");
+    }
+    match together(run, bounds)? {
+        Together::Searched(report) => Ok(outcome(run, report?, None, true)),
+        Together::Over(_) => Err(Error::internal("rank 0 decides when it is over")),
+    }
+}
+
+/// On the others. What ended the search, an error as well, rank 0 tells.
+pub(super) fn serve(run: &mut Run, bounds: Bounds) -> Result<u8> {
+    let served = together(run, bounds).and_then(|served| match served {
+        Together::Searched(_) => run.peers.wait_for_end(None),
+        Together::Over(code) => Ok(code),
+    });
+    if let Err(why) = &served {
+        (run.warn)(format!("rank {}: {why}", run.peers.rank()));
+        run.peers.abort(2);
+    }
+    served
+}
+
+/// The largest of some numbers against their mean.
+fn imbalance(ranks: &[RankStats]) -> f64 {
+    let total: u64 = ranks.iter().map(|rank| rank.states).sum();
+    let largest = ranks.iter().map(|rank| rank.states).max().unwrap_or(0);
+    largest as f64 * ranks.len() as f64 / total.max(1) as f64
+}
+
+/// Rows about all ranks.
+pub(super) fn rows(ranks: &[RankStats], stats: &Stats) -> Vec<Row> {
+    if ranks.is_empty() {
+        return Vec::new();
+    }
+    let sent: u64 = ranks.iter().map(|rank| rank.states_sent).sum();
+    let volume: u64 = ranks.iter().map(|rank| rank.bytes_sent).sum();
+    let waited: Duration = ranks.iter().map(|rank| rank.waited).sum();
+    let all = stats.time.as_secs_f64() * ranks.len() as f64;
+    let percent = |part: f64, all: f64| 100.0 * part / if all > 0.0 { all } else { 1.0 };
+    vec![
+        (
+            "ranks",
+            format!(
+                "{}, the largest has {:.2} times the mean of the states",
+                count(ranks.len() as u64),
+                imbalance(ranks)
+            ),
+        ),
+        (
+            "states sent",
+            format!(
+                "{}, {:.1} % of the transitions, {}",
+                count(sent),
+                percent(sent as f64, stats.transitions as f64),
+                bytes(volume)
+            ),
+        ),
+        ("waiting", format!("{:.1} % of the time of all ranks", percent(waited.as_secs_f64(), all))),
+    ]
+}
+
+/// A line for each rank.
+pub(super) fn write_table(
+    ranks: &[RankStats],
+    strong: &str,
+    off: &str,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    if ranks.is_empty() {
+        return Ok(());
+    }
+    let header = ["rank", "states", "transitions", "states sent", "bytes sent", "peak memory", "waiting s"];
+    let line = |(number, rank): (usize, &RankStats)| {
+        [
+            number.to_string(),
+            count(rank.states),
+            count(rank.transitions),
+            count(rank.states_sent),
+            bytes(rank.bytes_sent),
+            bytes(rank.peak_memory),
+            format!("{:.3}", rank.waited.as_secs_f64()),
+        ]
+    };
+    let lines: Vec<[String; 7]> = ranks.iter().enumerate().map(line).collect();
+    let widths: Vec<usize> = (0..header.len())
+        .map(|k| lines.iter().map(|line| line[k].len()).chain([header[k].len()]).max().unwrap_or(0))
+        .collect();
+    let written = |cells: Vec<&str>| {
+        let cells = cells.iter().zip(&widths).map(|(cell, width)| format!("{cell:>width$}"));
+        cells.collect::<Vec<_>>().join("  ")
+    };
+    writeln!(out, "\n{strong}  {}{off}", written(header.to_vec()))?;
+    for line in &lines {
+        writeln!(out, "  {}", written(line.iter().map(String::as_str).collect()))?;
+    }
+    Ok(())
+}
+
+/// A rank in the JSON result.
+#[derive(Serialize)]
+pub(super) struct RankFields {
+    states: u64,
+    transitions: u64,
+    states_sent: u64,
+    bytes_sent: u64,
+    peak_memory_bytes: u64,
+    waiting_seconds: f64,
+}
+
+/// The ranks in the JSON result.
+pub(super) fn fields(ranks: &[RankStats]) -> Vec<RankFields> {
+    let fields = |rank: &RankStats| RankFields {
+        states: rank.states,
+        transitions: rank.transitions,
+        states_sent: rank.states_sent,
+        bytes_sent: rank.bytes_sent,
+        peak_memory_bytes: rank.peak_memory,
+        waiting_seconds: rank.waited.as_secs_f64(),
+    };
+    ranks.iter().map(fields).collect()
+}
