@@ -67,7 +67,7 @@ impl<'p> Lazy<'p> {
         }
         let watching = |(k, property): (usize, &'p Property)| match property {
             Property::Monitor(monitor) => Some((k, monitor)),
-            Property::DeadlockFree { .. } | Property::Never(_) => None,
+            Property::DeadlockFree { .. } | Property::Never(_) | Property::Formula(_) => None,
         };
         let monitors: Vec<(usize, &Monitor)> = properties.iter().enumerate().filter_map(watching).collect();
         let bits = |monitor: &Monitor| usize::BITS - (monitor.states() - 1).leading_zeros();
@@ -257,7 +257,7 @@ impl Successors for Lazy<'_> {
         };
         let asked = self.properties.iter().enumerate().find_map(|(index, property)| match property {
             Property::DeadlockFree { allow_termination } => Some((index, *allow_termination)),
-            Property::Never(_) | Property::Monitor(_) => None,
+            Property::Never(_) | Property::Monitor(_) | Property::Formula(_) => None,
         });
         match asked {
             Some((_, true)) if ended() => DeadEnd::Regular,
