@@ -1,7 +1,7 @@
 //! Exhaustive searches, breadth first and depth first: every reachable state in the memory of one process.
 
 use super::quantities::{bytes, count, tenths};
-use super::{Common, Figures, Json, Listed, Method, Outcome, Row, Run, Spent, Tables};
+use super::{Common, Figures, Json, Listed, Method, Outcome, Row, Run, Spent, Tables, formulas};
 use gridlock_lts::base::error::{Error, Limit, Result};
 use gridlock_lts::engine::lazy::Lazy;
 use gridlock_lts::engine::reduce::Keep;
@@ -93,6 +93,14 @@ impl Method for BreadthFirst {
     }
 
     fn conduct(&self, run: &mut Run) -> Result<Outcome> {
+        if formulas::are_asked(run) {
+            if self.less.reduce == Reduce::On {
+                return Err(Error::input(
+                    "--reduce on cannot decide a formula that is no safety formula: leave it out",
+                ));
+            }
+            return formulas::conduct(run, self.depth.max_depth);
+        }
         conduct(run, Order::BreadthFirst, self.depth, self.less.keep(self.shortest))
     }
 }
@@ -103,7 +111,10 @@ impl Listed for BreadthFirst {
     const ABOUT: &'static str = "Breadth first, on all workers: counterexamples are as short as can be";
 
     fn decides(property: &Property) -> bool {
-        decides(property)
+        match property {
+            Property::DeadlockFree { .. } | Property::Never(_) | Property::Monitor(_) => true,
+            Property::Formula(_) => true,
+        }
     }
 }
 
@@ -133,15 +144,12 @@ impl Listed for DepthFirst {
     const CHOSEN_BY: &'static str = "--search dfs";
     const ABOUT: &'static str = "Depth first, on one worker";
 
+    /// A new kind of property is not decided before somebody has thought about it here.
     fn decides(property: &Property) -> bool {
-        decides(property)
-    }
-}
-
-/// A new kind of property is not decided before somebody has thought about it here.
-fn decides(property: &Property) -> bool {
-    match property {
-        Property::DeadlockFree { .. } | Property::Never(_) | Property::Monitor(_) => true,
+        match property {
+            Property::DeadlockFree { .. } | Property::Never(_) | Property::Monitor(_) => true,
+            Property::Formula(_) => false,
+        }
     }
 }
 
