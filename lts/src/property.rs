@@ -3,10 +3,12 @@
 //! A search knows two kinds of violation: a state without steps, and a step that carries a mark and turns out to be
 //! forbidden. Both kinds of user-made properties end in the second: a forbidden vector is marked, and a
 //! [`Monitor`] becomes one more leaf that takes part in the vectors it listens to, which are marked if they can make it
-//! bad. So every search supports every property.
+//! bad. So every search supports every such property. A [`Property::Formula`] is decided by a search of its own.
 //!
 //! Invariant of [`instrument`]: vectors keep their numbers, leaves keep theirs, and without its last leaves the
 //! instrumented network has exactly the steps of the original one.
+
+pub mod formula;
 
 use crate::base::error::{Error, Result};
 use crate::base::hash::Map;
@@ -54,6 +56,8 @@ pub enum Property {
     Never(VectorPredicate),
     /// The monitor never becomes bad.
     Monitor(Monitor),
+    /// The formula holds in the initial state. No step is marked for it: only [`crate::engine::game`] decides it.
+    Formula(Box<dyn formula::Equations>),
 }
 
 impl std::fmt::Debug for Property {
@@ -62,6 +66,7 @@ impl std::fmt::Debug for Property {
             Property::DeadlockFree { .. } => "DeadlockFree",
             Property::Never(_) => "Never",
             Property::Monitor(_) => "Monitor",
+            Property::Formula(_) => "Formula",
         })
     }
 }
@@ -270,7 +275,7 @@ pub struct Instrumented<'a> {
 pub fn deadlock_freedom(properties: &[Property]) -> Option<(usize, bool)> {
     let asked = properties.iter().enumerate().filter_map(|(index, property)| match property {
         Property::DeadlockFree { allow_termination } => Some((index, *allow_termination)),
-        Property::Never(_) | Property::Monitor(_) => None,
+        Property::Never(_) | Property::Monitor(_) | Property::Formula(_) => None,
     });
     asked.min_by_key(|(_, allow_termination)| *allow_termination)
 }
@@ -295,6 +300,7 @@ pub fn instrument<'a>(net: &'a Network, properties: &[Property]) -> Instrumented
                 let leaf = monitor.compose(net, network.to_mut(), &mut alarms);
                 alarms.monitors.push((index, leaf, monitor.bad.clone()));
             }
+            Property::Formula(_) => {}
         }
     }
     Instrumented { network, alarms }

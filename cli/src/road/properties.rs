@@ -27,7 +27,7 @@ pub struct Wanted {
     #[arg(long, value_name = "PATTERN")]
     never: Vec<String>,
 
-    /// The formula in this file (`-` is standard input) holds: the safety part of mCRL2's formula files; may be repeated
+    /// The formula in this file (`-` is standard input) holds: any formula of mCRL2 without time; may be repeated
     #[arg(long, value_name = "FILE.mcf")]
     property: Vec<PathBuf>,
 
@@ -48,8 +48,10 @@ pub enum Kind {
     Deadlock,
     /// A forbidden step.
     Never,
-    /// Anything else, checked by a monitor.
+    /// Another safety formula, checked by a monitor.
     Formula,
+    /// Any other formula, decided by a game.
+    Game,
 }
 
 /// The name of a property in reports, and what it is about.
@@ -72,6 +74,7 @@ impl Asked {
             Kind::Deadlock => format!("no action is possible {}", after(steps)),
             Kind::Never => format!("step {} is one of these", count(steps as u64)),
             Kind::Formula => format!("it fails {}", after(steps)),
+            Kind::Game => "it does not hold in the initial state".to_owned(),
         }
     }
 
@@ -114,6 +117,7 @@ impl Properties {
             Property::DeadlockFree { .. } => Kind::Deadlock,
             Property::Never(_) => Kind::Never,
             Property::Monitor(_) => Kind::Formula,
+            Property::Formula(_) => Kind::Game,
         };
         self.asked.push(Asked { name, kind });
         self.checked.push(property);

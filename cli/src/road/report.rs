@@ -167,13 +167,17 @@ impl Report<'_> {
     fn write_trace(&self, trace: &ShownTrace, style: Style, out: &mut dyn Write) -> io::Result<()> {
         let Style { strong, off, .. } = style;
         let steps = counted(trace.steps.len(), "step");
+        let shown = match self.outcome.conclusion {
+            Conclusion::Holds => "witness",
+            _ => "counterexample",
+        };
         if trace.steps.is_empty() {
             writeln!(out, "\nviolated in the initial state, by no step at all")?;
         } else if trace.steps.len() > SHOWN_STEPS && self.findings.iter().any(|f| f.trace_file.is_some()) {
             return writeln!(out, "\n{strong}counterexample{off}: its {steps} are in the file");
         } else {
             trace.write_names(style, out)?;
-            writeln!(out, "\n{strong}counterexample, {steps}{off}")?;
+            writeln!(out, "\n{strong}{shown}, {steps}{off}")?;
             trace.write_steps(style, out)?;
         }
         writeln!(out, "\n{strong}the processes then{off}")?;

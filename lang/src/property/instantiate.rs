@@ -51,6 +51,8 @@ pub struct Instantiation<'a> {
     pub predicates: Vec<Predicate>,
     predicate_ids: Map<Predicate, u32>,
     work: usize,
+    /// Whether data of the formula could not be evaluated: then the formula is faulty whatever decides it.
+    pub data_failed: Cell<bool>,
     /// Numbers the lambda expressions of the formula, so that different ones are never taken for the same.
     lambdas: Cell<u32>,
 }
@@ -68,6 +70,7 @@ impl<'a> Instantiation<'a> {
             predicates: Vec::new(),
             predicate_ids: Map::default(),
             work: 0,
+            data_failed: Cell::new(false),
             lambdas,
         }
     }
@@ -96,7 +99,13 @@ impl<'a> Instantiation<'a> {
         let code = compiler.expr(expr, &mut scope);
         self.lambdas.set(compiler.lambdas());
         let value = self.evaluator.eval(&code, &mut frame_of(&scope, known));
-        value.and_then(|value| self.evaluator.comparable(sort, value)).map_err(|f| at_formula(f, expr.span))
+        let value = value.and_then(|value| self.evaluator.comparable(sort, value));
+        value.map_err(|f| self.failed(at_formula(f, expr.span)))
+    }
+
+    fn failed(&self, diagnostic: Diagnostic) -> Diagnostic {
+        self.data_failed.set(true);
+        diagnostic
     }
 
     /// The truth of `val(e)`.
@@ -104,8 +113,8 @@ impl<'a> Instantiation<'a> {
         let value = self.value(self.meanings.expr(data), SortId::BOOL)?;
         value.as_bool().ok_or_else(|| {
             let text = value_text(&self.evaluator.model, &value);
-            Diagnostic::new(data.span, format!("this has no truth value: it rewrites to {text}"))
-                .help("add the equations that decide it")
+            let message = format!("this has no truth value: it rewrites to {text}");
+            self.failed(Diagnostic::new(data.span, message).help("add the equations that decide it"))
         })
     }
 
@@ -145,7 +154,7 @@ impl<'a> Instantiation<'a> {
             let guard = guard(&mut guards);
             self.lambdas.set(guards.compiler.lambdas());
             let left = guards.solve(guard, vars.len(), known, &self.evaluator, room);
-            match left.map_err(|failure| at_formula(failure, first.name.span))? {
+            match left.map_err(|failure| self.failed(at_formula(failure, first.name.span)))? {
                 Left::Values(all) => {
                     self.work += all.len();
                     return Ok(all);
@@ -154,9 +163,8 @@ impl<'a> Instantiation<'a> {
                 Left::Undecided => {
                     let message =
                         format!("for some value of '{}' the data has no truth value", first.name.name);
-                    return Err(
-                        Diagnostic::new(first.name.span, message).help("add the equations that decide it")
-                    );
+                    let diagnostic = Diagnostic::new(first.name.span, message);
+                    return Err(self.failed(diagnostic.help("add the equations that decide it")));
                 }
                 Left::Unbounded(decl) if !with_inner => unbounded = decl,
                 Left::Unbounded(_) => {}

@@ -3,11 +3,13 @@
 //! The road of a formula: text → syntax tree → names and sorts checked against the specification (`resolve`) →
 //! obligations with values for all variables (`safety`, `instantiate`) → automata (`automaton`) over the classes of
 //! steps that its action formulas tell apart (`predicate`), which are decided by the actions behind labels (`labels`,
-//! `occurrence`). What comes out are properties of [`gridlock_lts::property`], so every search supports them.
+//! `occurrence`). What comes out are properties of [`gridlock_lts::property`], which every search supports. What is no
+//! safety formula becomes equations for a game (`calculus`), which fewer searches do.
 //!
 //! Invariant: a formula is translated exactly or refused. Nothing that is not understood is left out.
 
 mod automaton;
+mod calculus;
 mod guard;
 mod instantiate;
 mod labels;
@@ -21,8 +23,10 @@ use crate::data::eval::Evaluator;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::model::Model;
 use crate::network::build::Builder;
+use crate::places::Places;
 use crate::syntax::{parse_action_pattern, parse_formula, with_deep_stack};
 use automaton::{Regular, TooLarge, Watch, with_the_end};
+use calculus::Calculus;
 use gridlock_lts::property::{Monitor, Property};
 use instantiate::Instantiation;
 use labels::{ActPattern, LabelPattern, Steps, TERMINATE};
@@ -80,11 +84,23 @@ pub fn formula(
         instantiation
             .patterns
             .add_end(LabelPattern::new(vec![ActPattern { name: TERMINATE, args: Some(Vec::new()) }]));
-        let obligations = Collector::collect(&mut instantiation, &tree.state).map_err(|error| vec![error])?;
-        let steps = Arc::new(Steps::new(builder.label_actions(), sight.clone(), evaluator(builder, &model)));
-        let (patterns, predicates) = (&instantiation.patterns, &instantiation.predicates);
-        translate(file, tree.state.span, obligations, patterns, predicates, &steps)
-            .map_err(|error| vec![error])
+        let steps = || Steps::new(builder.label_actions(), sight.clone(), evaluator(builder, &model));
+        let monitors = Collector::collect(&mut instantiation, &tree.state).and_then(|obligations| {
+            let (patterns, predicates) = (&instantiation.patterns, &instantiation.predicates);
+            translate(file, tree.state.span, obligations, patterns, predicates, &Arc::new(steps()))
+        });
+        match monitors {
+            Ok(properties) => Ok(properties),
+            Err(error) if instantiation.data_failed.get() => Err(vec![error]),
+            // What no monitor decides, a game does.
+            Err(_) => {
+                let places = Places::new(text, file);
+                let data = evaluator(builder, &model);
+                let calculus = Calculus::new(&meanings, data, steps(), places, &tree.state);
+                let calculus = calculus.map_err(|error| vec![error])?;
+                Ok(vec![(file.to_owned(), Property::Formula(Box::new(calculus)))])
+            }
+        }
     })
 }
 

@@ -11,8 +11,8 @@ use crate::check::Checker;
 use crate::diagnostic::{Diagnostic, Span, did_you_mean};
 use crate::model::{ActName, Expr, Model, SortId, VarId};
 use crate::syntax::formula::{
-    ActionFormula, ActionKind, Fixpoint, Formula, PatternArgument, RegularFormula, RegularKind, StateFormula,
-    StateKind,
+    ActionFormula, ActionKind, FixpointParam, Formula, PatternArgument, RegularFormula, RegularKind,
+    StateFormula, StateKind,
 };
 use crate::syntax::tree::{ActionDecl, Data, DataKind, Ident, Spec, VarDecl};
 use gridlock_lts::base::hash::Map;
@@ -32,6 +32,8 @@ pub struct Meanings {
     exprs: Map<Span, Expr>,
     actions: Map<Span, Vec<Reading>>,
     vars: Map<Span, VarId>,
+    /// For each use of a fixed point variable the place of the name that it is declared by.
+    uses: Map<Span, Span>,
 }
 
 impl Meanings {
@@ -47,7 +49,17 @@ impl Meanings {
 
     /// A declared variable.
     pub fn var(&self, decl: &VarDecl) -> VarId {
-        *self.vars.get(&decl.name.span).expect("every variable was checked")
+        self.named(&decl.name)
+    }
+
+    /// The variable that a name declares: that of a quantifier, or a parameter of a fixed point.
+    pub fn named(&self, name: &Ident) -> VarId {
+        *self.vars.get(&name.span).expect("every variable was checked")
+    }
+
+    /// Where a fixed point variable is declared: the place of its name there.
+    pub fn declared_at(&self, name: &Ident) -> Span {
+        *self.uses.get(&name.span).expect("every fixed point variable was checked")
     }
 }
 
@@ -84,6 +96,8 @@ pub struct Resolver<'o> {
     occurrence: &'o Occurrence,
     sight: &'o Sight,
     scope: Vec<VarId>,
+    /// The fixed points in scope, innermost last, with the sorts of their parameters.
+    fixpoints: Vec<(Ident, Vec<SortId>)>,
     meanings: Meanings,
     /// The names met that no step seems to have.
     unseen: Vec<(String, Unseen)>,
@@ -98,6 +112,7 @@ impl<'o> Resolver<'o> {
             occurrence,
             sight,
             scope: Vec::new(),
+            fixpoints: Vec::new(),
             meanings: Meanings::default(),
             unseen: Vec::new(),
             errors: Vec::new(),
@@ -316,7 +331,11 @@ impl<'o> Resolver<'o> {
     }
 
     fn truth(&mut self, data: &Data) {
-        match self.checker.data(&self.scope, data, SortId::BOOL) {
+        self.expression(data, SortId::BOOL);
+    }
+
+    fn expression(&mut self, data: &Data, sort: SortId) {
+        match self.checker.data(&self.scope, data, sort) {
             Ok(expr) => _ = self.meanings.exprs.insert(data.span, expr),
             Err(errors) => self.errors.extend(errors),
         }
@@ -339,7 +358,8 @@ impl<'o> Resolver<'o> {
 
     fn state(&mut self, formula: &StateFormula) {
         match &formula.kind {
-            StateKind::Bool(_) | StateKind::Variable(..) => {}
+            StateKind::Bool(_) => {}
+            StateKind::Variable(name, args) => self.variable(name, args),
             StateKind::Data(data) => self.truth(data),
             StateKind::Not(f) => self.state(f),
             StateKind::And(fs) | StateKind::Or(fs) => fs.iter().for_each(|f| self.state(f)),
@@ -351,13 +371,7 @@ impl<'o> Resolver<'o> {
                 self.regular(r);
                 self.state(f);
             }
-            StateKind::Fixpoint(fixpoint, name, params, body) => {
-                if *fixpoint == Fixpoint::Least || !params.is_empty() {
-                    self.error(super::safety::no_fixpoint(*fixpoint, name.span, formula.span));
-                } else {
-                    self.state(body);
-                }
-            }
+            StateKind::Fixpoint(_, name, params, body) => self.fixpoint(name, params, body),
             StateKind::Quantifier(_, vars, body) => {
                 if self.declare(vars) {
                     self.state(body);
@@ -365,6 +379,62 @@ impl<'o> Resolver<'o> {
                 }
             }
         }
+    }
+
+    fn fixpoint(&mut self, name: &Ident, params: &[FixpointParam], body: &StateFormula) {
+        let decl = |p: &FixpointParam| VarDecl { name: p.name.clone(), sort: p.sort.clone() };
+        let decls: Vec<VarDecl> = params.iter().map(decl).collect();
+        for (at, param) in params.iter().enumerate() {
+            if params[..at].iter().any(|other| other.name.name == param.name.name) {
+                let message = format!("'{}' has two parameters '{}'", name.name, param.name.name);
+                return self.error(Diagnostic::new(param.name.span, message).help("rename one of them"));
+            }
+        }
+        // A first value does not see the parameters.
+        let vars = match self.checker.variables(&decls) {
+            Ok(vars) => vars,
+            Err(errors) => return self.errors.extend(errors),
+        };
+        let sorts: Vec<SortId> = vars.iter().map(|var| self.checker.model().vars[var.ix()].sort).collect();
+        for (param, sort) in params.iter().zip(&sorts) {
+            self.expression(&param.value, *sort);
+        }
+        let depth = self.scope.len();
+        self.meanings.vars.extend(params.iter().map(|p| p.name.span).zip(vars.iter().copied()));
+        self.scope.extend(vars);
+        self.fixpoints.push((name.clone(), sorts));
+        self.state(body);
+        self.fixpoints.pop();
+        self.scope.truncate(depth);
+    }
+
+    /// A fixed point variable with its arguments.
+    fn variable(&mut self, name: &Ident, args: &[Data]) {
+        let found = self.fixpoints.iter().rev().find(|(known, _)| known.name == name.name).cloned();
+        let Some((declared, sorts)) = found else {
+            let diagnostic =
+                Diagnostic::new(name.span, format!("no fixed point variable '{}' is in scope", name.name));
+            let guess = did_you_mean(&name.name, self.fixpoints.iter().map(|(known, _)| &*known.name));
+            let help = match guess {
+                Some(guess) => format!("did you mean '{guess}'?"),
+                None => {
+                    format!("declare it by 'mu {0}. …' or 'nu {0}. …'; data stands in 'val(…)'", name.name)
+                }
+            };
+            return self.error(diagnostic.help(help));
+        };
+        if sorts.len() != args.len() {
+            let parameters = match sorts.len() {
+                1 => "1 parameter".to_owned(),
+                n => format!("{n} parameters"),
+            };
+            let message = format!("'{}' has {parameters}, and {} are given", name.name, args.len());
+            return self.error(Diagnostic::new(name.span, message).help("give one value for each parameter"));
+        }
+        for (arg, sort) in args.iter().zip(sorts) {
+            self.expression(arg, sort);
+        }
+        self.meanings.uses.insert(name.span, declared.span);
     }
 
     fn regular(&mut self, formula: &RegularFormula) {

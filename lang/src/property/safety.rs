@@ -43,7 +43,7 @@ fn unsupported(span: Span, operator: &str, reason: &str) -> Diagnostic {
 }
 
 /// Refuses a fixed point, at its `mu` or `nu`.
-pub fn no_fixpoint(fixpoint: Fixpoint, name: Span, formula: Span) -> Diagnostic {
+fn no_fixpoint(fixpoint: Fixpoint, name: Span, formula: Span) -> Diagnostic {
     let (word, reason) = match fixpoint {
         Fixpoint::Least => ("'mu'", "a least fixed point is no safety property"),
         Fixpoint::Greatest => {
@@ -121,9 +121,9 @@ impl<'a, 'b> Collector<'a, 'b> {
                     result
                 })
             }
-            StateKind::Fixpoint(fixpoint, name, _, body) => {
+            StateKind::Fixpoint(fixpoint, name, params, body) => {
                 let refused = no_fixpoint(*fixpoint, name.span, formula.span);
-                if !positive || *fixpoint == Fixpoint::Least {
+                if !positive || *fixpoint == Fixpoint::Least || !params.is_empty() {
                     return Err(refused);
                 }
                 self.invariant(&name.name, body).unwrap_or(Err(refused))

@@ -31,6 +31,8 @@ pub enum Limit {
     States(u64),
     /// Steps from the initial state.
     Depth(u64),
+    /// Positions of a formula: its parts with different values of their variables.
+    Positions(u64),
     /// Bytes of the whole process.
     Memory(u64),
     /// Bytes of one job.
@@ -73,6 +75,7 @@ impl fmt::Display for Limit {
         match self {
             Limit::States(n) => write!(f, "the limit of {n} states is reached"),
             Limit::Depth(n) => write!(f, "the limit of {n} steps is reached"),
+            Limit::Positions(n) => write!(f, "the limit of {n} positions of a formula is reached"),
             Limit::Memory(bytes) => write!(f, "the memory limit of {bytes} bytes is reached"),
             Limit::JobMemory(bytes) => write!(f, "the memory limit of {bytes} bytes for a job is reached"),
             Limit::Time(time) => write!(f, "the time limit of {time:?} is reached"),

@@ -133,6 +133,7 @@ impl<'p> Alarms<'p> {
                 Property::DeadlockFree { .. } => {}
                 Property::Never(forbidden) => never.push(forbidden),
                 Property::Monitor(monitor) => monitors.push(monitor),
+                Property::Formula(_) => {}
             }
         }
         let followed = vec![Local(0); monitors.len()];

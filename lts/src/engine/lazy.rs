@@ -67,7 +67,7 @@ impl<'p> Lazy<'p> {
         }
         let watching = |(k, property): (usize, &'p Property)| match property {
             Property::Monitor(monitor) => Some((k, monitor)),
-            Property::DeadlockFree { .. } | Property::Never(_) => None,
+            Property::DeadlockFree { .. } | Property::Never(_) | Property::Formula(_) => None,
         };
         let monitors: Vec<(usize, &Monitor)> = properties.iter().enumerate().filter_map(watching).collect();
         let bits = |monitor: &Monitor| usize::BITS - (monitor.states() - 1).leading_zeros();

@@ -3,10 +3,11 @@
 //! Data flow: [`prepared`] builds properties into a network, [`successors`] compiles it over [`pack`]ed states, a
 //! [`search`] expands states and keeps them in [`visited`], [`predecessors`] lead back from a finding, and [`replay`],
 //! which shares no code with the searches, confirms the trace. [`lazy`] does the same on tables that are still
-//! growing. [`reduce`] wraps a successor function and leaves out steps that a search does not need. A [`mesh`] is how ranks
-//! that own a part of the states each send states to each other.
+//! growing. [`game`] decides formulas. [`reduce`] wraps a successor function and leaves out steps that a search does not need.
+//! A [`mesh`] is how ranks that own a part of the states each send states to each other.
 
 pub mod explore;
+pub mod game;
 pub mod lazy;
 pub mod look;
 pub mod mesh;

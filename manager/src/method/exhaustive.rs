@@ -5,7 +5,7 @@ mod ranks;
 
 use super::quantities::{bytes, count, counted, tenths};
 use super::trials::{self, Decision};
-use super::{Common, Figures, Json, Listed, Method, Outcome, Row, Run, Spent, Tables};
+use super::{Common, Figures, Json, Listed, Method, Outcome, Row, Run, Spent, Tables, formulas};
 use gridlock_lts::base::error::{Error, Limit, Result};
 use gridlock_lts::engine::lazy::Lazy;
 use gridlock_lts::engine::mesh::Mesh;
@@ -121,6 +121,10 @@ impl Method for BreadthFirst {
 
     fn conduct(&self, run: &mut Run) -> Result<Outcome> {
         let bounds = self.bounds(run);
+        if formulas::are_asked(run) {
+            self.check_formulas(run)?;
+            return formulas::conduct(run, bounds.depth);
+        }
         if run.peers.has_company() {
             return ranks::conduct(run, bounds);
         }
@@ -130,12 +134,30 @@ impl Method for BreadthFirst {
     }
 
     fn serve(&self, run: &mut Run) -> Result<u8> {
+        if formulas::are_asked(run) {
+            self.check_formulas(run)?;
+        }
         let bounds = self.bounds(run);
         ranks::serve(run, bounds)
     }
 }
 
 impl BreadthFirst {
+    /// Says no to formulas that are no safety formulas where they cannot be decided.
+    fn check_formulas(&self, run: &Run) -> Result<()> {
+        if self.less.reduce == Reduce::On {
+            return Err(Error::input(
+                "--reduce on cannot decide a formula that is no safety formula: leave it out",
+            ));
+        }
+        if run.peers.has_company() {
+            return Err(Error::input(
+                "a formula that is no safety formula is decided in one process: start gridlock without mpirun",
+            ));
+        }
+        Ok(())
+    }
+
     fn bounds(&self, run: &Run) -> Bounds {
         Bounds {
             depth: self.depth.max_depth,
@@ -148,12 +170,12 @@ impl BreadthFirst {
 /// What a search leaves out.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Bounds {
-    /// Expand no state that is so far away.
-    depth: Option<u64>,
-    /// Stop after so many states.
-    states: Option<u64>,
+    /// Expand no state that is this far away.
+    pub(super) depth: Option<u64>,
+    /// Stop after this many states.
+    pub(super) states: Option<u64>,
     /// Which steps it takes.
-    taken: Taken,
+    pub(super) taken: Taken,
 }
 
 impl Listed for BreadthFirst {
@@ -162,7 +184,10 @@ impl Listed for BreadthFirst {
     const ABOUT: &'static str = "Breadth first, on all workers: counterexamples are as short as can be";
 
     fn decides(property: &Property) -> bool {
-        decides(property)
+        match property {
+            Property::DeadlockFree { .. } | Property::Never(_) | Property::Monitor(_) => true,
+            Property::Formula(_) => true,
+        }
     }
 }
 
@@ -199,15 +224,12 @@ impl Listed for DepthFirst {
     const CHOSEN_BY: &'static str = "--search dfs";
     const ABOUT: &'static str = "Depth first, on one worker";
 
+    /// A new kind of property is not decided before somebody has thought about it here.
     fn decides(property: &Property) -> bool {
-        decides(property)
-    }
-}
-
-/// A new kind of property is not decided before somebody has thought about it here.
-fn decides(property: &Property) -> bool {
-    match property {
-        Property::DeadlockFree { .. } | Property::Never(_) | Property::Monitor(_) => true,
+        match property {
+            Property::DeadlockFree { .. } | Property::Never(_) | Property::Monitor(_) => true,
+            Property::Formula(_) => false,
+        }
     }
 }
 

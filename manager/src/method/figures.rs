@@ -6,6 +6,7 @@ use super::JSON_VERSION;
 use super::quantities::{bytes, count};
 use crate::grid::journal::Identity;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -53,7 +54,7 @@ pub trait Figures {
     }
 
     /// A line before the rows.
-    fn note(&self) -> Option<&'static str> {
+    fn note(&self) -> Option<Cow<'static, str>> {
         None
     }
 

@@ -12,6 +12,7 @@ mod entry;
 pub mod exhaustive;
 mod figures;
 pub mod fingerprint;
+mod formulas;
 pub mod hunt;
 mod options;
 mod outcome;

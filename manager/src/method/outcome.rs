@@ -86,6 +86,13 @@ impl From<Limit> for Bound {
                 "max-depth",
                 format!("there are states at a depth of {}, where the search stops (--max-depth)", count(n)),
             ),
+            Limit::Positions(n) => Bound::new(
+                "max-positions",
+                format!(
+                    "the formula has more than {} parts with different values: a parameter may grow for ever",
+                    count(n)
+                ),
+            ),
             Limit::Memory(n) => Bound::new(
                 "max-memory",
                 format!("the memory limit of {} is reached (--max-memory sets another)", bytes(n)),

@@ -437,7 +437,7 @@ fn shortest(prepared: &Prepared) -> BTreeMap<Key, u64> {
         prepared.packing().pack(state, &mut words);
         let asked = prepared.properties().iter().enumerate().find_map(|(p, property)| match property {
             Property::DeadlockFree { allow_termination } => Some((p, *allow_termination)),
-            Property::Never(_) | Property::Monitor(_) => None,
+            Property::Never(_) | Property::Monitor(_) | Property::Formula(_) => None,
         });
         let regular = |allowed: bool| allowed && net.is_terminated(state);
         if let Some((property, _)) = asked.filter(|(_, allowed)| steps.is_empty() && !regular(*allowed)) {
@@ -459,6 +459,7 @@ fn shortest(prepared: &Prepared) -> BTreeMap<Key, u64> {
                         let local = |s: &[Local]| monitor.is_bad(s[monitor_leaf - 1]);
                         local(&step.target) && !local(state)
                     }
+                    Property::Formula(_) => false,
                 };
                 if violated {
                     add(Key::Step(p, vector.unhidden.0), distance + 1);

@@ -27,7 +27,7 @@ fn naive(net: &Network, properties: &[Property]) -> (End, Stats) {
         .collect();
     let allowed = properties.iter().find_map(|property| match property {
         Property::DeadlockFree { allow_termination } => Some(*allow_termination),
-        Property::Never(_) | Property::Monitor(_) => None,
+        Property::Never(_) | Property::Monitor(_) | Property::Formula(_) => None,
     });
     let allowed = allowed.unwrap_or(false);
     let mut stats = Stats { states: 1, ..Stats::default() };

@@ -9,6 +9,7 @@ use gridlock_lts::model::network::{self, Network};
 use gridlock_worker::hunt::sketch;
 use num_bigint::BigUint;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
@@ -278,9 +279,10 @@ impl Figures for Hunted {
         self.headline.clone()
     }
 
-    fn note(&self) -> Option<&'static str> {
+    fn note(&self) -> Option<Cow<'static, str>> {
         let everything = self.numbers.as_ref().is_some_and(|numbers| numbers.coverage.everything);
-        everything.then_some("every reachable state was seen (a hunt gives no verdict on that: `check` does)")
+        let note = "every reachable state was seen (a hunt gives no verdict on that: `check` does)";
+        everything.then_some(Cow::Borrowed(note))
     }
 
     fn rows(&self, spent: &Spent) -> Vec<Row> {

@@ -42,6 +42,7 @@ impl Listed for Hunting {
     fn decides(property: &Property) -> bool {
         match property {
             Property::DeadlockFree { .. } | Property::Never(_) | Property::Monitor(_) => true,
+            Property::Formula(_) => false,
         }
     }
 

@@ -48,6 +48,7 @@ impl Listed for Slices {
     fn decides(property: &Property) -> bool {
         match property {
             Property::DeadlockFree { .. } | Property::Never(_) | Property::Monitor(_) => true,
+            Property::Formula(_) => false,
         }
     }
 

@@ -49,6 +49,7 @@ impl Listed for Traces {
     fn decides(property: &Property) -> bool {
         match property {
             Property::DeadlockFree { .. } | Property::Never(_) | Property::Monitor(_) => true,
+            Property::Formula(_) => false,
         }
     }
 

@@ -36,6 +36,8 @@ pub fn shortened(
         Verdict::Violated { property, trace } => match properties[*property] {
             Property::DeadlockFree { .. } => (What::Deadlock(*property), trace),
             Property::Never(_) | Property::Monitor(_) => (What::Property(*property), trace),
+            // What its evidence shows need not be at the end.
+            Property::Formula(_) => return Ok(verdict),
         },
         Verdict::Faulty { trace, .. } => {
             let outcome = trace.steps.last().map(|step| net.vectors[step.vector.0 as usize].outcome);

@@ -21,6 +21,7 @@ fn error_words(error: &Error) -> Vec<u64> {
                 Limit::JobMemory(n) => (3, n),
                 Limit::Time(time) => (4, u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)),
                 Limit::Interrupted => (5, 0),
+                Limit::Positions(n) => (6, n),
             };
             (kind, number, "")
         }
@@ -48,6 +49,7 @@ fn read_error(words: &[u64]) -> Option<Error> {
         3 => Limit::JobMemory(number).into(),
         4 => Limit::Time(Duration::from_nanos(number)).into(),
         5 => Limit::Interrupted.into(),
+        6 => Limit::Positions(number).into(),
         INPUT => Error::Input(text),
         DISK => Error::Disk(text),
         INTERNAL => Error::Internal(text),

@@ -1,0 +1,290 @@
+//! Any formula of the modal µ-calculus with data, as equations that [`gridlock_lts::engine::game`] unfolds.
+//!
+//! The road: the checked syntax tree becomes nodes (`compile`, `quantify`), a position is a node with values for the
+//! variables that it depends on, and what a modality asks of a step is worked out once for each different step
+//! (`action`), by evaluating data (`run`). Everything is done when it is first asked for, so that parameters and
+//! quantifiers may range over sorts without end as long as the game meets few of their values.
+//!
+//! Invariant: positions and modalities are numbered in the order in which they are asked for, which depends on the order
+//! of questions alone.
+
+mod action;
+mod compile;
+mod node;
+mod quantify;
+mod run;
+
+use super::labels::Steps;
+use super::resolve::Meanings;
+use crate::data::code::Slot;
+use crate::data::eval::Evaluator;
+use crate::data::print::value_text;
+use crate::data::value::Value;
+use crate::diagnostic::{Diagnostic, Span};
+use crate::places::Places;
+use crate::process::action::MultiAction;
+use crate::syntax::formula::StateFormula;
+use compile::Translation;
+use gridlock_lts::base::error::{Error, Result};
+use gridlock_lts::base::hash::Map;
+use gridlock_lts::model::network::{Network, VectorIx};
+use gridlock_lts::property::formula::{Class, Equations, Modality, Position, Tree};
+use node::{Kind, Node, NodeId};
+use run::Run;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A node with values for the variables that it depends on, in the order of [`Node::free`].
+type Instance = (NodeId, Vec<Value>);
+
+/// See the module head.
+pub struct Calculus {
+    nodes: Vec<Node>,
+    steps: Steps,
+    places: Places,
+    state: Mutex<Known>,
+}
+
+/// What was asked so far.
+struct Known {
+    run: Run,
+    positions: Numbers<Instance>,
+    modalities: Numbers<Instance>,
+    classes: Numbers<MultiAction>,
+    after: Map<(Modality, Class), Arc<Tree>>,
+}
+
+/// Things by number.
+struct Numbers<T> {
+    all: Vec<T>,
+    ids: Map<T, u32>,
+}
+
+impl<T: Clone + Eq + Hash> Numbers<T> {
+    fn new() -> Self {
+        Numbers { all: Vec::new(), ids: Map::default() }
+    }
+
+    fn of(&mut self, thing: T) -> u32 {
+        if let Some(id) = self.ids.get(&thing) {
+            return *id;
+        }
+        let id = self.all.len() as u32;
+        self.all.push(thing.clone());
+        self.ids.insert(thing, id);
+        id
+    }
+}
+
+impl Calculus {
+    /// A formula whose names were checked.
+    pub fn new(
+        meanings: &Meanings,
+        evaluator: Evaluator,
+        steps: Steps,
+        places: Places,
+        formula: &StateFormula,
+    ) -> Result<Self, Diagnostic> {
+        let model = evaluator.model.clone();
+        let (nodes, root, frame) = Translation::of(meanings, &model, evaluator.lambdas, formula)?;
+        let mut positions = Numbers::new();
+        positions.of((root, Vec::new()));
+        let known = Known {
+            run: Run { evaluator, frame },
+            positions,
+            modalities: Numbers::new(),
+            classes: Numbers::new(),
+            after: Map::default(),
+        };
+        Ok(Calculus { nodes, steps, places, state: Mutex::new(known) })
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An error with its place in the formula.
+    fn failed(&self, diagnostic: Diagnostic) -> Error {
+        let place = self.places.full(diagnostic.span);
+        let help = diagnostic.help.map(|help| format!("\n  help: {help}")).unwrap_or_default();
+        Error::input(format_args!("{place}: {}{help}", diagnostic.message))
+    }
+
+    fn node(&self, node: NodeId) -> &Node {
+        &self.nodes[node as usize]
+    }
+
+    /// The values that a node depends on.
+    fn values(&self, node: NodeId, env: &[(Slot, Value)]) -> Vec<Value> {
+        let value = |slot: &Slot| {
+            let found = env.iter().rev().find(|(known, _)| known == slot);
+            found.expect("what a node depends on has a value").1.clone()
+        };
+        self.node(node).free.iter().map(value).collect()
+    }
+
+    fn env(&self, (node, values): &Instance) -> Vec<(Slot, Value)> {
+        self.node(*node).free.iter().copied().zip(values.iter().cloned()).collect()
+    }
+
+    /// The tree of a node in the same state.
+    fn tree(
+        &self,
+        known: &mut Known,
+        node: NodeId,
+        env: &mut Vec<(Slot, Value)>,
+    ) -> Result<Tree, Diagnostic> {
+        stacker::maybe_grow(64 << 10, 1 << 20, || self.tree_here(known, node, env))
+    }
+
+    fn tree_here(
+        &self,
+        known: &mut Known,
+        node: NodeId,
+        env: &mut Vec<(Slot, Value)>,
+    ) -> Result<Tree, Diagnostic> {
+        let Node { kind, span, .. } = self.node(node);
+        Ok(match kind {
+            Kind::Const(b) => Tree::Const(*b),
+            Kind::Data(code, positive) => Tree::Const(known.run.truth(code, *span, env)? == *positive),
+            Kind::Junction(and, parts) => {
+                let mut trees = Vec::new();
+                for part in parts {
+                    match self.tree(known, *part, env)? {
+                        // What stands behind data that decides it may have no value at all.
+                        Tree::Const(b) if b != *and => return Ok(Tree::Const(b)),
+                        tree => trees.push(tree),
+                    }
+                }
+                Tree::junction(*and, trees)
+            }
+            Kind::Quantifier(all, unknowns, condition, body) => {
+                let mut trees = Vec::new();
+                let depth = env.len();
+                for values in known.run.solutions(unknowns, condition.clone(), env)? {
+                    env.extend(unknowns.iter().map(|unknown| unknown.slot).zip(values));
+                    let tree = self.tree(known, *body, env);
+                    env.truncate(depth);
+                    match tree? {
+                        Tree::Const(b) if b != *all => return Ok(Tree::Const(b)),
+                        tree => trees.push(tree),
+                    }
+                }
+                Tree::junction(*all, trees)
+            }
+            Kind::Modal(every, modal) => {
+                if modal.action.constant() == Some(false) {
+                    return Ok(Tree::Const(*every));
+                }
+                let modality = Modality(known.modalities.of((node, self.values(node, env))));
+                if *every { Tree::Every(modality) } else { Tree::Some(modality) }
+            }
+            Kind::Call(..) => Tree::At(self.position(known, node, env)?),
+            Kind::Body(_, inside, _) => self.tree(known, *inside, env)?,
+        })
+    }
+
+    /// The position of a node: that of its body if it is a fixed point variable.
+    fn position(
+        &self,
+        known: &mut Known,
+        node: NodeId,
+        env: &[(Slot, Value)],
+    ) -> Result<Position, Diagnostic> {
+        let Node { kind: Kind::Call(body, args), span, .. } = self.node(node) else {
+            return Ok(Position(known.positions.of((node, self.values(node, env)))));
+        };
+        let Kind::Body(params, ..) = &self.node(*body).kind else { unreachable!("a call is of a body") };
+        let mut inner = env.to_vec();
+        for (slot, (code, sort)) in params.iter().zip(args) {
+            inner.push((*slot, known.run.value(code, *sort, *span, env)?));
+        }
+        Ok(Position(known.positions.of((*body, self.values(*body, &inner)))))
+    }
+
+    /// What a node is in another state.
+    fn there(&self, known: &mut Known, node: NodeId, env: &[(Slot, Value)]) -> Result<Tree, Diagnostic> {
+        Ok(match &self.node(node).kind {
+            Kind::Const(b) => Tree::Const(*b),
+            Kind::Data(code, positive) => {
+                Tree::Const(known.run.truth(code, self.node(node).span, env)? == *positive)
+            }
+            _ => Tree::At(self.position(known, node, env)?),
+        })
+    }
+
+    fn work_out(&self, known: &mut Known, modality: Modality, class: Class) -> Result<Tree, Diagnostic> {
+        let instance = known.modalities.all[modality.0 as usize].clone();
+        let Kind::Modal(every, modal) = &self.node(instance.0).kind else { unreachable!("a modality") };
+        let doing = known.classes.all[class.0 as usize].clone();
+        let mut env = self.env(&instance);
+        let depth = env.len();
+        let mut trees = Vec::new();
+        let solutions = match modal.unknowns.is_empty() {
+            true => vec![Vec::new()],
+            false => {
+                let step = modal.action.condition(known.run.model(), &doing, true);
+                let condition = action::joined(true, [step, modal.condition.clone()]);
+                known.run.solutions(&modal.unknowns, condition, &env)?
+            }
+        };
+        for values in solutions {
+            env.extend(modal.unknowns.iter().map(|unknown| unknown.slot).zip(values));
+            let span = self.node(instance.0).span;
+            let counts = modal.action.holds(&known.run, &doing, &mut env)?
+                && known.run.truth(&modal.condition, span, &env)?;
+            if counts {
+                trees.push(self.there(known, modal.next, &env)?);
+            }
+            env.truncate(depth);
+        }
+        Ok(Tree::junction(*every, trees))
+    }
+}
+
+impl Equations for Calculus {
+    fn class(&self, net: &Network, vector: VectorIx) -> Result<Class> {
+        let doing = self.steps.of(net, vector).ok_or_else(|| Error::internal("a fault has no class"))?;
+        Ok(Class(self.known().classes.of(doing)))
+    }
+
+    fn unfold(&self, position: Position) -> Result<Arc<Tree>> {
+        let mut known = self.known();
+        known.run.evaluator.begin();
+        let instance = known.positions.all[position.0 as usize].clone();
+        let mut env = self.env(&instance);
+        self.tree(&mut known, instance.0, &mut env).map(Arc::new).map_err(|problem| self.failed(problem))
+    }
+
+    fn after(&self, modality: Modality, class: Class) -> Result<Arc<Tree>> {
+        let mut known = self.known();
+        if let Some(tree) = known.after.get(&(modality, class)) {
+            return Ok(tree.clone());
+        }
+        known.run.evaluator.begin();
+        let tree = self.work_out(&mut known, modality, class).map_err(|problem| self.failed(problem))?;
+        let tree = Arc::new(tree);
+        known.after.insert((modality, class), tree.clone());
+        Ok(tree)
+    }
+
+    fn rank(&self, position: Position) -> Option<u32> {
+        let node = self.known().positions.all[position.0 as usize].0;
+        match self.node(node).kind {
+            Kind::Body(_, _, rank) => Some(rank),
+            _ => None,
+        }
+    }
+
+    fn describe(&self, position: Position) -> String {
+        let known = self.known();
+        let (node, values) = &known.positions.all[position.0 as usize];
+        let Span { start, end } = self.node(*node).span;
+        let text = self.places.excerpt(Span { start, end });
+        let values: Vec<String> = values.iter().map(|value| value_text(known.run.model(), value)).collect();
+        match values.is_empty() {
+            true => format!("'{text}'"),
+            false => format!("'{text}' with {}", values.join(", ")),
+        }
+    }
+}

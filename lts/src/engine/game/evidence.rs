@@ -1,0 +1,134 @@
+//! What a certificate shows to people: a run, as far as one run shows it.
+
+use super::certificate::Certificate;
+use crate::base::error::{Error, Result};
+use crate::model::network::{Local, Network, Step};
+use crate::model::trace::Trace;
+use crate::property::formula::{Equations, Position, Tree};
+
+/// How the run of an [`Evidence`] ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    /// It goes round for ever: after its last step it is where it was after so many steps.
+    Repeats(usize),
+    /// Its last step, or that no step is possible at its end, decides.
+    Decides,
+    /// All continuations from its end matter, so that no single one shows it.
+    Branches,
+}
+
+/// Why a formula holds or does not.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Evidence {
+    /// The run.
+    pub trace: Trace,
+    /// How it ends.
+    pub end: End,
+    /// What the formula asks for at its end.
+    pub asks: String,
+    /// Pairs of states and parts of the formula that the proof consists of.
+    pub pairs: u64,
+}
+
+/// The run of a certificate that was checked.
+pub(super) fn of(net: &Network, equations: &dyn Equations, certificate: &Certificate) -> Result<Evidence> {
+    let mut trace = Trace::default();
+    let mut at = 0u32;
+    // For each pair on the way, how many steps lead there.
+    let mut met = vec![None; certificate.pairs.len()];
+    let end = loop {
+        if let Some(steps) = met[at as usize] {
+            break End::Repeats(steps);
+        }
+        met[at as usize] = Some(trace.len());
+        let (state, position) = certificate.pairs[at as usize];
+        let state = &certificate.states[state as usize];
+        match certificate.next[at as usize][..] {
+            [] => {
+                trace.steps.extend(deciding(net, equations, state, position, certificate.holds)?);
+                break End::Decides;
+            }
+            [next] => {
+                let (to, then) = certificate.pairs[next as usize];
+                let to = &certificate.states[to as usize];
+                trace.steps.extend(step(net, equations, (state, position), (to, then))?);
+                at = next;
+            }
+            _ => break End::Branches,
+        }
+    };
+    let asks = equations.describe(certificate.pairs[at as usize].1);
+    Ok(Evidence { trace, end, asks, pairs: certificate.pairs.len() as u64 })
+}
+
+/// The step from one pair to the next; none if the formula goes on in the same state.
+fn step(
+    net: &Network,
+    equations: &dyn Equations,
+    (state, position): (&[Local], Position),
+    (to, then): (&[Local], Position),
+) -> Result<Option<Step>> {
+    let tree = equations.unfold(position)?;
+    if state == to && names(&tree, then) {
+        return Ok(None);
+    }
+    let mut steps = Vec::new();
+    net.successors(state, &mut steps);
+    for step in steps.into_iter().filter(|step| step.target == to) {
+        let class = equations.class(net, step.vector)?;
+        let mut found = false;
+        for_each_modality(&tree, &mut |tree| {
+            let (Tree::Every(modality) | Tree::Some(modality)) = tree else { return Ok(()) };
+            found |= names(&*equations.after(*modality, class)?, then);
+            Ok(())
+        })?;
+        if found {
+            return Ok(Some(step));
+        }
+    }
+    Err(Error::internal("the run of a formula's evidence has no such step"))
+}
+
+/// A step that decides a tree at once.
+fn deciding(
+    net: &Network,
+    equations: &dyn Equations,
+    state: &[Local],
+    position: Position,
+    holds: bool,
+) -> Result<Option<Step>> {
+    let tree = equations.unfold(position)?;
+    let mut steps = Vec::new();
+    net.successors(state, &mut steps);
+    for step in steps {
+        let class = equations.class(net, step.vector)?;
+        let mut found = false;
+        for_each_modality(&tree, &mut |tree| {
+            let (Tree::Every(modality) | Tree::Some(modality)) = tree else { return Ok(()) };
+            let decides = *equations.after(*modality, class)? == Tree::Const(holds);
+            found |= decides && matches!(tree, Tree::Some(_)) == holds;
+            Ok(())
+        })?;
+        if found {
+            return Ok(Some(step));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether a tree names a position in the same state.
+fn names(tree: &Tree, position: Position) -> bool {
+    match tree {
+        Tree::At(at) => *at == position,
+        Tree::Junction(_, parts) => parts.iter().any(|part| names(part, position)),
+        Tree::Const(_) | Tree::Every(_) | Tree::Some(_) => false,
+    }
+}
+
+fn for_each_modality(tree: &Tree, f: &mut dyn FnMut(&Tree) -> Result<()>) -> Result<()> {
+    match tree {
+        Tree::Const(_) | Tree::At(_) => Ok(()),
+        Tree::Junction(_, parts) => parts.iter().try_for_each(|part| for_each_modality(part, f)),
+        Tree::Every(_) | Tree::Some(_) => f(tree),
+    }
+}

@@ -1,0 +1,279 @@
+//! Who wins a game, and how.
+//!
+//! Strongly connected components are solved bottom up. In one, whoever can leave into a vertex that he wins, or is left
+//! with nothing else, decides first (attractors); if all ranks that remain are of one player, that player wins the rest,
+//! which settles formulas without alternation in time linear in the edges. Only where ranks of both remain the recursive
+//! algorithm of McNaughton and Zielonka is needed, on that rest.
+//!
+//! Invariant: in every vertex that its owner wins, `choice` is an edge to a vertex that he wins, and following choices he
+//! wins every play.
+
+use super::graph::{Graph, Player, Vertex};
+
+/// No choice.
+pub(super) const NOWHERE: Vertex = Vertex::MAX;
+
+/// Bytes that solving takes for each vertex, besides 8 for each edge.
+pub(super) const BYTES_A_VERTEX: usize = 110;
+
+/// A solved game.
+pub(super) struct Solution {
+    /// For each vertex who wins.
+    pub(super) winner: Vec<Player>,
+    /// For each vertex that its owner wins where to go.
+    pub(super) choice: Vec<Vertex>,
+}
+
+/// Solves a game. Vertices that are not expanded yet are won by `unknown`.
+pub(super) fn solve(graph: &Graph, unknown: Player) -> Solution {
+    let n = graph.len();
+    let mut solver =
+        Solver { graph, winner: vec![None; n], choice: vec![NOWHERE; n], local: vec![NOWHERE; n] };
+    solver.winner[graph.expanded()..].fill(Some(unknown));
+    solver.components();
+    let winner = solver.winner.into_iter().map(|winner| winner.unwrap_or(unknown)).collect();
+    Solution { winner, choice: solver.choice }
+}
+
+struct Solver<'g> {
+    graph: &'g Graph,
+    winner: Vec<Option<Player>>,
+    choice: Vec<Vertex>,
+    /// The place of a vertex in the component that is being solved.
+    local: Vec<u32>,
+}
+
+impl Solver<'_> {
+    /// Tarjan's algorithm, without recursion: components come after all that they lead to.
+    fn components(&mut self) {
+        let expanded = self.graph.expanded();
+        let (mut index, mut low) = (vec![0u32; expanded], vec![0u32; expanded]);
+        let mut open = vec![false; expanded];
+        let (mut stack, mut calls): (Vec<Vertex>, Vec<(Vertex, u32)>) = (Vec::new(), Vec::new());
+        let mut count = 0;
+        for root in 0..expanded as Vertex {
+            let mut enter = (index[root as usize] == 0).then_some(root);
+            while enter.is_some() || !calls.is_empty() {
+                if let Some(v) = enter.take() {
+                    count += 1;
+                    (index[v as usize], low[v as usize], open[v as usize]) = (count, count, true);
+                    stack.push(v);
+                    calls.push((v, 0));
+                }
+                let Some((v, at)) = calls.last_mut() else { break };
+                let v = *v as usize;
+                if let Some(&w) = self.graph.edges(v as Vertex).get(*at as usize) {
+                    *at += 1;
+                    match w as usize {
+                        w if w >= expanded => {}
+                        w if index[w] == 0 => enter = Some(w as Vertex),
+                        w if open[w] => low[v] = low[v].min(index[w]),
+                        _ => {}
+                    }
+                    continue;
+                }
+                calls.pop();
+                if let Some((caller, _)) = calls.last() {
+                    let caller = *caller as usize;
+                    low[caller] = low[caller].min(low[v]);
+                }
+                if low[v] == index[v] {
+                    let begin = stack.iter().rposition(|w| *w as usize == v).expect("it is on the stack");
+                    let component = stack.split_off(begin);
+                    component.iter().for_each(|w| open[*w as usize] = false);
+                    self.component(&component);
+                }
+            }
+        }
+    }
+
+    /// Solves a component, all of whose successors outside are solved.
+    fn component(&mut self, component: &[Vertex]) {
+        let graph = self.graph;
+        if let &[v] = component
+            && !graph.edges(v).contains(&v)
+        {
+            let owner = graph.owner(v);
+            let good = graph.edges(v).iter().find(|w| self.winner[**w as usize] == Some(owner));
+            self.winner[v as usize] = Some(if good.is_some() { owner } else { owner.other() });
+            self.choice[v as usize] = good.copied().unwrap_or(NOWHERE);
+            return;
+        }
+        for (at, v) in component.iter().enumerate() {
+            self.local[*v as usize] = at as u32;
+        }
+        let mut part = Part::new(graph, component, |w| self.winner[w as usize].is_none());
+        // What leads out decides, where it can.
+        let mut decided = Vec::new();
+        for (at, &v) in component.iter().enumerate() {
+            let owner = graph.owner(v);
+            let good = graph.edges(v).iter().find(|w| self.winner[**w as usize] == Some(owner));
+            if let Some(good) = good {
+                part.choice[at] = *good;
+                decided.push((at as u32, owner));
+            } else if part.next[at].is_empty() {
+                decided.push((at as u32, owner.other()));
+            }
+        }
+        let local = &self.local;
+        part.index(|w| local[w as usize]);
+        let rest = part.settle(decided);
+        part.solve(rest);
+        for (at, &v) in component.iter().enumerate() {
+            self.winner[v as usize] = part.winner[at];
+            let owner_wins = part.winner[at] == Some(graph.owner(v));
+            self.choice[v as usize] = if owner_wins { part.choice[at] } else { NOWHERE };
+            self.local[v as usize] = NOWHERE;
+        }
+    }
+}
+
+/// A component, its vertices by their places in it.
+struct Part {
+    vertices: Vec<Vertex>,
+    owner: Vec<Player>,
+    rank: Vec<u32>,
+    next: Vec<Vec<u32>>,
+    previous: Vec<Vec<u32>>,
+    winner: Vec<Option<Player>>,
+    choice: Vec<Vertex>,
+    /// Which vertices belong to the game that is being solved.
+    alive: Vec<bool>,
+}
+
+impl Part {
+    /// The edges to vertices that are `inside`, by their numbers in the graph; [`Part::index`] makes places of them.
+    fn new(graph: &Graph, component: &[Vertex], inside: impl Fn(Vertex) -> bool) -> Self {
+        let ranks: Vec<Option<u32>> = component.iter().map(|v| graph.rank(*v)).collect();
+        // Every cycle has a vertex with a rank, so that the least of these changes nothing anywhere else.
+        let least = ranks.iter().flatten().copied().min().unwrap_or(0);
+        let next = |v: &Vertex| graph.edges(*v).iter().copied().filter(|w| inside(*w)).collect();
+        let n = component.len();
+        Part {
+            vertices: component.to_vec(),
+            owner: component.iter().map(|v| graph.owner(*v)).collect(),
+            rank: ranks.into_iter().map(|rank| rank.unwrap_or(least)).collect(),
+            next: component.iter().map(next).collect(),
+            previous: vec![Vec::new(); n],
+            winner: vec![None; n],
+            choice: vec![NOWHERE; n],
+            alive: vec![true; n],
+        }
+    }
+
+    fn index(&mut self, place: impl Fn(Vertex) -> u32) {
+        for at in 0..self.next.len() {
+            for k in 0..self.next[at].len() {
+                let to = place(self.next[at][k]);
+                self.next[at][k] = to;
+                self.previous[to as usize].push(at as u32);
+            }
+        }
+    }
+
+    /// Passes on what is decided to all that is forced there; what remains is alive.
+    fn settle(&mut self, decided: Vec<(u32, Player)>) -> Vec<u32> {
+        let mut left: Vec<u32> = self.next.iter().map(|next| next.len() as u32).collect();
+        for &(at, player) in &decided {
+            self.winner[at as usize] = Some(player);
+        }
+        let mut queue = decided;
+        let mut done = 0;
+        while let Some(&(to, player)) = queue.get(done) {
+            done += 1;
+            self.alive[to as usize] = false;
+            for k in 0..self.previous[to as usize].len() {
+                let from = self.previous[to as usize][k];
+                let at = from as usize;
+                if self.winner[at].is_some() {
+                    continue;
+                }
+                if self.owner[at] == player {
+                    self.choice[at] = self.vertices[to as usize];
+                } else {
+                    left[at] -= 1;
+                    if left[at] > 0 {
+                        continue;
+                    }
+                }
+                self.winner[at] = Some(player);
+                queue.push((from, player));
+            }
+        }
+        (0..self.owner.len() as u32).filter(|at| self.alive[*at as usize]).collect()
+    }
+
+    /// The vertices among those alive from which a player can force the play into the targets, these included.
+    fn attract(&mut self, player: Player, targets: &[u32]) -> Vec<u32> {
+        let mut inside = vec![false; self.owner.len()];
+        // Edges that do not lead inside, plus one; 0 if they were not counted yet.
+        let mut left = vec![0u32; self.owner.len()];
+        targets.iter().for_each(|at| inside[*at as usize] = true);
+        let mut attracted = targets.to_vec();
+        let mut done = 0;
+        while let Some(&to) = attracted.get(done) {
+            done += 1;
+            for k in 0..self.previous[to as usize].len() {
+                let from = self.previous[to as usize][k];
+                let at = from as usize;
+                if !self.alive[at] || inside[at] {
+                    continue;
+                }
+                if self.owner[at] == player {
+                    self.choice[at] = self.vertices[to as usize];
+                } else {
+                    if left[at] == 0 {
+                        let alive = self.next[at].iter().filter(|w| self.alive[**w as usize]);
+                        left[at] = 1 + alive.count() as u32;
+                    }
+                    left[at] -= 1;
+                    if left[at] > 1 {
+                        continue;
+                    }
+                }
+                inside[at] = true;
+                attracted.push(from);
+            }
+        }
+        attracted
+    }
+
+    /// Solves the game of these vertices, which are the ones alive; afterwards they are not.
+    fn solve(&mut self, mut game: Vec<u32>) {
+        while let Some(greatest) = game.iter().map(|at| self.rank[*at as usize]).max() {
+            let player = Player::of_rank(greatest);
+            let mine = |rank: u32| Player::of_rank(rank) == player;
+            let mut lost = Vec::new();
+            let one_sided = game.iter().all(|at| mine(self.rank[*at as usize]));
+            if !one_sided {
+                let tops: Vec<u32> =
+                    game.iter().copied().filter(|at| self.rank[*at as usize] == greatest).collect();
+                let near = self.attract(player, &tops);
+                near.iter().for_each(|at| self.alive[*at as usize] = false);
+                let far: Vec<u32> = game.iter().copied().filter(|at| self.alive[*at as usize]).collect();
+                self.solve(far.clone());
+                game.iter().for_each(|at| self.alive[*at as usize] = true);
+                let other = Some(player.other());
+                lost = far.into_iter().filter(|at| self.winner[*at as usize] == other).collect();
+            }
+            if lost.is_empty() {
+                for &at in &game {
+                    self.winner[at as usize] = Some(player);
+                    let free = one_sided || self.rank[at as usize] == greatest;
+                    if free && self.owner[at as usize] == player {
+                        let somewhere = self.next[at as usize].iter().find(|w| self.alive[**w as usize]);
+                        let somewhere = somewhere.expect("nobody is stuck in what remains of a game");
+                        self.choice[at as usize] = self.vertices[*somewhere as usize];
+                    }
+                }
+                game.iter().for_each(|at| self.alive[*at as usize] = false);
+                return;
+            }
+            for at in self.attract(player.other(), &lost) {
+                self.winner[at as usize] = Some(player.other());
+                self.alive[at as usize] = false;
+            }
+            game.retain(|at| self.alive[*at as usize]);
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Formulas of the modal µ-calculus as equations that are unfolded on demand.
+//!
+//! A *position* is a part of a formula with values for its variables, known by its number; position 0 is the whole
+//! formula. Whether a position holds in a state is told by its [`Tree`], whose modalities talk about the steps of the
+//! state. A fixed point is a position with a *rank*: even for a greatest, odd for a least one, and not smaller than the
+//! ranks of the fixed points inside of it. So the formula holds in a state if the player who picks disjuncts and steps of
+//! diamonds wins a parity game whose greatest rank that is met for ever must be even.
+//!
+//! This crate evaluates no data: who implements [`Equations`] does. Invariant: every cycle of positions goes through one
+//! that has a rank, and the same question always gets the same answer.
+
+use crate::base::error::Result;
+use crate::model::network::{Network, VectorIx};
+use std::sync::Arc;
+
+/// A part of a formula with values for its variables.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Position(pub u32);
+
+/// What must be after steps: known by its number.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Modality(pub u32);
+
+/// What steps a formula cannot tell apart.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Class(pub u32);
+
+/// When a position holds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Tree {
+    /// Always or never.
+    Const(bool),
+    /// If all of these do (`true`), or any.
+    Junction(bool, Vec<Tree>),
+    /// If this position does, in the same state.
+    At(Position),
+    /// If every step leads where [`Equations::after`] says.
+    Every(Modality),
+    /// If some step does.
+    Some(Modality),
+}
+
+impl Tree {
+    /// A conjunction (`and`) or disjunction without parts that make no difference.
+    pub fn junction(and: bool, parts: impl IntoIterator<Item = Tree>) -> Tree {
+        let mut kept = Vec::new();
+        for part in parts {
+            match part {
+                Tree::Const(b) if b == and => {}
+                Tree::Const(b) => return Tree::Const(b),
+                Tree::Junction(kind, inner) if kind == and => kept.extend(inner),
+                other => kept.push(other),
+            }
+        }
+        match kept.len() {
+            0 => Tree::Const(and),
+            1 => kept.remove(0),
+            _ => Tree::Junction(and, kept),
+        }
+    }
+}
+
+/// A formula as equations.
+pub trait Equations: Send + Sync {
+    /// The class of a vector, which is no fault.
+    fn class(&self, net: &Network, vector: VectorIx) -> Result<Class>;
+
+    /// When a position holds. An error ends the search.
+    fn unfold(&self, position: Position) -> Result<Arc<Tree>>;
+
+    /// What must hold after a step of a class, in the state that it leads to. Has no modalities.
+    fn after(&self, modality: Modality, class: Class) -> Result<Arc<Tree>>;
+
+    /// The rank of a position that is a fixed point.
+    fn rank(&self, position: Position) -> Option<u32>;
+
+    /// A position for people: its part of the formula, with the values of its variables.
+    fn describe(&self, position: Position) -> String;
+}

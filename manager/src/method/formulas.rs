@@ -1,0 +1,209 @@
+//! Formulas that are no safety formulas, one after the other, after everything else that is asked.
+
+use super::exhaustive::{self, Bounds, fields, memory_rows};
+use super::quantities::count;
+use super::{Bound, Conclusion, Figures, Json, Outcome, Row, Run, Spent, Tables};
+use gridlock_lts::base::error::{Limit, Result};
+use gridlock_lts::engine::game::{self, Answer, Decided, End, Evidence, MOST_CHECKED};
+use gridlock_lts::engine::lazy::Lazy;
+use gridlock_lts::engine::search::{Options, Order, Stats, Verdict};
+use gridlock_lts::property::Property;
+use gridlock_lts::property::formula::Equations;
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Whether there are any.
+pub(super) fn are_asked(run: &Run) -> bool {
+    run.properties.iter().any(|property| matches!(property, Property::Formula(_)))
+}
+
+/// Checks everything else by a breadth-first search, and then each formula by a game.
+pub(super) fn conduct(run: &mut Run, max_depth: Option<u64>) -> Result<Outcome> {
+    run.host.begin("searching", "states");
+    let properties = run.properties.clone();
+    let mut figures = Played::default();
+    let mut time = Duration::ZERO;
+    if properties.iter().any(|property| !matches!(property, Property::Formula(_))) {
+        let bounds = Bounds { depth: max_depth, states: run.common.max_states, ..Bounds::default() };
+        let (report, _) = exhaustive::search(run, Order::BreadthFirst, bounds, None)?;
+        time += report.stats.time;
+        figures.stats = report.stats;
+        if report.verdict != Verdict::Holds {
+            let limit = limit_of(run, &report.verdict);
+            return Ok(Outcome::of(report.verdict, time, Box::new(figures), || limit.into()));
+        }
+    }
+    for (index, property) in properties.iter().enumerate() {
+        let Property::Formula(equations) = property else { continue };
+        run.go_on()?;
+        let decided = decide(run, &**equations, max_depth)?;
+        time += decided.stats.time;
+        let conclusion = match &decided.answer {
+            Answer::Holds => Conclusion::Holds,
+            Answer::Violated => Conclusion::Violated(index),
+            Answer::Faulty { message, .. } => Conclusion::Faulty(message.clone()),
+            Answer::Unknown(_) => {
+                let limit = limit_of(run, &game::verdict(&decided.answer, index, None));
+                Conclusion::Unknown(Bound::from(limit))
+            }
+        };
+        let ends = conclusion != Conclusion::Holds;
+        let trace = match &decided.answer {
+            Answer::Faulty { trace, .. } => Some(trace.clone()),
+            _ => decided.evidence.as_ref().map(|evidence| evidence.trace.clone()),
+        };
+        figures.add(decided);
+        // With several properties no single run is a witness for all.
+        let faulty = matches!(conclusion, Conclusion::Faulty(_));
+        if ends || properties.len() == 1 {
+            let witness = conclusion != Conclusion::Holds || figures.is_witness();
+            let trace = trace.filter(|trace| witness && (faulty || !trace.is_empty()));
+            return Ok(Outcome { conclusion, trace, time, figures: Box::new(figures) });
+        }
+    }
+    Ok(Outcome { conclusion: Conclusion::Holds, trace: None, time, figures: Box::new(figures) })
+}
+
+/// The limit behind `unknown`, as the user knows it.
+fn limit_of(run: &Run, verdict: &Verdict) -> Limit {
+    match verdict {
+        // What specification and tables take counts, too.
+        Verdict::Unknown(Limit::Memory(_)) => Limit::Memory(run.memory),
+        Verdict::Unknown(Limit::Interrupted) => run.limit(),
+        Verdict::Unknown(limit) => *limit,
+        _ => run.limit(),
+    }
+}
+
+fn decide(run: &mut Run, equations: &dyn Equations, max_depth: Option<u64>) -> Result<Decided> {
+    let (host, halt) = (run.host, run.host.halt());
+    // Called about every 100 ms.
+    let progress = |stats: &Stats| {
+        host.progress(stats.states, stats.transitions, format!("{} waiting", count(stats.frontier)));
+    };
+    let options = Options {
+        max_states: run.common.max_states,
+        max_depth,
+        // What specification and tables take is not for the search any more.
+        max_memory: Some(run.room()),
+        cancel: Some(halt.flag()),
+        progress: Some(&progress),
+        ..Options::default()
+    };
+    if run.tables().complete {
+        return game::decide(&run.tables().network, equations, &options);
+    }
+    let Tables { network, source, complete } = run.take_tables()?;
+    let lazy = Lazy::new(Arc::unwrap_or_clone(network), source, &[])?;
+    let decided = game::decide_on_demand(&lazy, equations, &options);
+    let (network, source) = lazy.into_parts();
+    run.put_tables(Tables { network: Arc::new(network), source, complete });
+    decided
+}
+
+/// The figures of games: of several, the largest, and the evidence of the last.
+#[derive(Default)]
+struct Played {
+    stats: Stats,
+    pairs: u64,
+    positions: u64,
+    /// Whether the last formula holds, and why.
+    last: Option<(bool, Option<Evidence>)>,
+}
+
+impl Played {
+    fn add(&mut self, decided: Decided) {
+        let Decided { answer, evidence, stats, pairs, positions } = decided;
+        if stats.states >= self.stats.states {
+            self.stats = stats;
+        }
+        self.pairs = self.pairs.max(pairs);
+        self.positions = self.positions.max(positions);
+        self.last = match answer {
+            Answer::Holds | Answer::Violated => Some((answer == Answer::Holds, evidence)),
+            Answer::Faulty { .. } | Answer::Unknown(_) => None,
+        };
+    }
+
+    fn evidence(&self) -> Option<&Evidence> {
+        self.last.as_ref()?.1.as_ref()
+    }
+
+    /// Whether the run alone shows that the formula holds.
+    fn is_witness(&self) -> bool {
+        self.evidence().is_some_and(|evidence| evidence.end != End::Branches)
+    }
+
+    /// The first step of the part that is repeated for ever.
+    fn repeats_from(&self) -> Option<usize> {
+        match self.evidence()?.end {
+            End::Repeats(from) => Some(from + 1),
+            End::Decides | End::Branches => None,
+        }
+    }
+
+    /// The step after which the formula cannot be fulfilled any more.
+    fn critical_step(&self) -> Option<usize> {
+        let (holds, evidence) = self.last.as_ref()?;
+        let evidence = evidence.as_ref().filter(|evidence| !holds && evidence.end == End::Branches)?;
+        Some(evidence.trace.len()).filter(|steps| *steps > 0)
+    }
+}
+
+impl Figures for Played {
+    fn note(&self) -> Option<Cow<'static, str>> {
+        let (holds, evidence) = self.last.as_ref()?;
+        let Some(Evidence { trace, end, asks, pairs }) = evidence else {
+            return Some(Cow::Owned(format!(
+                "no evidence is shown: the proof has more than {} pairs of states and parts of the formula",
+                count(MOST_CHECKED as u64)
+            )));
+        };
+        let pairs = count(*pairs);
+        Some(Cow::Owned(match (holds, end) {
+            (true, End::Branches) => return None,
+            (true, _) if trace.is_empty() => return None,
+            (true, End::Decides) => "the run below shows that it holds".to_owned(),
+            (true, End::Repeats(from)) => {
+                format!("the run below, which repeats from step {} for ever, shows that it holds", from + 1)
+            }
+            (false, End::Repeats(from)) => format!("the run below repeats from step {} for ever", from + 1),
+            (false, End::Decides) => format!("at the end of the run below {asks} does not hold"),
+            (false, End::Branches) if trace.is_empty() => {
+                format!(
+                    "no single run shows it: the proof has {pairs} pairs of states and parts of the formula"
+                )
+            }
+            (false, End::Branches) => format!(
+                "step {} is critical: after it, whatever follows, {asks} does not hold (the proof has {pairs} pairs \
+                 of states and parts of the formula)",
+                trace.len()
+            ),
+        }))
+    }
+
+    fn rows(&self, spent: &Spent) -> Vec<Row> {
+        let stats = &self.stats;
+        let mut rows = vec![
+            ("states", count(stats.states)),
+            ("transitions", count(stats.transitions)),
+            ("depth", count(stats.depth)),
+            ("positions", count(self.positions)),
+            ("pairs", count(self.pairs)),
+        ];
+        rows.extend(spent.seconds());
+        rows.extend(memory_rows(stats));
+        rows
+    }
+
+    fn fields(&self) -> Vec<(&'static str, Json<'_>)> {
+        let mut fields = fields(&self.stats, Some(self.stats.depth));
+        fields.push(("positions", Box::new(self.positions)));
+        fields.push(("pairs", Box::new(self.pairs)));
+        fields.push(("repeats_from", Box::new(self.repeats_from())));
+        fields.push(("critical_step", Box::new(self.critical_step())));
+        fields.push(("evidence_pairs", Box::new(self.evidence().map(|evidence| evidence.pairs))));
+        fields
+    }
+}
