@@ -72,6 +72,8 @@ pub struct Model {
     pub functions: Vec<Function>,
     /// The global variables of the specification, each a mapping whose value was chosen.
     pub globals: Vec<FuncId>,
+    /// The equations that can never be applied to values, because an operator stands in a pattern over variables.
+    pub idle: Vec<crate::diagnostic::Span>,
     /// All variables.
     pub vars: Vec<Var>,
     /// Names of actions.

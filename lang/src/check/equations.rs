@@ -8,9 +8,10 @@
 
 use super::Checker;
 use super::builtin::generic_order;
-use super::equality::holds_anyway;
+use super::equality::{holds_anyway, operation};
 use super::infer::key;
 use super::patterns::{Bound, Narrowed, free_variables};
+use super::truth::{follows, is_logic};
 use super::types::{Candidate, Ty};
 use crate::data::print::symbol_text;
 use crate::diagnostic::{Diagnostic, Span};
@@ -137,6 +138,19 @@ impl Checker {
         if holds_anyway(&left, &right) {
             return None;
         }
+        if let Some((op, _)) = operation(&left)
+            && is_logic(Symbol::Op(op))
+        {
+            if !follows(&left, condition.as_ref(), &right) {
+                let name = symbol_text(&self.model, Symbol::Op(op));
+                let message = format!("this equation gives '{name}' another meaning than it has");
+                self.error(Diagnostic::new(equation.span, message).help(
+                    "what logical operators and 'if' yield is fixed for all truth values; remove the equation, or \
+                     declare a mapping of your own for it",
+                ));
+            }
+            return None;
+        }
         let mut args: Vec<Vec<Expr>> = Vec::new();
         let mut head = left;
         while let ExprKind::Apply(inner, group) = head.kind {
@@ -144,13 +158,6 @@ impl Checker {
             head = *inner;
         }
         args.reverse();
-        // The built-in rules decide logic for all truth values: nothing is left to say.
-        if matches!(
-            head.kind,
-            ExprKind::Symbol(Symbol::Op(Op::If | Op::Not | Op::And | Op::Or | Op::Implies))
-        ) {
-            return None;
-        }
         let head_of = match (&head.kind, &args[..]) {
             (ExprKind::Symbol(Symbol::Func(function)), _) => Some(*function),
             (ExprKind::Symbol(Symbol::Op(Op::Cons)), _) => None,
@@ -189,6 +196,7 @@ impl Checker {
             return None;
         }
         if bound.never {
+            self.model.idle.push(equation.span);
             return None;
         }
         let condition = self.guarded(&bound.narrowed, condition, equation);
@@ -228,7 +236,26 @@ impl Checker {
                 );
             }
             ExprKind::Symbol(Symbol::Ctor(c)) => {
-                format!("the constructor '{}'", self.model.constructors[c.ix()].name)
+                let name = &self.model.constructors[c.ix()].name;
+                return Diagnostic::new(
+                    equation.left.span,
+                    format!(
+                        "equations for the constructor '{name}' are not supported: values that are built differently \
+                         are different"
+                    ),
+                )
+                .help(format!(
+                    "declare a mapping under 'map' that yields such values, give it this equation, and use it where \
+                     '{name}' stands for more than itself"
+                ));
+            }
+            ExprKind::Symbol(Symbol::Op(Op::Cons)) => {
+                return Diagnostic::new(
+                    equation.left.span,
+                    "equations for '|>' are not supported: it builds lists, and lists that are built differently are \
+                     different",
+                )
+                .help("declare a mapping under 'map' that adds an element as you want it, and use it for '|>'");
             }
             ExprKind::Symbol(Symbol::Project(p)) => {
                 format!("the projection '{}'", self.model.projections[p.ix()].name)

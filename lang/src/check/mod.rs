@@ -24,6 +24,7 @@ mod patterns;
 mod processes;
 mod remedies;
 mod sorts;
+mod truth;
 mod types;
 
 use crate::diagnostic::{Diagnostic, Span, did_you_mean};

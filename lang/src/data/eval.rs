@@ -500,6 +500,12 @@ impl Evaluator {
         Ok(all)
     }
 
+    /// The value of a mapping without arguments.
+    pub(crate) fn constant(&self, f: FuncId) -> Eval {
+        self.begin();
+        self.symbol(Symbol::Func(f))
+    }
+
     /// A symbol as a value: constants are evaluated once, functions stand for themselves.
     fn symbol(&self, symbol: Symbol) -> Eval {
         let Symbol::Func(f) = symbol else { return Ok(self.partial(symbol, Vec::new())) };

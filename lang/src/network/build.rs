@@ -240,6 +240,11 @@ impl Builder {
         &self.program
     }
 
+    /// Places in the specification, for people.
+    pub(super) fn places(&self) -> &Places {
+        &self.places
+    }
+
     /// The line of an operator of the context, by its number there.
     pub(super) fn operator_line(&self, operator: usize) -> usize {
         self.places.line(self.operators[operator])

@@ -12,3 +12,4 @@ pub mod flatten;
 pub mod join;
 mod open;
 pub mod rules;
+mod told;

@@ -12,6 +12,8 @@ use crate::diagnostic::Span;
 use crate::model::{ActName, Model, ProcId, SortId, VarId};
 use crate::process::action::{Names, Operator};
 use crate::process::compile::{compile, with_copies};
+use gridlock_lts::base::hash::Map;
+use std::cell::RefCell;
 use std::sync::Arc;
 
 /// Index of a node.
@@ -31,6 +33,8 @@ pub struct Program {
     pub init: NodeId,
     /// For each node whether it may ever terminate.
     pub may_finish: Vec<bool>,
+    /// For stacks of operators, outermost first, how many at the top can be left out.
+    pub(super) superfluous: RefCell<Map<Vec<NodeId>, usize>>,
 }
 
 /// A process expression in compiled form.
@@ -167,7 +171,7 @@ impl Program {
         let ev = Evaluator::new(model.clone(), step_limit);
         let (nodes, bodies, init) = compile(&model, &copies, ev.lambdas);
         let may_finish = may_finish(&nodes, &bodies);
-        Program { ev, nodes, bodies, init, may_finish }
+        Program { ev, nodes, bodies, init, may_finish, superfluous: RefCell::default() }
     }
 
     /// The node of an index.

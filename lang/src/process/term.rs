@@ -6,7 +6,9 @@
 use crate::data::eval::{Eval, Failure, Frame};
 use crate::data::print::value_text;
 use crate::data::value::Value;
+use crate::process::action::Operator;
 use crate::process::program::{NodeId, NodeKind, Program, Target, frame_with};
+use crate::process::stack::{HIGHEST, superfluous};
 use std::sync::Arc;
 
 /// How many calls may be unfolded on the way to the first action or parallel component.
@@ -190,20 +192,43 @@ impl Program {
         self.sequence(first, whole)
     }
 
-    /// An operator around a term.
+    /// An operator around a term, without what is superfluous among the operators that are around it then.
     pub fn wrap(&self, operator: NodeId, inner: Term) -> Term {
-        match &inner {
-            Term::Done | Term::Ended | Term::Dead => inner,
-            Term::Operator(same, _) if *same == operator && self.is_idempotent(operator) => inner,
-            _ => Term::Operator(operator, Arc::new(inner)),
+        if matches!(inner, Term::Done | Term::Ended | Term::Dead) {
+            return inner;
         }
+        let mut stack = vec![operator];
+        let mut below = &inner;
+        while let Term::Operator(next, inside) = below {
+            stack.push(*next);
+            below = inside;
+        }
+        let mut out = if stack.len() > HIGHEST { 0 } else { self.superfluous(stack) };
+        if out == 0 {
+            return Term::Operator(operator, Arc::new(inner));
+        }
+        let mut inner = inner;
+        while out > 1 {
+            let Term::Operator(_, inside) = &inner else { break };
+            inner = (**inside).clone();
+            out -= 1;
+        }
+        inner
     }
 
-    fn is_idempotent(&self, operator: NodeId) -> bool {
-        match &self.node(operator).kind {
-            NodeKind::Operator(operator, _) => operator.is_idempotent(),
-            _ => unreachable!("operator terms refer to operator nodes"),
+    /// How many operators at the top of a stack can be left out.
+    fn superfluous(&self, stack: Vec<NodeId>) -> usize {
+        if let Some(known) = self.superfluous.borrow().get(&stack) {
+            return *known;
         }
+        let operator = |id: &NodeId| match &self.node(*id).kind {
+            NodeKind::Operator(operator, _) => operator,
+            _ => unreachable!("operator terms refer to operator nodes"),
+        };
+        let operators: Vec<&Operator> = stack.iter().map(operator).collect();
+        let count = superfluous(&operators, self.ev.model.action_names.len());
+        self.superfluous.borrow_mut().insert(stack, count);
+        count
     }
 
     fn endless(&self, proc: crate::model::ProcId, span: crate::diagnostic::Span) -> Failure {

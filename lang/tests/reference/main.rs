@@ -22,7 +22,12 @@ fn built(text: &str, tables: Tables) -> Option<Lts> {
     let options = Options { tables, warm_up: 200, ..Options::default() };
     let mut system = match load(text, "random", &options, &mut |_| true) {
         Ok(system) => system,
-        Err(e) if e.iter().all(|d| d.message.contains("combinations of actions could happen")) => {
+        Err(e)
+            if e.iter().all(|d| {
+                d.message.contains("combinations of actions could happen")
+                    || d.message.contains("can do too many actions at once")
+            }) =>
+        {
             return None;
         }
         Err(e) => panic!("{e:?}\n{text}"),

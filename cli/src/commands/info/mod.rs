@@ -17,7 +17,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use summary::{Blocked, Process, Summary};
+use summary::{Blocked, Global, Process, Summary};
 
 /// How many rules people get to see unless they ask for all.
 const SHOWN_RULES: usize = 40;
@@ -60,6 +60,8 @@ Fields of --json (new ones may be added; `version` changes if one changes its me
   blocked           list of {process, action, obstacle, why, remedy}: actions that can never
                     happen; obstacle is \"blocked\" or \"no-partner\", remedy may be null
   motionless        list of the names of processes that can never move
+  globals           list of {name, sort, value}: variables of `glob`, and the value taken for each
+  idle_equations    lines of equations that can never be applied to values
   vectors           number of vectors
   labels            number of visible labels, `tau` counted if it occurs
   bits_per_state    sum of the bits of all processes
@@ -128,6 +130,20 @@ fn show(summary: &Summary, all: bool, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}, {}", counted(summary.vectors, "vector"), counted(summary.labels, "visible label"))?;
     writeln!(out, "\n{strong}{}{off}", counted(summary.processes.len(), "process"))?;
     show_processes(&summary.processes, out)?;
+    if !summary.globals.is_empty() || !summary.idle_equations.is_empty() {
+        writeln!(out)?;
+    }
+    for Global { name, sort, value } in &summary.globals {
+        writeln!(out, "global variable {name}: {sort} is taken to be {value}")?;
+    }
+    if let [line, more @ ..] = &summary.idle_equations[..] {
+        let others =
+            if more.is_empty() { String::new() } else { format!(" and of {} other lines", more.len()) };
+        writeln!(
+            out,
+            "the equation of line {line}{others} can never be applied to values: an operator in it has variables"
+        )?;
+    }
     show_blocked(summary, all, out)?;
     writeln!(out, "\n{strong}{}{off}", counted(summary.rules.len(), "rule"))?;
     let shown = if all { summary.rules.len() } else { SHOWN_RULES };

@@ -24,6 +24,8 @@ pub struct Summary {
     pub rules: Vec<Vec<Part>>,
     pub blocked: Vec<Blocked>,
     pub motionless: Vec<String>,
+    pub globals: Vec<Global>,
+    pub idle_equations: Vec<usize>,
     pub vectors: usize,
     pub labels: usize,
     pub bits_per_state: usize,
@@ -46,6 +48,14 @@ pub struct Process {
 pub struct Part {
     pub process: String,
     pub actions: Vec<String>,
+}
+
+/// A global variable and the value that was taken for it.
+#[derive(Serialize)]
+pub struct Global {
+    pub name: String,
+    pub sort: String,
+    pub value: String,
 }
 
 /// An action that a process is written to do and that can never happen.
@@ -82,6 +92,12 @@ impl Summary {
             bits_per_state: processes.iter().map(|p| p.bits as usize).sum(),
             words_per_state: packing.words(),
             // Where tables are filled on demand, a process that has not moved yet may move later.
+            globals: builder
+                .globals()
+                .into_iter()
+                .map(|[name, sort, value]| Global { name, sort, value })
+                .collect(),
+            idle_equations: builder.idle_equations(),
             motionless: processes
                 .iter()
                 .filter(|p| p.transitions == 0 && (p.pending == 0 || p.actions.is_empty()))

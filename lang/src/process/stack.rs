@@ -1,0 +1,305 @@
+//! Operators around a term, and which of them can go.
+//!
+//! In `P = a . allow({a}, hide({b}, P))` every step puts two more operators around the same process. Operators apply to
+//! each multi-action of what they stand around, before and after every step, so a stack of them is one function on
+//! multi-actions (which may also forbid one), and two stacks with the same function around the same term are strongly
+//! bisimilar: a step of the one is a step of the other, and leads to the same stacks around the same term again. Two
+//! rules keep stacks from growing:
+//!
+//! 1. An operator goes if it changes nothing that can come out of the stack below it. What can come out is
+//!    over-approximated ([`Results`]), whatever the term inside: so the operator leaves every step of the term alone, and
+//!    those of all its successors, around which the stack below is the same.
+//! 2. `block`, `hide` and `rename` look at one name at a time: a stack of only these is a function from names to names,
+//!    to nothing, or to "forbidden", and a multi-action passes if none of its names is forbidden. Where the function of
+//!    the topmost of them, down to some place, is that of fewer of them from there, the others go. There are finitely
+//!    many such functions, so that renaming in circles ends, too.
+//!
+//! Stacks of other kinds, say a `comm` whose results communicate again, may still grow; that costs states, never steps.
+
+use crate::model::ActName;
+use crate::process::action::{Names, Operator};
+use std::collections::BTreeSet;
+
+/// Higher stacks are left as they are.
+pub const HIGHEST: usize = 32;
+
+/// More multi-actions than this are not told apart.
+const MOST: usize = 1000;
+
+/// How many operators of a stack, outermost first, can be left out at its top; `names` is how many names there are.
+pub fn superfluous(stack: &[&Operator], names: usize) -> usize {
+    let Some((top, below)) = stack.split_first() else { return 0 };
+    let mut results = Results::anything(names);
+    below.iter().rev().for_each(|operator| results.after(operator));
+    if results.are_fixed_by(top) {
+        return 1;
+    }
+    let by_name =
+        stack.iter().take_while(|operator| !matches!(operator, Operator::Allow(_) | Operator::Comm(_)));
+    let by_name: Vec<&&Operator> = by_name.collect();
+    // The functions of the innermost so many of them; the last one is that of all.
+    let mut function: Vec<Fate> = (0..names as u32).map(|n| Fate::Name(ActName(n))).collect();
+    let mut functions = vec![function.clone()];
+    for operator in by_name.iter().rev() {
+        function.iter_mut().for_each(|fate| *fate = fate.then(operator));
+        functions.push(function.clone());
+    }
+    let fewest = functions.iter().position(|earlier| *earlier == function).unwrap_or(by_name.len());
+    by_name.len() - fewest
+}
+
+/// What becomes of an action by its name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fate {
+    Name(ActName),
+    Hidden,
+    Forbidden,
+}
+
+impl Fate {
+    fn then(self, operator: &Operator) -> Fate {
+        let Fate::Name(name) = self else { return self };
+        match operator {
+            Operator::Block(names) if names.contains(&name) => Fate::Forbidden,
+            Operator::Hide(names) if names.contains(&name) => Fate::Hidden,
+            Operator::Rename(pairs) => {
+                Fate::Name(pairs.iter().find(|(from, _)| *from == name).map_or(name, |(_, to)| *to))
+            }
+            _ => self,
+        }
+    }
+}
+
+/// What can come out of a stack of operators, or more.
+struct Results<'o> {
+    /// The names that can occur.
+    present: BTreeSet<ActName>,
+    /// If known, the multi-actions by names, of which each result that is not `tau` is one.
+    exact: Option<BTreeSet<Names>>,
+    /// Communications of which no group with equal arguments is left.
+    settled: Vec<&'o [(Names, ActName)]>,
+}
+
+impl<'o> Results<'o> {
+    fn anything(names: usize) -> Self {
+        Results { present: (0..names as u32).map(ActName).collect(), exact: None, settled: Vec::new() }
+    }
+
+    /// What comes out of one more operator.
+    fn after(&mut self, operator: &'o Operator) {
+        match operator {
+            Operator::Block(names) => {
+                self.present.retain(|n| !names.contains(n));
+                if let Some(exact) = &mut self.exact {
+                    exact.retain(|multi| !multi.iter().any(|n| names.contains(n)));
+                }
+            }
+            Operator::Hide(names) => {
+                self.present.retain(|n| !names.contains(n));
+                self.map(&|n| (!names.contains(&n)).then_some(n));
+            }
+            Operator::Rename(pairs) => {
+                let target = |n: ActName| pairs.iter().find(|(from, _)| *from == n).map_or(n, |(_, to)| *to);
+                self.present = self.present.iter().map(|n| target(*n)).collect();
+                self.map(&|n| Some(target(n)));
+                // A new name may complete a group.
+                let new = |n: &ActName| pairs.iter().any(|(_, to)| to == n);
+                self.settled.retain(|rules| !rules.iter().any(|(left, _)| left.iter().any(new)));
+            }
+            Operator::Allow(allowed) => {
+                let possible = |multi: &&Names| {
+                    multi.iter().all(|n| self.present.contains(n))
+                        && self.exact.as_ref().is_none_or(|exact| exact.contains(*multi))
+                };
+                let exact: BTreeSet<Names> = allowed.iter().filter(possible).cloned().collect();
+                self.present = exact.iter().flatten().copied().collect();
+                self.exact = (exact.len() <= MOST).then_some(exact);
+            }
+            Operator::Comm(rules) => {
+                if self.can_change(rules) {
+                    let ready = |left: &Names| left.iter().all(|n| self.present.contains(n));
+                    let made: Vec<ActName> =
+                        rules.iter().filter(|(left, _)| ready(left)).map(|(_, to)| *to).collect();
+                    self.settled
+                        .retain(|known| !known.iter().any(|(left, _)| left.iter().any(|n| made.contains(n))));
+                    self.present.extend(made);
+                    self.exact = None;
+                }
+                // What comes out of a communication may be part of another group.
+                if operator.is_idempotent() {
+                    self.settled.push(rules);
+                }
+            }
+        }
+    }
+
+    /// The multi-actions when each name becomes another one or goes.
+    fn map(&mut self, target: &dyn Fn(ActName) -> Option<ActName>) {
+        if let Some(exact) = &mut self.exact {
+            *exact = exact
+                .iter()
+                .map(|multi| {
+                    let mut names: Names = multi.iter().filter_map(|n| target(*n)).collect();
+                    names.sort();
+                    names
+                })
+                .collect();
+        }
+    }
+
+    /// Whether a communication may find partners.
+    fn can_change(&self, rules: &[(Names, ActName)]) -> bool {
+        if self.settled.contains(&rules) {
+            return false;
+        }
+        rules.iter().any(|(left, _)| match &self.exact {
+            Some(exact) => exact.iter().any(|multi| is_part(left, multi)),
+            None => left.iter().all(|n| self.present.contains(n)),
+        })
+    }
+
+    /// Whether an operator forbids none of the results and changes none.
+    fn are_fixed_by(&self, operator: &Operator) -> bool {
+        match operator {
+            Operator::Block(names) | Operator::Hide(names) => !names.iter().any(|n| self.present.contains(n)),
+            Operator::Rename(pairs) => {
+                pairs.iter().all(|(from, to)| from == to || !self.present.contains(from))
+            }
+            Operator::Allow(allowed) => self
+                .exact
+                .as_ref()
+                .is_some_and(|exact| exact.iter().all(|multi| multi.is_empty() || allowed.contains(multi))),
+            Operator::Comm(rules) => !self.can_change(rules),
+        }
+    }
+}
+
+/// Whether a sorted multiset is part of another.
+fn is_part(part: &[ActName], whole: &[ActName]) -> bool {
+    let mut whole = whole.iter();
+    part.iter().all(|n| whole.by_ref().any(|m| m == n))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::value::Value;
+    use crate::process::action::{Act, MultiAction};
+
+    /// How many names the random stacks have. Few, so that they collide.
+    const NAMES: u32 = 4;
+
+    struct Random(u64);
+
+    impl Random {
+        fn below(&mut self, n: u32) -> u32 {
+            self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (self.0 >> 33) as u32 % n
+        }
+
+        fn name(&mut self) -> ActName {
+            ActName(self.below(NAMES))
+        }
+
+        fn names(&mut self, least: u32, most: u32) -> Names {
+            let count = least + self.below(most - least + 1);
+            let mut names: Names = (0..count).map(|_| self.name()).collect();
+            names.sort();
+            names
+        }
+
+        fn operator(&mut self) -> Operator {
+            match self.below(5) {
+                0 => Operator::Block(self.names(1, 2)),
+                1 => Operator::Hide(self.names(1, 2)),
+                2 => {
+                    let mut pairs: Vec<(ActName, ActName)> =
+                        (0..1 + self.below(3)).map(|_| (self.name(), self.name())).collect();
+                    pairs.sort();
+                    pairs.dedup_by_key(|(from, _)| *from);
+                    Operator::Rename(pairs)
+                }
+                3 => Operator::Allow((0..1 + self.below(5)).map(|_| self.names(1, 3)).collect()),
+                _ => {
+                    // Left-hand sides share no name, as the checker demands.
+                    let mut rules: Vec<(Names, ActName)> = Vec::new();
+                    for _ in 0..2 {
+                        let left = self.names(2, 3);
+                        if !rules.iter().any(|(other, _)| other.iter().any(|n| left.contains(n))) {
+                            rules.push((left, self.name()));
+                        }
+                    }
+                    Operator::Comm(rules)
+                }
+            }
+        }
+
+        fn multi_action(&mut self) -> MultiAction {
+            let mut acts: MultiAction = (0..self.below(5))
+                .map(|_| Act { name: self.name(), args: vec![Value::Bool(self.below(2) == 0)] })
+                .collect();
+            acts.sort();
+            acts
+        }
+    }
+
+    /// What a stack makes of a multi-action.
+    fn applied(stack: &[Operator], acts: &MultiAction) -> Option<MultiAction> {
+        let mut acts = acts.clone();
+        stack.iter().rev().all(|operator| operator.apply(&mut acts, &mut Vec::new())).then_some(acts)
+    }
+
+    /// Stacks as they grow around a recursion: some operators, again and again.
+    fn growing(random: &mut Random) -> Vec<Operator> {
+        let few: Vec<Operator> = (0..1 + random.below(3)).map(|_| random.operator()).collect();
+        let height = 1 + random.below(6) as usize;
+        match random.below(2) {
+            0 => few.iter().cycle().take(height).cloned().collect(),
+            _ => (0..height).map(|_| few[random.below(few.len() as u32) as usize].clone()).collect(),
+        }
+    }
+
+    fn same(a: &[Operator], b: &[Operator], random: &mut Random) -> bool {
+        (0..60).all(|_| {
+            let acts = random.multi_action();
+            applied(a, &acts) == applied(b, &acts)
+        })
+    }
+
+    #[test]
+    fn what_is_left_out_changes_nothing() {
+        let mut random = Random(7);
+        let (mut shorter, mut wrong) = (0, 0);
+        for round in 0..20_000 {
+            let stack = growing(&mut random);
+            let count = superfluous(&stack.iter().collect::<Vec<_>>(), NAMES as usize);
+            assert!(same(&stack, &stack[count..], &mut random), "round {round}: {count} of {stack:?}");
+            shorter += u32::from(count > 0);
+            // A mistake is noticed: one more operator left out.
+            if let Some(less) = stack.get(count + 1..) {
+                wrong += u32::from(!same(&stack, less, &mut random));
+            }
+        }
+        assert!(shorter > 4_000, "only {shorter} stacks are left shorter");
+        assert!(wrong > 8_000, "only {wrong} mistakes are noticed");
+    }
+
+    /// However often an operator of one name at a time comes on top, stacks stay below a bound.
+    #[test]
+    fn stacks_of_operators_on_names_end() {
+        let mut random = Random(11);
+        for _ in 0..2_000 {
+            let few: Vec<Operator> = std::iter::repeat_with(|| random.operator())
+                .filter(|o| !matches!(o, Operator::Allow(_) | Operator::Comm(_)))
+                .take(2)
+                .collect();
+            let mut stack: Vec<Operator> = Vec::new();
+            for at in 0..100 {
+                stack.insert(0, few[at % 2].clone());
+                let count = superfluous(&stack.iter().collect::<Vec<_>>(), NAMES as usize);
+                stack.drain(..count);
+            }
+            assert!(stack.len() <= 24, "{stack:?}");
+        }
+    }
+}
