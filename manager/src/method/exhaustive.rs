@@ -5,11 +5,13 @@ mod ranks;
 
 use super::quantities::{bytes, count, tenths};
 use super::{Common, Figures, Json, Listed, Method, Outcome, Row, Run, Spent, Tables};
+use crate::grid::transport::launch::launched;
 use gridlock_lts::base::error::{Error, Limit, Result};
 use gridlock_lts::engine::lazy::Lazy;
 use gridlock_lts::engine::mesh::Mesh;
 use gridlock_lts::engine::reduce::Keep;
 use gridlock_lts::engine::search::{self, Options, Order, RankStats, Reduction, Report, Stats, Verdict};
+use gridlock_lts::model::network::LeafIx;
 use gridlock_lts::property::Property;
 use gridlock_worker::hunt::shorten;
 use gridlock_worker::life::Life;
@@ -30,6 +32,11 @@ pub struct BreadthFirst {
     /// With --reduce on: keep counterexamples as short as can be, for fewer steps that are left out
     #[arg(long, help_heading = "Search")]
     shortest: bool,
+
+    /// On MPI ranks, what decides which rank owns a state: `hash` (of the whole state), `leaves=auto` (those that move least) or
+    /// `leaves=NAMES` [default: hash]
+    #[arg(long, value_name = "WHAT", help_heading = "Search", value_parser = ranks::parse_owner)]
+    owner: Option<ranks::OwnerFlag>,
 }
 
 /// Depth first, on one thread.
@@ -85,13 +92,19 @@ impl Method for BreadthFirst {
     }
 
     fn needs_complete_tables(&self) -> Option<&'static str> {
-        self.less.needs_complete_tables()
+        let owner = self.owner.as_ref().and_then(ranks::OwnerFlag::needs_complete_tables);
+        self.less.needs_complete_tables().or(owner)
     }
 
     fn check(&self, _: &Common) -> Result<()> {
         if self.shortest && self.less.reduce == Reduce::Off {
             return Err(Error::input(
                 "--shortest belongs to --reduce on: without reduction counterexamples are as short as can be",
+            ));
+        }
+        if self.owner.is_some() && !launched().is_some_and(|launch| launch.has_company()) {
+            return Err(Error::input(
+                "--owner is about the ranks of an MPI job, and there is one process: start it with mpirun or srun",
             ));
         }
         Ok(())
@@ -104,16 +117,16 @@ impl Method for BreadthFirst {
     fn conduct(&self, run: &mut Run) -> Result<Outcome> {
         let bounds = self.bounds(run);
         if run.peers.has_company() {
-            return ranks::conduct(run, bounds);
+            return ranks::conduct(run, bounds, self.owner.as_ref());
         }
         run.host.begin("searching", "states");
         let report = search(run, Order::BreadthFirst, bounds, None)?;
-        Ok(outcome(run, report, true))
+        Ok(outcome(run, report, true, None))
     }
 
     fn serve(&self, run: &mut Run) -> Result<u8> {
         let bounds = self.bounds(run);
-        ranks::serve(run, bounds)
+        ranks::serve(run, bounds, self.owner.as_ref())
     }
 }
 
@@ -172,7 +185,7 @@ impl Method for DepthFirst {
             reduce: self.less.keep(false),
         };
         let report = search(run, Order::DepthFirst, bounds, None)?;
-        Ok(outcome(run, report, false))
+        Ok(outcome(run, report, false, None))
     }
 }
 
@@ -194,7 +207,8 @@ fn decides(property: &Property) -> bool {
 }
 
 /// What a report means for the user. `shortest`: whether the order of the search makes counterexamples short.
-fn outcome(run: &Run, report: Report, shortest: bool) -> Outcome {
+/// `owner`: what decided which rank owns a state, if there were several.
+fn outcome(run: &Run, report: Report, shortest: bool, owner: Option<String>) -> Outcome {
     let Report { verdict, stats, reduction, ranks } = report;
     let limit = match verdict {
         // What specification and tables take counts, too.
@@ -203,16 +217,21 @@ fn outcome(run: &Run, report: Report, shortest: bool) -> Outcome {
         _ => run.limit(),
     };
     let time = stats.time;
-    Outcome::of(verdict, time, Box::new(Exhausted { stats, reduction, shortest, ranks }), || limit.into())
+    Outcome::of(verdict, time, Box::new(Exhausted { stats, reduction, shortest, ranks, owner }), || {
+        limit.into()
+    })
 }
 
-/// The search itself, with compiled tables if they are complete; together with other ranks if there is a mesh.
+/// The search itself, with compiled tables if they are complete; together with other ranks if there is a mesh, and perhaps
+/// leaves that decide which rank owns a state.
 pub(super) fn search(
     run: &mut Run,
     order: Order,
     bounds: Bounds,
-    mesh: Option<&mut dyn Mesh>,
+    mesh: Option<(&mut dyn Mesh, Option<&[LeafIx]>)>,
 ) -> Result<Report> {
+    let (mesh, owners) = mesh.unzip();
+    let owners = owners.flatten();
     let Bounds { depth: max_depth, states: max_states, reduce } = bounds;
     let (host, halt) = (run.host, run.host.halt());
     // Called by the search about every 100 ms.
@@ -235,6 +254,7 @@ pub(super) fn search(
         reason: Some(&reason),
         progress: Some(&progress),
         reduce,
+        owners,
     };
     if run.tables().complete {
         let (network, properties) = (&run.tables().network, &run.properties);
@@ -291,6 +311,8 @@ struct Exhausted {
     shortest: bool,
     /// What each rank has done, if there were several.
     ranks: Vec<RankStats>,
+    /// What decided which of them owns a state.
+    owner: Option<String>,
 }
 
 /// The reduction in the JSON result.
@@ -372,7 +394,8 @@ impl Figures for Exhausted {
                 format!("{}: states are those visited, not all there are; {length}", reduced.method),
             )
         };
-        self.reduced().map(shown).into_iter().collect()
+        let owner = self.owner.as_ref().map(|owner| ("owner", owner.clone()));
+        owner.into_iter().chain(self.reduced().map(shown)).collect()
     }
 
     fn fields(&self) -> Vec<(&'static str, Json<'_>)> {
@@ -383,6 +406,7 @@ impl Figures for Exhausted {
         fields.push(("reduction", Box::new(self.reduced())));
         if !self.ranks.is_empty() {
             fields.push(("ranks", Box::new(ranks::fields(&self.ranks))));
+            fields.push(("owner", Box::new(&self.owner)));
         }
         fields
     }

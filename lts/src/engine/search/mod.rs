@@ -23,7 +23,7 @@ use crate::engine::pack::Packing;
 use crate::engine::prepared::{self, FrugalVisitor};
 use crate::engine::reduce::{self, Keep};
 use crate::engine::successors::{Successors, Via};
-use crate::model::network::Network;
+use crate::model::network::{LeafIx, Network};
 use crate::model::trace::Trace;
 use crate::property::{self, Instrumented, Property};
 use backward::Backward;
@@ -65,6 +65,8 @@ pub struct Options<'a> {
     pub progress: Option<&'a (dyn Fn(&Stats) + Sync)>,
     /// Whether steps are left out that are not needed, and what is kept besides verdicts. Only for complete tables.
     pub reduce: Option<Keep>,
+    /// On ranks: the leaves whose local states decide which rank owns a state. `None`: all of the state decides.
+    pub owners: Option<&'a [LeafIx]>,
 }
 
 impl Default for Options<'_> {
@@ -80,6 +82,7 @@ impl Default for Options<'_> {
             reason: None,
             progress: None,
             reduce: None,
+            owners: None,
         }
     }
 }
@@ -288,8 +291,10 @@ fn examine<S: Successors>(
         return Ok(report(Verdict::Violated { property, trace: Trace::default() }, stats));
     }
     let budget = Budget::new(task.options.max_memory.unwrap_or_else(memory::default_limit));
-    let run =
-        budget.take(system.table_bytes()).and_then(|()| Run::new(system, task.options, &budget, started));
+    let ranks = mesh.as_ref().map_or(1, |mesh| mesh.size());
+    let run = budget
+        .take(system.table_bytes())
+        .and_then(|()| Run::new(system, task.options, &budget, started, ranks));
     let run = run.map_err(Error::from);
     let alone: &mut dyn Mesh = &mut Alone::default();
     let (mesh, several) = match mesh {
