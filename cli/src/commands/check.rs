@@ -18,6 +18,7 @@ Examples:
   gridlock check abp.mcrl2 --property order.mcf --trace-out why.svg
   gridlock check abp.mcrl2 --json - | jq .states
   gridlock check big.mcrl2 --time-limit 10m --max-memory 4G
+  mpirun -n 64 gridlock check big.mcrl2                     in the memory of a cluster
   gridlock check big.mcrl2 --search isv                     slice by slice, in little memory
   gridlock check big.mcrl2 --search isv --checkpoint run --resume
   gridlock check big.mcrl2 --search isv --subsystem 'LINK(2, 0)' --strategy random

@@ -24,17 +24,23 @@ fn alone(line: &[&str]) -> (Value, Option<i32>) {
 fn on_ranks(size: usize, line: &[&str]) -> (Value, Option<i32>, Value) {
     let output = gridlock(size, line).output().expect("mpirun starts");
     let mut result = parsed(&output, &format!("{line:?} on {size} ranks"));
-    let ranks = result.as_object_mut().and_then(|fields| fields.remove("ranks")).unwrap_or_default();
+    let fields = result.as_object_mut().expect("an object");
+    let ranks = fields.remove("ranks").unwrap_or_default();
+    assert_eq!(fields.remove("owner").is_some(), !ranks.is_null() && size > 1, "{line:?}");
     (result, output.status.code(), ranks)
 }
 
-#[track_caller]
 fn same(line: &[&str], sizes: &[(usize, &str)]) -> Value {
+    same_with(line, &[], sizes)
+}
+
+/// The same with options that only ranks have.
+fn same_with(line: &[&str], more: &[&str], sizes: &[(usize, &str)]) -> Value {
     let line = [line, &["--json", "-"]].concat();
     let (mut one, code) = alone(&line);
     strip(&mut one);
     for (size, workers) in sizes {
-        let line = [&line[..], &["--workers", workers]].concat();
+        let line = [&line[..], &["--workers", workers], more].concat();
         let (mut many, many_code, ranks) = on_ranks(*size, &line);
         strip(&mut many);
         assert_eq!((&many, many_code), (&one, code), "{line:?} on {size} ranks");
@@ -73,11 +79,38 @@ fn options_mean_the_same_on_ranks() {
         &["check", &queue, "--property", &model("abp/no_loss.mcf"), "--tables", "on-demand"],
         &["check", &philosophers, "--reduce", "on"],
         &["check", &philosophers, "--reduce", "on", "--shortest"],
-        &["check", &philosophers, "--never", "eat(_)", "--deadlock"],
+        &["check", &philosophers, "--never", "lowered(0, _)", "--deadlock"],
         &["check", &philosophers, "--allow-termination", "--max-depth", "3"],
     ] {
         same(line, &[(3, "1")]);
     }
+}
+
+#[test]
+fn owners_change_nothing_but_the_way() {
+    let spec = model("philosophers/philosophers-8.mcrl2");
+    for owner in ["hash", "leaves=auto", "leaves=Philosopher(0), Philosopher(3), Fork(5)"] {
+        same_with(&["check", &spec], &["--owner", owner], &[(3, "2")]);
+    }
+    let (_, code, ranks) = on_ranks(2, &["check", &spec, "--json", "-", "--owner", "leaves=Philosopher(0)"]);
+    let sent = |ranks: &Value| {
+        let ranks = ranks.as_array().expect("a list").iter();
+        ranks.map(|rank| rank["states_sent"].as_u64().expect("a number")).sum::<u64>()
+    };
+    let (_, _, by_all) = on_ranks(2, &["check", &spec, "--json", "-"]);
+    assert_eq!(code, Some(0));
+    assert!(2 * sent(&ranks) < sent(&by_all), "{ranks} {by_all}");
+    for (line, says) in [
+        (&["check", &spec, "--owner", "leaves=Philosofer(0)"][..], "Philosopher(0)"),
+        (&["check", &spec, "--owner", "forks"], "`leaves=auto`"),
+    ] {
+        let output = gridlock(2, line).output().expect("mpirun starts");
+        assert_eq!(output.status.code(), Some(2), "{line:?}");
+        assert!(text(&output.stderr).contains(says), "{}", text(&output.stderr));
+    }
+    let output = command(&["check", &spec, "--owner", "leaves=auto"]).output().expect("gridlock starts");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("--owner is about the ranks"), "{}", text(&output.stderr));
 }
 
 /// The philosophers with another number of them.

@@ -6,11 +6,13 @@ mod ranks;
 use super::quantities::{bytes, count, counted, tenths};
 use super::trials::{self, Decision};
 use super::{Common, Figures, Json, Listed, Method, Outcome, Row, Run, Spent, Tables, formulas};
+use crate::grid::transport::launch::launched;
 use gridlock_lts::base::error::{Error, Limit, Result};
 use gridlock_lts::engine::lazy::Lazy;
 use gridlock_lts::engine::mesh::Mesh;
 use gridlock_lts::engine::reduce::Keep;
 use gridlock_lts::engine::search::{self, Options, Order, RankStats, Reduction, Report, Stats, Verdict};
+use gridlock_lts::model::network::LeafIx;
 use gridlock_lts::property::Property;
 use gridlock_worker::hunt::shorten;
 use gridlock_worker::life::Life;
@@ -31,6 +33,11 @@ pub struct BreadthFirst {
     /// With --reduce on: keep counterexamples as short as can be, for fewer steps that are left out
     #[arg(long, help_heading = "Search")]
     shortest: bool,
+
+    /// On MPI ranks, what decides which rank owns a state: `hash` (of the whole state), `leaves=auto` (those that move least) or
+    /// `leaves=NAMES` [default: hash]
+    #[arg(long, value_name = "WHAT", help_heading = "Search", value_parser = ranks::parse_owner)]
+    owner: Option<ranks::OwnerFlag>,
 }
 
 /// Depth first, on one thread.
@@ -103,13 +110,19 @@ impl Method for BreadthFirst {
     }
 
     fn needs_complete_tables(&self) -> Option<&'static str> {
-        self.less.needs_complete_tables()
+        let owner = self.owner.as_ref().and_then(ranks::OwnerFlag::needs_complete_tables);
+        self.less.needs_complete_tables().or(owner)
     }
 
     fn check(&self, _: &Common) -> Result<()> {
         if self.shortest && self.less.reduce != Reduce::On {
             return Err(Error::input(
                 "--shortest belongs to --reduce on: else counterexamples are as short as can be anyway",
+            ));
+        }
+        if self.owner.is_some() && !launched().is_some_and(|launch| launch.has_company()) {
+            return Err(Error::input(
+                "--owner is about the ranks of an MPI job, and there is one process: start it with mpirun or srun",
             ));
         }
         Ok(())
@@ -126,11 +139,11 @@ impl Method for BreadthFirst {
             return formulas::conduct(run, bounds.depth);
         }
         if run.peers.has_company() {
-            return ranks::conduct(run, bounds);
+            return ranks::conduct(run, bounds, self.owner.as_ref());
         }
         run.host.begin("searching", "states");
         let (report, decision) = search(run, Order::BreadthFirst, bounds, None)?;
-        Ok(outcome(run, report, decision, true))
+        Ok(outcome(run, report, true, decision, None))
     }
 
     fn serve(&self, run: &mut Run) -> Result<u8> {
@@ -138,7 +151,7 @@ impl Method for BreadthFirst {
             self.check_formulas(run)?;
         }
         let bounds = self.bounds(run);
-        ranks::serve(run, bounds)
+        ranks::serve(run, bounds, self.owner.as_ref())
     }
 }
 
@@ -215,7 +228,7 @@ impl Method for DepthFirst {
             taken: self.less.taken(false),
         };
         let (report, decision) = search(run, Order::DepthFirst, bounds, None)?;
-        Ok(outcome(run, report, decision, false))
+        Ok(outcome(run, report, false, decision, None))
     }
 }
 
@@ -234,7 +247,14 @@ impl Listed for DepthFirst {
 }
 
 /// What a report means for the user. `shortest`: whether the order of the search makes counterexamples short.
-fn outcome(run: &Run, report: Report, decision: Option<Decision>, shortest: bool) -> Outcome {
+/// `decision`: what `--reduce auto` came to. `owner`: what decided which rank owns a state, if there were several.
+fn outcome(
+    run: &Run,
+    report: Report,
+    shortest: bool,
+    decision: Option<Decision>,
+    owner: Option<String>,
+) -> Outcome {
     let Report { verdict, stats, reduction, ranks } = report;
     let limit = match verdict {
         // What specification and tables take counts, too.
@@ -243,17 +263,20 @@ fn outcome(run: &Run, report: Report, decision: Option<Decision>, shortest: bool
         _ => run.limit(),
     };
     let time = stats.time;
-    let figures = Exhausted { stats, reduction, shortest, decision, ranks };
+    let figures = Exhausted { stats, reduction, shortest, decision, ranks, owner };
     Outcome::of(verdict, time, Box::new(figures), || limit.into())
 }
 
-/// The search itself, with compiled tables if they are complete; together with other ranks if there is a mesh.
+/// The search itself, with compiled tables if they are complete; together with other ranks if there is a mesh, and perhaps
+/// leaves that decide which rank owns a state.
 pub(super) fn search(
     run: &mut Run,
     order: Order,
     bounds: Bounds,
-    mesh: Option<&mut dyn Mesh>,
+    mesh: Option<(&mut dyn Mesh, Option<&[LeafIx]>)>,
 ) -> Result<(Report, Option<Decision>)> {
+    let (mesh, owners) = mesh.unzip();
+    let owners = owners.flatten();
     let Bounds { depth: max_depth, states: max_states, taken } = bounds;
     let (host, halt) = (run.host, run.host.halt());
     // Called by the search about every 100 ms.
@@ -280,6 +303,7 @@ pub(super) fn search(
             Taken::All | Taken::Trials => None,
         },
         pause: None,
+        owners,
     };
     if run.tables().complete {
         let (net, properties) = (&run.tables().network, &run.properties);
@@ -345,6 +369,8 @@ struct Exhausted {
     decision: Option<Decision>,
     /// What each rank has done, if there were several.
     ranks: Vec<RankStats>,
+    /// What decided which of them owns a state.
+    owner: Option<String>,
 }
 
 /// The reduction in the JSON result.
@@ -448,7 +474,8 @@ impl Figures for Exhausted {
                 format!("reduced: the full search ran out of memory at {} states", count(states))
             }
         };
-        let mut rows: Vec<Row> = self.reduced().map(shown).into_iter().collect();
+        let owner = self.owner.as_ref().map(|owner| ("owner", owner.clone()));
+        let mut rows: Vec<Row> = owner.into_iter().chain(self.reduced().map(shown)).collect();
         rows.extend(self.decision.map(|decision| ("--reduce auto", auto(decision))));
         rows
     }
@@ -461,6 +488,7 @@ impl Figures for Exhausted {
         fields.push(("reduction", Box::new(self.reduced())));
         if !self.ranks.is_empty() {
             fields.push(("ranks", Box::new(ranks::fields(&self.ranks))));
+            fields.push(("owner", Box::new(&self.owner)));
         }
         fields
     }

@@ -103,6 +103,14 @@ impl Peers {
         false
     }
 
+    /// The number of processes.
+    pub fn size(&self) -> u32 {
+        #[cfg(feature = "mpi")]
+        return self.world.as_ref().map_or(1, World::size);
+        #[cfg(not(feature = "mpi"))]
+        1
+    }
+
     /// What went over the network so far, if there is one.
     pub fn traffic(&self) -> Option<Traffic> {
         #[cfg(feature = "mpi")]

@@ -9,8 +9,11 @@
 //! on their way from one rank to another; who is not read from must wait, which bounds the memory of all. No call waits
 //! for another rank except the two that all ranks make together, and these go on receiving meanwhile.
 
+pub mod choose;
 pub mod local;
 
+use crate::engine::pack::Packing;
+use crate::model::network::LeafIx;
 use std::time::{Duration, Instant};
 
 /// Messages that may be on their way from one rank to another.
@@ -122,19 +125,49 @@ impl Mesh for Alone {
     }
 }
 
-/// The rank that owns a state, of so many. It depends on the state and on nothing else, and not on the bits by which a
-/// visited set chooses a line: otherwise the states of one rank would stand in a part of the lines of its set.
-#[inline(always)]
-pub fn owner(state: &[u64], ranks: usize) -> usize {
-    // The finalizer of SplitMix64, with an odd increment for each word. The set multiplies by another constant.
-    let mut h = 0u64;
-    for &word in state {
-        let mut x = (word ^ h).wrapping_add(0x9e37_79b9_7f4a_7c15);
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        h = x ^ (x >> 31);
+/// Which rank owns a state. It follows from the state and nothing else, by a hash of all of it or of the local states of some
+/// leaves, and not by the bits by which a visited set chooses a line: otherwise the states of one rank would stand in a part
+/// of the lines of its set.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Owner {
+    ranks: usize,
+    /// The bits that decide, if not all do.
+    mask: Option<Vec<u64>>,
+}
+
+impl Owner {
+    /// All of a state decides.
+    pub fn new(ranks: usize) -> Self {
+        Owner { ranks, mask: None }
     }
-    ((u128::from(h) * ranks as u128) >> 64) as usize
+
+    /// The local states of these leaves decide: a step that moves none of them stays with the rank.
+    pub fn by_leaves(ranks: usize, packing: &Packing, leaves: &[LeafIx]) -> Self {
+        let mut mask = vec![0; packing.words()];
+        for field in leaves.iter().map(|&leaf| packing.field(leaf)) {
+            mask[field.word as usize] |= field.mask() << field.shift;
+        }
+        Owner { ranks, mask: Some(mask) }
+    }
+
+    /// The rank that owns a state.
+    #[inline(always)]
+    pub fn of(&self, state: &[u64]) -> usize {
+        let hash = match &self.mask {
+            None => state.iter().fold(0, |h, &word| mix(h ^ word)),
+            Some(mask) => state.iter().zip(mask).fold(0, |h, (word, mask)| mix(h ^ (word & mask))),
+        };
+        ((u128::from(hash) * self.ranks as u128) >> 64) as usize
+    }
+}
+
+/// The finalizer of SplitMix64. The visited set multiplies by another constant.
+#[inline(always)]
+fn mix(x: u64) -> u64 {
+    let mut x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
 }
 
 /// How long to wait for another rank before looking again: not at all at first, since answers take microseconds, and then
@@ -180,15 +213,32 @@ impl Patience {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::network::Local;
 
     #[test]
     fn owners_are_balanced() {
         for (ranks, states) in [(2, 10_000u64), (7, 70_000), (64, 640_000)] {
             let mut owned = vec![0u64; ranks];
-            (0..states).for_each(|s| owned[owner(&[s << 7], ranks)] += 1);
+            let owner = Owner::new(ranks);
+            (0..states).for_each(|s| owned[owner.of(&[s << 7])] += 1);
             let mean = states / ranks as u64;
             assert!(owned.iter().all(|&n| n > mean * 9 / 10 && n < mean * 11 / 10), "{owned:?}");
         }
-        assert_ne!(owner(&[1, 0], 1 << 20), owner(&[0, 1], 1 << 20), "words do not commute");
+        let owner = Owner::new(1 << 20);
+        assert_ne!(owner.of(&[1, 0]), owner.of(&[0, 1]), "words do not commute");
+    }
+
+    #[test]
+    fn other_leaves_do_not_change_the_owner() {
+        let packing = Packing::for_sizes([10, 1 << 30, 7, 1 << 31, 5]);
+        let owner = Owner::by_leaves(1 << 20, &packing, &[LeafIx(0), LeafIx(3)]);
+        let owner_of = |locals: [u32; 5]| {
+            let mut state = vec![0; packing.words()];
+            packing.pack(&locals.map(Local), &mut state);
+            owner.of(&state)
+        };
+        assert_eq!(owner_of([3, 0, 0, 77, 0]), owner_of([3, 12345, 6, 77, 4]));
+        assert_ne!(owner_of([3, 0, 0, 77, 0]), owner_of([4, 0, 0, 77, 0]));
+        assert_ne!(owner_of([3, 0, 0, 77, 0]), owner_of([3, 0, 0, 78, 0]));
     }
 }

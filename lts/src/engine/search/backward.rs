@@ -23,7 +23,7 @@ use super::owned::{Post, agree};
 use super::run::Run;
 use crate::base::error::{Error, Result};
 use crate::base::memory::{Budget, Stack};
-use crate::engine::mesh::{Mesh, Patience, owner};
+use crate::engine::mesh::{Mesh, Patience};
 use crate::engine::pack::{Packing, Width};
 use crate::engine::predecessors::Predecessors;
 use crate::engine::successors::{Steps, Successors};
@@ -150,12 +150,11 @@ impl<'r, 'a, 'm, S: Successors> Backward<'r, 'a, 'm, S> {
     /// The least state halfway on a shortest path.
     fn halfway(&mut self, from: &[u64], to: &[u64], length: u64) -> Result<Vec<u64>> {
         let words = self.run.system.width().words();
-        let ranks = self.mesh.size();
         self.run.visited.clear();
         let post = Post::new(self.mesh, 2 * words, 1, MESSAGES.min(self.run.budget.limit() / 16));
         // States, each with its ancestor in the middle level.
         let mut level = Ancestors::new(words, self.run.budget);
-        if owner(from, ranks) == self.mesh.rank() {
+        if self.run.owner.of(from) == self.mesh.rank() {
             let begun = level.add(from, &vec![0; words]).and_then(|()| self.visit(&mut level));
             agree(self.mesh, begun)?;
         } else {
@@ -192,7 +191,7 @@ impl<'r, 'a, 'm, S: Successors> Backward<'r, 'a, 'm, S> {
         found: &mut Option<Vec<u64>>,
     ) -> Result<()> {
         let words = self.run.system.width().words();
-        let (me, ranks) = (self.mesh.rank(), self.mesh.size());
+        let me = self.mesh.rank();
         let (mut steps, mut record) = (Steps::new(words), vec![0; 2 * words]);
         for (state, ancestor) in level.iter() {
             let ancestor = if is_middle { state } else { ancestor };
@@ -205,11 +204,11 @@ impl<'r, 'a, 'm, S: Successors> Backward<'r, 'a, 'm, S> {
                             *found = Some(ancestor.to_vec());
                         }
                     }
-                    None if owner(target, ranks) == me => self.meet(target, ancestor, next)?,
+                    None if self.run.owner.of(target) == me => self.meet(target, ancestor, next)?,
                     None => {
                         record[..words].copy_from_slice(target);
                         record[words..].copy_from_slice(ancestor);
-                        post.add(owner(target, ranks), &record);
+                        post.add(self.run.owner.of(target), &record);
                     }
                 }
             }

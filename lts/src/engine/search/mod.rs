@@ -23,7 +23,7 @@ use crate::engine::pack::Packing;
 use crate::engine::prepared::{self, FrugalVisitor};
 use crate::engine::reduce::{self, Keep};
 use crate::engine::successors::{Successors, Via};
-use crate::model::network::Network;
+use crate::model::network::{LeafIx, Network};
 use crate::model::trace::Trace;
 use crate::property::{self, Instrumented, Property};
 use backward::Backward;
@@ -68,6 +68,8 @@ pub struct Options<'a> {
     /// Is asked with the number of states whether to end, at points that depend on the system only: after each level, or
     /// depth first after some states. A search that it ends was interrupted.
     pub pause: Option<&'a (dyn Fn(u64) -> bool + Sync)>,
+    /// On ranks: the leaves whose local states decide which rank owns a state. `None`: all of the state decides.
+    pub owners: Option<&'a [LeafIx]>,
 }
 
 impl Default for Options<'_> {
@@ -84,6 +86,7 @@ impl Default for Options<'_> {
             progress: None,
             reduce: None,
             pause: None,
+            owners: None,
         }
     }
 }
@@ -292,8 +295,10 @@ fn examine<S: Successors>(
         return Ok(report(Verdict::Violated { property, trace: Trace::default() }, stats));
     }
     let budget = Budget::new(task.options.max_memory.unwrap_or_else(memory::default_limit));
-    let run =
-        budget.take(system.table_bytes()).and_then(|()| Run::new(system, task.options, &budget, started));
+    let ranks = mesh.as_ref().map_or(1, |mesh| mesh.size());
+    let run = budget
+        .take(system.table_bytes())
+        .and_then(|()| Run::new(system, task.options, &budget, started, ranks));
     let run = run.map_err(Error::from);
     let alone: &mut dyn Mesh = &mut Alone::default();
     let (mesh, several) = match mesh {

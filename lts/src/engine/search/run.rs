@@ -5,6 +5,7 @@
 use super::{Options, Stats};
 use crate::base::error::{Error, Limit};
 use crate::base::memory::{self, Budget, Exhausted};
+use crate::engine::mesh::Owner;
 use crate::engine::successors::Successors;
 use crate::engine::visited::Visited;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -17,6 +18,8 @@ pub(super) struct Run<'a, S: Successors> {
     pub(super) visited: Visited<'a, S::Width>,
     pub(super) budget: &'a Budget,
     pub(super) options: &'a Options<'a>,
+    /// Which rank owns a state.
+    pub(super) owner: Owner,
     started: Instant,
     resident_before: u64,
     transitions: AtomicU64,
@@ -45,7 +48,9 @@ impl<'a, S: Successors> Run<'a, S> {
         options: &'a Options<'a>,
         budget: &'a Budget,
         started: Instant,
+        ranks: usize,
     ) -> Result<Self, Exhausted> {
+        let by_leaves = |leaves| Owner::by_leaves(ranks, system.packing(), leaves);
         // Tests leave few bits for the depths, so that all ways to rebuild a trace are taken.
         let free_bits = system.packing().free_bits().min(if cfg!(test) { 3 } else { 32 });
         Ok(Run {
@@ -53,6 +58,7 @@ impl<'a, S: Successors> Run<'a, S> {
             visited: Visited::new(system.width(), free_bits, options.workers, 0, budget)?,
             budget,
             options,
+            owner: options.owners.map_or_else(|| Owner::new(ranks), by_leaves),
             started,
             resident_before: memory::resident().unwrap_or(0),
             transitions: AtomicU64::new(0),

@@ -4,18 +4,84 @@
 //! said hello waits for nothing but the mesh and rank 0's exit code, whatever happens.
 
 use super::super::quantities::{bytes, count};
-use super::{Bounds, Taken, outcome, search};
+use super::{Bounds, BreadthFirst, Taken, outcome, search};
 use crate::grid::journal::Identity;
-use crate::method::{Outcome, Row, Run, Team, Together};
+use crate::method::subsystem::{find_leaves, names, split_names};
+use crate::method::{Listed, Outcome, Row, Run, Team, Together};
 use gridlock_lts::base::error::{Error, Result};
+use gridlock_lts::engine::mesh::choose::{Choice, choose};
 use gridlock_lts::engine::search::{Order, RankStats, Report, Stats};
+use gridlock_lts::model::network::LeafIx;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::time::Duration;
 
+/// What `--owner` says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum OwnerFlag {
+    /// The whole state decides.
+    Hash,
+    /// The leaves that move least decide.
+    Auto,
+    /// These leaves decide.
+    Leaves(Vec<String>),
+}
+
+impl OwnerFlag {
+    /// How states are packed is known only then.
+    pub(super) fn needs_complete_tables(&self) -> Option<&'static str> {
+        (*self != OwnerFlag::Hash).then_some("--owner leaves")
+    }
+}
+
+/// Reads what `--owner` says.
+pub(super) fn parse_owner(text: &str) -> std::result::Result<OwnerFlag, String> {
+    match text.strip_prefix("leaves=") {
+        None if text == "hash" => Ok(OwnerFlag::Hash),
+        Some("auto") => Ok(OwnerFlag::Auto),
+        Some(names) if !names.trim().is_empty() => Ok(OwnerFlag::Leaves(split_names(&[names.to_owned()]))),
+        _ => Err("it is `hash`, `leaves=auto` or `leaves=NAMES`, with commas between names".to_owned()),
+    }
+}
+
+/// What decides which rank owns a state.
+struct Owners {
+    /// `None`: the whole state.
+    leaves: Option<Vec<LeafIx>>,
+    shown: String,
+}
+
+impl Owners {
+    fn new(run: &Run, flag: Option<&OwnerFlag>) -> Result<Self> {
+        let net = &run.tables().network;
+        let shown = |leaves: &[LeafIx]| names(net, leaves).join(", ");
+        Ok(match flag {
+            None | Some(OwnerFlag::Hash) => Owners { leaves: None, shown: "the whole state".to_owned() },
+            Some(OwnerFlag::Leaves(named)) => {
+                let leaves = find_leaves(net, named)?;
+                Owners { shown: shown(&leaves), leaves: Some(leaves) }
+            }
+            Some(OwnerFlag::Auto) => {
+                let Choice { leaves, crossing, crossing_by_all, imbalance } =
+                    choose(net, run.peers.size() as usize);
+                let tried = format!(
+                    "of the first steps {:.0} % lead to another rank, by the whole state {:.0} %; the largest part has \
+                     {imbalance:.2} times the mean",
+                    100.0 * crossing,
+                    100.0 * crossing_by_all
+                );
+                match leaves.is_empty() {
+                    true => Owners { leaves: None, shown: format!("the whole state: {tried}") },
+                    false => Owners { shown: format!("{}: {tried}", shown(&leaves)), leaves: Some(leaves) },
+                }
+            }
+        })
+    }
+}
+
 /// What all ranks must agree on. Their tables have been made from the same text; that they are equal is asked nevertheless,
 /// since states are sent as numbers.
-fn identity(run: &Run, bounds: Bounds) -> Identity {
+fn identity(run: &Run, bounds: Bounds, owners: &Owners) -> Identity {
     let network = &run.tables().network;
     let locals: usize = network.leaves.iter().map(|leaf| leaf.states.len()).sum();
     let Bounds { depth, states, taken } = bounds;
@@ -30,39 +96,49 @@ fn identity(run: &Run, bounds: Bounds) -> Identity {
         Taken::All | Taken::Trials => "off".to_owned(),
         Taken::Reduced(keep) => format!("{keep:?}").to_lowercase(),
     };
-    let limits = [("max-depth", shown(depth)), ("max-states", shown(states))];
-    let [depth, states] = limits;
-    run.identity("bfs", [depth, states, ("reduction", reduce), ("tables made", tables)])
+    run.identity(
+        BreadthFirst::NAME,
+        [
+            ("max-depth", shown(depth)),
+            ("max-states", shown(states)),
+            ("reduction", reduce),
+            ("owner", owners.shown.clone()),
+            ("tables made", tables),
+        ],
+    )
 }
 
 /// Searches with all other ranks.
-fn together(run: &mut Run, bounds: Bounds) -> Result<Together<Result<Report>>> {
-    let identity = identity(run, bounds);
+fn together(run: &mut Run, bounds: Bounds, owners: &Owners) -> Result<Together<Result<Report>>> {
+    let identity = identity(run, bounds, owners);
     let (host, peers, file) = (run.host, run.peers, run.file.clone());
     let team =
         Team { identity: &identity, file: &file, threads: run.threads, stuck_after: None, warn: run.warn };
     let stop = || host.stopped().is_some();
+    let leaves = owners.leaves.as_deref();
     let searched = peers.together(&team, &stop, |mesh| {
-        search(run, Order::BreadthFirst, bounds, Some(mesh)).map(|(report, _)| report)
+        search(run, Order::BreadthFirst, bounds, Some((mesh, leaves))).map(|(report, _)| report)
     })?;
     searched.ok_or_else(|| Error::internal("there are no other ranks"))
 }
 
 /// On rank 0.
-pub(super) fn conduct(run: &mut Run, bounds: Bounds) -> Result<Outcome> {
+pub(super) fn conduct(run: &mut Run, bounds: Bounds, owner: Option<&OwnerFlag>) -> Result<Outcome> {
+    let owners = Owners::new(run, owner)?;
     run.host.begin("searching", "states");
     if bounds.taken == Taken::Trials {
         run.host.note("note: --reduce auto takes every step on ranks; --reduce on works there");
     }
-    match together(run, bounds)? {
-        Together::Searched(report) => Ok(outcome(run, report?, None, true)),
+    match together(run, bounds, &owners)? {
+        Together::Searched(report) => Ok(outcome(run, report?, true, None, Some(owners.shown))),
         Together::Over(_) => Err(Error::internal("rank 0 decides when it is over")),
     }
 }
 
 /// On the others. What ended the search, an error as well, rank 0 tells.
-pub(super) fn serve(run: &mut Run, bounds: Bounds) -> Result<u8> {
-    let served = together(run, bounds).and_then(|served| match served {
+pub(super) fn serve(run: &mut Run, bounds: Bounds, owner: Option<&OwnerFlag>) -> Result<u8> {
+    let owners = Owners::new(run, owner)?;
+    let served = together(run, bounds, &owners).and_then(|served| match served {
         Together::Searched(_) => run.peers.wait_for_end(None),
         Together::Over(code) => Ok(code),
     });

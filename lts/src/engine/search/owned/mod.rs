@@ -1,6 +1,6 @@
 //! Breadth-first search in which every rank owns a part of the states.
 //!
-//! The owner of a state follows from the state ([`owner`]). A rank expands the states it owns; a target that another rank
+//! The owner of a state follows from the state ([`Owner`]). A rank expands the states it owns; a target that another rank
 //! owns is sent to that rank, which looks it up. Nothing but states is sent: no parents, no labels. Targets that a thread
 //! has met lately are dropped before they are sent, by the same table that spares the visited set.
 //!
@@ -30,7 +30,7 @@ use super::run::Run;
 use crate::base::error::{Error, Limit, Result};
 use crate::base::memory::Budget;
 use crate::engine::look::{Found, keep_least};
-use crate::engine::mesh::{Mesh, Patience, owner};
+use crate::engine::mesh::{Mesh, Owner, Patience};
 use crate::engine::pack::Width;
 use crate::engine::successors::Successors;
 use crate::model::network::{LeafIx, Local};
@@ -199,7 +199,7 @@ fn attend<S: Successors>(run: &Run<S>) -> bool {
 /// The initial state, where it belongs.
 fn first_level<'a, S: Successors>(run: &Run<'a, S>, mesh: &dyn Mesh) -> Result<Vec<Chunk<'a>>> {
     let initial = run.system.initial();
-    if owner(&initial, mesh.size()) != mesh.rank() {
+    if run.owner.of(&initial) != mesh.rank() {
         return Ok(Vec::new());
     }
     bfs::first_level(run)
@@ -287,6 +287,7 @@ impl Drop for Leaving<'_> {
 /// The targets of other ranks are sent.
 pub(super) struct Away<'r, 'm, W> {
     width: W,
+    owner: &'r Owner,
     post: &'r Post,
     small: &'r mut [Vec<u64>],
     /// For the one thread that has it.
@@ -302,7 +303,7 @@ fn worker<'r, 'a, 'm, S: Successors>(
     post: &'r Post,
     mesh: Option<&'r mut (dyn Mesh + 'm)>,
 ) -> Sender<'r, 'a, 'm, S> {
-    let route = Away { width: run.system.width(), post, small: &mut kept.small, mesh };
+    let route = Away { width: run.system.width(), owner: &run.owner, post, small: &mut kept.small, mesh };
     Worker::new(run, depth + 1, &mut kept.scratch, route)
 }
 
@@ -310,11 +311,11 @@ impl<S: Successors> Route<S> for Away<'_, '_, S::Width> {
     #[inline]
     fn divide(&mut self, targets: &mut [u64]) -> Result<usize> {
         let words = self.width.words();
-        let (me, ranks) = (self.post.me(), self.post.ranks());
+        let me = self.post.me();
         let mut kept = 0;
         for at in (0..targets.len()).step_by(words) {
             let target = &targets[at..at + words];
-            let to = owner(target, ranks);
+            let to = self.owner.of(target);
             if to == me {
                 targets.copy_within(at..at + words, kept);
                 kept += words;

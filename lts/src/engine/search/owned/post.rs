@@ -122,10 +122,6 @@ impl Post {
         8 * (messages * self.full + threads * self.ranks * self.small) as u64
     }
 
-    pub(super) fn ranks(&self) -> usize {
-        self.ranks
-    }
-
     pub(super) fn me(&self) -> usize {
         self.me
     }

@@ -77,7 +77,10 @@ fn same_as_one_machine_with_any_number_of_ranks_and_threads() {
         for _ in 0..2 {
             let (size, workers) = (rng.between(1, 16), rng.between(1, 3));
             let disorder = Disorder { seed: rng.bits(), delay: rng.below(20), mischief: None };
-            let options = Options { workers, ..options };
+            let leaves: Vec<LeafIx> =
+                (0..net.leaves.len() as u32).map(LeafIx).filter(|_| rng.percent(60)).collect();
+            let owners = Some(&leaves[..]).filter(|_| rng.percent(40));
+            let options = Options { workers, owners, ..options };
             let many = on_ranks(size, disorder, |mesh| check_on_ranks(&net, &properties, &options, mesh));
             let many = many.expect("a report");
             sent += many.ranks.iter().map(|rank| rank.bytes_sent).sum::<u64>();
@@ -208,11 +211,12 @@ fn what_stops_one_rank_stops_all() {
 #[test]
 fn the_states_of_a_rank_are_spread_over_its_visited_set() {
     let (ranks, lines) = (8, 64);
+    let owner = Owner::new(ranks);
     let states = (0..10u64.pow(5)).map(|n| [n % 10 | (n / 10 % 100) << 5 | (n / 1000) << 13]);
     let mut load = vec![vec![0u64; lines]; ranks];
     for state in states {
         let line = (u128::from(crate::engine::visited::hash(&state)) * lines as u128) >> 64;
-        load[owner(&state, ranks)][line as usize] += 1;
+        load[owner.of(&state)][line as usize] += 1;
     }
     for (rank, load) in load.iter().enumerate() {
         let mean = load.iter().sum::<u64>() as f64 / lines as f64;
