@@ -170,7 +170,7 @@ fn conduct(run: &mut Run, order: Order, depth: Depth, reduce: Option<Keep>) -> R
     Ok(Outcome::of(verdict, time, Box::new(Exhausted { stats, reduction, shortest }), || limit.into()))
 }
 
-/// The search itself.
+/// The search itself. It leaves formulas out: the caller looks after them.
 pub(super) fn search(
     run: &mut Run,
     order: Order,
@@ -199,7 +199,7 @@ pub(super) fn search(
         reduce,
     };
     if run.tables().complete {
-        let report = search::check(&run.tables().network, &run.properties, &options)?;
+        let report = search::check_but_formulas(&run.tables().network, &run.properties, &options)?;
         return if order == Order::DepthFirst { shorter(run, report) } else { Ok(report) };
     }
     let Tables { network, source, complete } = run.take_tables()?;

@@ -143,8 +143,17 @@ pub struct Reduction {
     pub lengths: bool,
 }
 
-/// Checks properties of a network whose tables are complete.
+/// Checks properties of a network whose tables are complete. There must be no formula among them, which
+/// [`game`](crate::engine::game) decides.
 pub fn check(net: &Network, properties: &[Property], options: &Options) -> Result<Report> {
+    if properties.iter().any(|property| matches!(property, Property::Formula(_))) {
+        return Err(Error::internal("a search for violations does not decide formulas"));
+    }
+    check_but_formulas(net, properties, options)
+}
+
+/// The same for all properties that are no formulas; the caller looks after those.
+pub fn check_but_formulas(net: &Network, properties: &[Property], options: &Options) -> Result<Report> {
     let Instrumented { network, alarms } = property::instrument(net, properties);
     let packing = Packing::for_network(&network);
     let networks = Complete { net, network: &network, packing: &packing };
