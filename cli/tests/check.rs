@@ -275,13 +275,13 @@ fn wrong_use_is_told() {
     let files = Files::new();
     let file = files.write("runs.mcrl2", RUNS);
     let broken = files.write("broken.mcrl2", "act a; init b;");
-    let formula = files.write("liveness.mcf", "mu X. X");
+    let formula = files.write("liveness.mcf", "mu X. !X");
     let slow = files.write("slow.mcf", "forall n: Nat. val(n < 9) => [a]val(n < 9)");
     let elsewhere = files.path("nowhere/report.json");
     for (arguments, part) in [
         (&["check", &file, "--never", "crash"][..], "no action 'crash' is declared"),
         (&["check", &file, "--never", "a("], "--never:1"),
-        (&["check", &file, "--property", &formula], "liveness.mcf:1:1"),
+        (&["check", &file, "--property", &formula], "liveness.mcf:1:8"),
         (
             &["check", &file, "--property", &slow, "--step-limit", "7"],
             "evaluation did not end within 7 steps",

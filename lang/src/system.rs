@@ -71,6 +71,9 @@ const WORK_PER_STATE: u64 = 200;
 /// The same ahead of time, for each local state that may be expanded.
 const WORK_PER_LOCAL: u64 = 500;
 
+/// How many times fewer local states are expanded ahead of time if a formula is asked for.
+const FEWER: usize = 10;
+
 /// A specification without fault, whose tables are still empty: what properties are translated for.
 pub struct Checked {
     network: Network,
@@ -188,7 +191,10 @@ impl Checked {
                 return Some(LeftOpen::Violated);
             }
         }
-        let left_open = self.fill_ahead(progress)?;
+        // A formula may be decided by a few states of an endless system, and games need more time for each than tables.
+        let formulas = properties.iter().any(|property| matches!(property, Property::Formula(_)));
+        let table_limit = self.options.table_limit / if formulas { FEWER } else { 1 };
+        let left_open = self.fill_ahead(table_limit, progress)?;
         if self.network.leaves.len() > 1 || left_open == self.cut_off() {
             // Much of what was built never happens, or is not what the specification says: begin again with what does.
             self.builder.reset(&mut self.network);
@@ -210,12 +216,16 @@ impl Checked {
     }
 
     /// Expands all local states, or says which limit was reached.
-    fn fill_ahead(&mut self, progress: &mut dyn FnMut(usize) -> bool) -> Option<LeftOpen> {
+    fn fill_ahead(
+        &mut self,
+        table_limit: usize,
+        progress: &mut dyn FnMut(usize) -> bool,
+    ) -> Option<LeftOpen> {
         let LeftOpen::Steps(steps) = self.cut_off() else { unreachable!("a number of steps") };
         let Checked { network, builder, options } = self;
         builder.limit_steps(steps);
         builder.fill_ahead(true);
-        let left_open = expand_all(builder, network, options.table_limit, progress);
+        let left_open = expand_all(builder, network, table_limit, progress);
         let left_open = if builder.hit_step_limit() { Some(LeftOpen::Steps(steps)) } else { left_open };
         builder.limit_steps(options.step_limit);
         builder.fill_ahead(false);

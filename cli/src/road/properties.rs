@@ -31,6 +31,30 @@ pub struct Wanted {
     #[arg(long, value_name = "FILE.mcf")]
     property: Vec<PathBuf>,
 
+    /// Some run does it: a step that the action formula allows, e.g. 'error' or 'send(_, true)|ack || lost'; may be repeated
+    #[arg(long, value_name = "ACTIONS")]
+    possible: Vec<String>,
+
+    /// Whatever has happened, some run still does it; may be repeated
+    #[arg(long, value_name = "ACTIONS")]
+    always_possible: Vec<String>,
+
+    /// Every run does it: none ends or goes on for ever before; may be repeated
+    #[arg(long, value_name = "ACTIONS")]
+    inevitable: Vec<String>,
+
+    /// After each step that the first action formula allows, every run does the second; may be repeated
+    #[arg(long, value_names = ["ACTIONS", "ACTIONS"], num_args = 2)]
+    response: Vec<String>,
+
+    /// No run makes hidden steps for ever
+    #[arg(long)]
+    no_livelock: bool,
+
+    /// Which runs count for --inevitable and --response
+    #[arg(long, value_name = "RUNS", value_enum, default_value_t)]
+    fair: Fair,
+
     /// Look behind `hide`: properties see these actions where they are hidden (names with commas between them; without any:
     /// all), instead of `tau`
     #[arg(long, value_name = "NAMES", num_args = 0..=1, value_delimiter = ',')]
@@ -39,6 +63,16 @@ pub struct Wanted {
     /// The names and texts of the formula files. Each is read once: it may be a pipe.
     #[arg(skip)]
     texts: OnceLock<Vec<(String, String)>>,
+}
+
+/// The values of `--fair`.
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Fair {
+    /// All
+    #[default]
+    None,
+    /// Those that do what stays possible for ever: it is enough that it stays possible
+    Full,
 }
 
 /// What a property is about.
@@ -126,7 +160,51 @@ impl Properties {
 
 impl Wanted {
     fn deadlock(&self) -> bool {
-        self.deadlock || self.allow_termination || (self.never.is_empty() && self.property.is_empty())
+        let nothing_else = self.never.is_empty() && self.property.is_empty() && self.by_flags().is_empty();
+        self.deadlock || self.allow_termination || nothing_else
+    }
+
+    /// What the flags stand for: a name for reports, and the formula.
+    fn by_flags(&self) -> Vec<(String, String)> {
+        let mut all = Vec::new();
+        for p in &self.possible {
+            all.push((format!("possible {p}"), format!("<true* . ({p})>true")));
+        }
+        for p in &self.always_possible {
+            all.push((format!("always-possible {p}"), format!("[true*]<true* . ({p})>true")));
+        }
+        let inevitable = |p: &str| format!("mu X. ([!({p})]X && <true>true)");
+        for p in &self.inevitable {
+            all.push(match self.fair {
+                Fair::None => (format!("inevitable {p}"), inevitable(p)),
+                Fair::Full => {
+                    (format!("inevitable {p} (fair full)"), format!("[(!({p}))*]<true* . ({p})>true"))
+                }
+            });
+        }
+        for pair in self.response.chunks_exact(2) {
+            let (a, b) = (&pair[0], &pair[1]);
+            let name = format!("response {a} {b}");
+            all.push(match self.fair {
+                Fair::None => (name, format!("[true* . ({a})]({})", inevitable(b))),
+                Fair::Full => {
+                    let formula = format!("[true* . ({a}) . (!({b}))*]<true* . ({b})>true");
+                    (format!("{name} (fair full)"), formula)
+                }
+            });
+        }
+        if self.no_livelock {
+            all.push(("no-livelock".to_owned(), "[true*](mu X. [tau]X)".to_owned()));
+        }
+        all
+    }
+
+    /// Says no to what does not fit together.
+    fn check(&self) -> Result<(), Failure> {
+        if self.fair != Fair::None && self.inevitable.is_empty() && self.response.is_empty() {
+            return Err(Failure::input("--fair belongs to --inevitable and --response"));
+        }
+        Ok(())
     }
 
     /// How many formulas are on standard input.
@@ -145,6 +223,7 @@ impl Wanted {
 
     /// Translates what is wanted; a specification that lacks an action is no reason to leave a property out.
     pub fn translate(&self, builder: &Builder) -> Result<Properties, Failure> {
+        self.check()?;
         let mut properties = Properties::default();
         let sight = &self.sight(builder)?;
         if self.deadlock() {
@@ -158,6 +237,12 @@ impl Wanted {
                 property::never(builder, sight, pattern).map_err(|p| faulty("--never", pattern, &p))?;
             properties.add(format!("never {pattern}"), property);
             properties.identity.push(format!("never {pattern}"));
+        }
+        for (name, text) in self.by_flags() {
+            let parts =
+                property::formula(builder, sight, &name, &text).map_err(|p| faulty(&name, &text, &p))?;
+            parts.into_iter().for_each(|(name, property)| properties.add(name, property));
+            properties.identity.push(name);
         }
         for (name, text) in self.texts()? {
             let parts = property::formula(builder, sight, name, text).map_err(|p| faulty(name, text, &p))?;
@@ -198,6 +283,10 @@ impl Wanted {
             let unseen = property::unseen_in_pattern(builder, sight, pattern);
             add(&format!("--never {pattern}"), unseen.map_err(|p| faulty("--never", pattern, &p))?);
         }
+        for (name, text) in self.by_flags() {
+            let unseen = property::unseen_in_formula(builder, sight, &text);
+            add(&format!("--{name}"), unseen.map_err(|p| faulty(&name, &text, &p))?);
+        }
         for (name, text) in self.texts()? {
             let unseen = property::unseen_in_formula(builder, sight, text);
             add(name, unseen.map_err(|p| faulty(name, text, &p))?);
@@ -212,6 +301,19 @@ impl Wanted {
             all.push("--deadlock".to_owned());
         }
         self.never.iter().for_each(|pattern| all.extend(["--never".to_owned(), pattern.clone()]));
+        for (flag, patterns) in [
+            ("--possible", &self.possible),
+            ("--always-possible", &self.always_possible),
+            ("--inevitable", &self.inevitable),
+        ] {
+            patterns.iter().for_each(|pattern| all.extend([flag.to_owned(), pattern.clone()]));
+        }
+        for pair in self.response.chunks_exact(2) {
+            all.push("--response".to_owned());
+            all.extend(pair.iter().cloned());
+        }
+        all.extend(self.no_livelock.then(|| "--no-livelock".to_owned()));
+        all.extend((self.fair == Fair::Full).then(|| "--fair=full".to_owned()));
         self.property
             .iter()
             .for_each(|path| all.extend(["--property".to_owned(), path.display().to_string()]));
@@ -230,6 +332,7 @@ impl Wanted {
         }
         let never = |p: &String| Asked { name: format!("never {p}"), kind: Kind::Never };
         asked.extend(self.never.iter().map(never));
+        asked.extend(self.by_flags().into_iter().map(|(name, _)| Asked { name, kind: Kind::Game }));
         let formula = |p: &PathBuf| Asked { name: p.display().to_string(), kind: Kind::Formula };
         asked.extend(self.property.iter().map(formula));
         asked

@@ -268,7 +268,7 @@ fn outcome(
 }
 
 /// The search itself, with compiled tables if they are complete; together with other ranks if there is a mesh, and perhaps
-/// leaves that decide which rank owns a state.
+/// leaves that decide which rank owns a state. On one process it leaves formulas out: the caller looks after them.
 pub(super) fn search(
     run: &mut Run,
     order: Order,
@@ -312,7 +312,9 @@ pub(super) fn search(
                 trials::search(net, properties, &options).map(|(report, d)| (report, Some(d)))?
             }
             (_, Some(mesh)) => (search::check_on_ranks(net, properties, &options, mesh)?, None),
-            (Taken::All | Taken::Reduced(_), None) => (search::check(net, properties, &options)?, None),
+            (Taken::All | Taken::Reduced(_), None) => {
+                (search::check_but_formulas(net, properties, &options)?, None)
+            }
         };
         let report = if order == Order::DepthFirst { shorter(run, report)? } else { report };
         return Ok((report, decision));

@@ -114,6 +114,10 @@ fn can_be(model: &Model, sort: SortId, value: &Value) -> bool {
 impl Action {
     /// What must be true of the variables for a step to be in the set or, if not `positive`, outside.
     pub fn condition(&self, model: &Model, doing: &[Act], positive: bool) -> Code {
+        stacker::maybe_grow(64 << 10, 1 << 20, || self.condition_here(model, doing, positive))
+    }
+
+    fn condition_here(&self, model: &Model, doing: &[Act], positive: bool) -> Code {
         match self {
             Action::Const(b) => constant(*b == positive),
             Action::Data(code, _) => {
@@ -148,6 +152,10 @@ impl Action {
 
     /// Whether a step is in the set.
     pub fn holds(&self, run: &Run, doing: &[Act], env: &mut Vec<(Slot, Value)>) -> Result<bool, Diagnostic> {
+        stacker::maybe_grow(64 << 10, 1 << 20, || self.holds_here(run, doing, env))
+    }
+
+    fn holds_here(&self, run: &Run, doing: &[Act], env: &mut Vec<(Slot, Value)>) -> Result<bool, Diagnostic> {
         Ok(match self {
             Action::Const(b) => *b,
             Action::Data(code, span) => run.truth(code, *span, env)?,

@@ -45,6 +45,8 @@ pub struct Translation<'m> {
     nodes: Vec<Node>,
     /// By the place of the name.
     open: Map<Span, Open>,
+    /// The modal formula whose regular formula is translated: what people are shown for each of its parts.
+    pub(super) around: Option<Span>,
 }
 
 impl<'m> Translation<'m> {
@@ -63,6 +65,7 @@ impl<'m> Translation<'m> {
             declared: Set::default(),
             nodes: Vec::new(),
             open: Map::default(),
+            around: None,
         };
         let root = translation.state(formula, true)?;
         translation.free_variables();
@@ -155,8 +158,8 @@ impl<'m> Translation<'m> {
             StateKind::Implies(f, g) => {
                 self.parts(!positive, [(&**f, !positive), (&**g, positive)].into_iter(), span)
             }
-            StateKind::Box(r, f) => self.modality(positive, r, f, positive),
-            StateKind::Diamond(r, f) => self.modality(!positive, r, f, positive),
+            StateKind::Box(r, f) => self.modality(positive, r, f, positive, span),
+            StateKind::Diamond(r, f) => self.modality(!positive, r, f, positive, span),
             StateKind::Quantifier(quantifier, vars, body) => {
                 let all = (*quantifier == Quantifier::Forall) == positive;
                 self.quantified(all, vars.iter().collect(), Vec::new(), body, positive)
@@ -209,9 +212,13 @@ impl<'m> Translation<'m> {
         r: &RegularFormula,
         f: &StateFormula,
         positive: bool,
+        span: Span,
     ) -> Result<NodeId, Diagnostic> {
         let next = self.state(f, positive)?;
-        self.regular(every, r, next)
+        let before = self.around.replace(span);
+        let modality = self.regular(every, r, next);
+        self.around = before;
+        modality
     }
 
     /// The body of a fixed point whose inside is not known yet.
@@ -269,6 +276,7 @@ impl<'m> Translation<'m> {
         next: NodeId,
         span: Span,
     ) -> Result<NodeId, Diagnostic> {
+        let span = self.around.unwrap_or(span);
         let fix = self.open_body(Vec::new(), span)?;
         let again = self.add(Kind::Call(fix, Vec::new()), span)?;
         let round = self.regular(every, body, again)?;
@@ -285,9 +293,7 @@ impl<'m> Translation<'m> {
         action: &ActionFormula,
         next: NodeId,
     ) -> Result<NodeId, Diagnostic> {
-        let then = self.nodes[next as usize].span;
-        // With the bracket before it.
-        let span = Span { start: action.span.start.saturating_sub(1), end: then.end.max(action.span.end) };
+        let span = self.around.unwrap_or(action.span);
         let action = self.action(action)?;
         let modal = Modal { unknowns, condition: joined(true, guards), action, next };
         self.add(Kind::Modal(every, Arc::new(modal)), span)

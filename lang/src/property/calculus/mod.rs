@@ -34,6 +34,9 @@ use run::Run;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+/// How deep trees are.
+const DEEPEST: usize = 30;
+
 /// A node with values for the variables that it depends on, in the order of [`Node::free`].
 type Instance = (NodeId, Vec<Value>);
 
@@ -127,14 +130,19 @@ impl Calculus {
         self.node(*node).free.iter().copied().zip(values.iter().cloned()).collect()
     }
 
-    /// The tree of a node in the same state.
+    /// The tree of a node in the same state. What stands deeper than [`DEEPEST`] is a position of its own, so that who
+    /// walks through trees needs little stack.
     fn tree(
         &self,
         known: &mut Known,
         node: NodeId,
         env: &mut Vec<(Slot, Value)>,
+        depth: usize,
     ) -> Result<Tree, Diagnostic> {
-        stacker::maybe_grow(64 << 10, 1 << 20, || self.tree_here(known, node, env))
+        if depth > DEEPEST && matches!(self.node(node).kind, Kind::Junction(..) | Kind::Quantifier(..)) {
+            return Ok(Tree::At(self.position(known, node, env)?));
+        }
+        self.tree_here(known, node, env, depth + 1)
     }
 
     fn tree_here(
@@ -142,6 +150,7 @@ impl Calculus {
         known: &mut Known,
         node: NodeId,
         env: &mut Vec<(Slot, Value)>,
+        depth: usize,
     ) -> Result<Tree, Diagnostic> {
         let Node { kind, span, .. } = self.node(node);
         Ok(match kind {
@@ -150,7 +159,7 @@ impl Calculus {
             Kind::Junction(and, parts) => {
                 let mut trees = Vec::new();
                 for part in parts {
-                    match self.tree(known, *part, env)? {
+                    match self.tree(known, *part, env, depth)? {
                         // What stands behind data that decides it may have no value at all.
                         Tree::Const(b) if b != *and => return Ok(Tree::Const(b)),
                         tree => trees.push(tree),
@@ -160,11 +169,11 @@ impl Calculus {
             }
             Kind::Quantifier(all, unknowns, condition, body) => {
                 let mut trees = Vec::new();
-                let depth = env.len();
+                let before = env.len();
                 for values in known.run.solutions(unknowns, condition.clone(), env)? {
                     env.extend(unknowns.iter().map(|unknown| unknown.slot).zip(values));
-                    let tree = self.tree(known, *body, env);
-                    env.truncate(depth);
+                    let tree = self.tree(known, *body, env, depth);
+                    env.truncate(before);
                     match tree? {
                         Tree::Const(b) if b != *all => return Ok(Tree::Const(b)),
                         tree => trees.push(tree),
@@ -180,7 +189,7 @@ impl Calculus {
                 if *every { Tree::Every(modality) } else { Tree::Some(modality) }
             }
             Kind::Call(..) => Tree::At(self.position(known, node, env)?),
-            Kind::Body(_, inside, _) => self.tree(known, *inside, env)?,
+            Kind::Body(_, inside, _) => self.tree(known, *inside, env, depth)?,
         })
     }
 
@@ -253,7 +262,7 @@ impl Equations for Calculus {
         known.run.evaluator.begin();
         let instance = known.positions.all[position.0 as usize].clone();
         let mut env = self.env(&instance);
-        self.tree(&mut known, instance.0, &mut env).map(Arc::new).map_err(|problem| self.failed(problem))
+        self.tree(&mut known, instance.0, &mut env, 0).map(Arc::new).map_err(|problem| self.failed(problem))
     }
 
     fn after(&self, modality: Modality, class: Class) -> Result<Arc<Tree>> {

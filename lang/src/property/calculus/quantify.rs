@@ -98,9 +98,13 @@ impl Translation<'_> {
             return self.beside(values, formula, positive, flat);
         }
         match &formula.kind {
-            StateKind::Box(r, f) if positive == all => self.along(values, vec![Piece::One(r)], f, positive),
-            StateKind::Diamond(r, f) if positive != all => {
-                self.along(values, vec![Piece::One(r)], f, positive)
+            StateKind::Box(r, f) | StateKind::Diamond(r, f)
+                if (matches!(formula.kind, StateKind::Box(..)) == positive) == all =>
+            {
+                let before = self.around.replace(span);
+                let node = self.along(values, vec![Piece::One(r)], f, positive);
+                self.around = before;
+                node
             }
             _ => self.tried(values, &[], formula, positive, |this| this.state(formula, positive)),
         }

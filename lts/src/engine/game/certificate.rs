@@ -29,10 +29,12 @@ pub(super) struct Certificate {
 }
 
 impl Certificate {
-    /// That of a solved game; `None` if it has more than `most` pairs.
+    /// That of a solved game; `None` if it has more than `most` pairs. Where `choices` say where the winner goes, he goes
+    /// there, and else where the solver says.
     pub(super) fn of<S: EveryStep>(
         game: &Game<S>,
         solution: &Solution,
+        choices: &Map<Vertex, Vertex>,
         packing: &Packing,
         leaves: usize,
         most: usize,
@@ -64,7 +66,7 @@ impl Certificate {
             let mut next = Vec::new();
             let mut inner = vec![vertex];
             while let Some(from) = inner.pop() {
-                let choice = [solution.choice[from as usize]];
+                let choice = [choices.get(&from).copied().unwrap_or(solution.choice[from as usize])];
                 let own = game.graph.owner(from) == winner;
                 let edges = if own { &choice[..] } else { game.graph.edges(from) };
                 for &to in edges {

@@ -14,6 +14,7 @@ mod build;
 mod certificate;
 mod evidence;
 mod graph;
+mod route;
 mod solve;
 #[cfg(test)]
 mod tests;
@@ -21,6 +22,7 @@ mod tests;
 pub use evidence::{End, Evidence};
 
 use crate::base::error::{Error, Limit, Result};
+use crate::base::hash::Map;
 use crate::base::memory;
 use crate::engine::lazy::Lazy;
 use crate::engine::pack::Packing;
@@ -35,7 +37,7 @@ use crate::property::{self, Instrumented};
 use arena::{Fault, Stop};
 use build::Game;
 use certificate::Certificate;
-use graph::Player;
+use graph::{Player, Vertex};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
@@ -176,11 +178,19 @@ fn play<S: EveryStep>(
             let evidence = plain.with(|net| -> Result<Option<Evidence>> {
                 let packing = system.packing();
                 let leaves = net.leaves.len();
-                let Some(certificate) = Certificate::of(&play.game, &solution, packing, leaves, MOST_CHECKED)
-                else {
-                    return Ok(None);
+                let of = |choices: &Map<Vertex, Vertex>| {
+                    Certificate::of(&play.game, &solution, choices, packing, leaves, MOST_CHECKED)
                 };
-                certificate::check(net, equations, &certificate)?;
+                let short = of(&route::choices(&play.game, &solution));
+                let short = short.filter(|short| certificate::check(net, equations, short).is_ok());
+                let certificate = match short {
+                    Some(certificate) => certificate,
+                    None => {
+                        let Some(certificate) = of(&Map::default()) else { return Ok(None) };
+                        certificate::check(net, equations, &certificate)?;
+                        certificate
+                    }
+                };
                 let evidence = evidence::of(net, equations, &certificate)?;
                 shown(net, &evidence)?;
                 Ok(Some(evidence))
@@ -280,6 +290,9 @@ impl<S: EveryStep> Play<'_, S> {
             && self.game.arena.len() as u64 > max
         {
             return Err(Limit::States(max).into());
+        }
+        if self.game.graph.edge_count() >= u32::MAX as usize {
+            return Err(Error::input("the formula and the system together have more than 2^32 steps"));
         }
         let grown = memory::resident().unwrap_or(0).saturating_sub(self.resident_before);
         let bytes = self.bytes();

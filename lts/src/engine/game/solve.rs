@@ -13,8 +13,9 @@ use super::graph::{Graph, Player, Vertex};
 /// No choice.
 pub(super) const NOWHERE: Vertex = Vertex::MAX;
 
-/// Bytes that solving takes for each vertex, besides 8 for each edge.
-pub(super) const BYTES_A_VERTEX: usize = 110;
+/// Bytes that solving takes for each vertex, besides 8 for each edge. A little more than all vectors together, if the whole
+/// game is one component.
+pub(super) const BYTES_A_VERTEX: usize = 80;
 
 /// A solved game.
 pub(super) struct Solution {
@@ -102,7 +103,8 @@ impl Solver<'_> {
         for (at, v) in component.iter().enumerate() {
             self.local[*v as usize] = at as u32;
         }
-        let mut part = Part::new(graph, component, |w| self.winner[w as usize].is_none());
+        let local = &self.local;
+        let mut part = Part::new(graph, component, |w| local[w as usize]);
         // What leads out decides, where it can.
         let mut decided = Vec::new();
         for (at, &v) in component.iter().enumerate() {
@@ -111,12 +113,10 @@ impl Solver<'_> {
             if let Some(good) = good {
                 part.choice[at] = *good;
                 decided.push((at as u32, owner));
-            } else if part.next[at].is_empty() {
+            } else if part.next.of(at).is_empty() {
                 decided.push((at as u32, owner.other()));
             }
         }
-        let local = &self.local;
-        part.index(|w| local[w as usize]);
         let rest = part.settle(decided);
         part.solve(rest);
         for (at, &v) in component.iter().enumerate() {
@@ -133,47 +133,73 @@ struct Part {
     vertices: Vec<Vertex>,
     owner: Vec<Player>,
     rank: Vec<u32>,
-    next: Vec<Vec<u32>>,
-    previous: Vec<Vec<u32>>,
+    next: Lists,
+    previous: Lists,
     winner: Vec<Option<Player>>,
     choice: Vec<Vertex>,
     /// Which vertices belong to the game that is being solved.
     alive: Vec<bool>,
 }
 
+/// A list of numbers for each vertex, all in one.
+struct Lists {
+    ends: Vec<u32>,
+    all: Vec<u32>,
+}
+
+impl Lists {
+    fn of(&self, at: usize) -> &[u32] {
+        let begin = if at == 0 { 0 } else { self.ends[at - 1] };
+        &self.all[begin as usize..self.ends[at] as usize]
+    }
+
+    /// The lists the other way round.
+    fn reversed(&self) -> Lists {
+        let mut ends = vec![0u32; self.ends.len()];
+        self.all.iter().for_each(|to| ends[*to as usize] += 1);
+        let mut sum = 0;
+        for end in &mut ends {
+            // Where the list begins, for now.
+            (*end, sum) = (sum, sum + *end);
+        }
+        let mut all = vec![0; self.all.len()];
+        for at in 0..self.ends.len() {
+            for &to in self.of(at) {
+                all[ends[to as usize] as usize] = at as u32;
+                ends[to as usize] += 1;
+            }
+        }
+        Lists { ends, all }
+    }
+}
+
 impl Part {
-    /// The edges to vertices that are `inside`, by their numbers in the graph; [`Part::index`] makes places of them.
-    fn new(graph: &Graph, component: &[Vertex], inside: impl Fn(Vertex) -> bool) -> Self {
-        let ranks: Vec<Option<u32>> = component.iter().map(|v| graph.rank(*v)).collect();
+    /// A component; `place` says where in it a vertex is, or [`NOWHERE`] if it is not.
+    fn new(graph: &Graph, component: &[Vertex], place: impl Fn(Vertex) -> u32) -> Self {
+        let ranks = || component.iter().map(|v| graph.rank(*v));
         // Every cycle has a vertex with a rank, so that the least of these changes nothing anywhere else.
-        let least = ranks.iter().flatten().copied().min().unwrap_or(0);
-        let next = |v: &Vertex| graph.edges(*v).iter().copied().filter(|w| inside(*w)).collect();
+        let least = ranks().flatten().min().unwrap_or(0);
+        let mut next = Lists { ends: Vec::with_capacity(component.len()), all: Vec::new() };
+        for v in component {
+            next.all.extend(graph.edges(*v).iter().map(|w| place(*w)).filter(|at| *at != NOWHERE));
+            next.ends.push(next.all.len() as u32);
+        }
         let n = component.len();
         Part {
             vertices: component.to_vec(),
             owner: component.iter().map(|v| graph.owner(*v)).collect(),
-            rank: ranks.into_iter().map(|rank| rank.unwrap_or(least)).collect(),
-            next: component.iter().map(next).collect(),
-            previous: vec![Vec::new(); n],
+            rank: ranks().map(|rank| rank.unwrap_or(least)).collect(),
+            previous: next.reversed(),
+            next,
             winner: vec![None; n],
             choice: vec![NOWHERE; n],
             alive: vec![true; n],
         }
     }
 
-    fn index(&mut self, place: impl Fn(Vertex) -> u32) {
-        for at in 0..self.next.len() {
-            for k in 0..self.next[at].len() {
-                let to = place(self.next[at][k]);
-                self.next[at][k] = to;
-                self.previous[to as usize].push(at as u32);
-            }
-        }
-    }
-
     /// Passes on what is decided to all that is forced there; what remains is alive.
     fn settle(&mut self, decided: Vec<(u32, Player)>) -> Vec<u32> {
-        let mut left: Vec<u32> = self.next.iter().map(|next| next.len() as u32).collect();
+        let mut left: Vec<u32> = (0..self.owner.len()).map(|at| self.next.of(at).len() as u32).collect();
         for &(at, player) in &decided {
             self.winner[at as usize] = Some(player);
         }
@@ -182,8 +208,8 @@ impl Part {
         while let Some(&(to, player)) = queue.get(done) {
             done += 1;
             self.alive[to as usize] = false;
-            for k in 0..self.previous[to as usize].len() {
-                let from = self.previous[to as usize][k];
+            for k in 0..self.previous.of(to as usize).len() {
+                let from = self.previous.of(to as usize)[k];
                 let at = from as usize;
                 if self.winner[at].is_some() {
                     continue;
@@ -213,8 +239,8 @@ impl Part {
         let mut done = 0;
         while let Some(&to) = attracted.get(done) {
             done += 1;
-            for k in 0..self.previous[to as usize].len() {
-                let from = self.previous[to as usize][k];
+            for k in 0..self.previous.of(to as usize).len() {
+                let from = self.previous.of(to as usize)[k];
                 let at = from as usize;
                 if !self.alive[at] || inside[at] {
                     continue;
@@ -223,7 +249,7 @@ impl Part {
                     self.choice[at] = self.vertices[to as usize];
                 } else {
                     if left[at] == 0 {
-                        let alive = self.next[at].iter().filter(|w| self.alive[**w as usize]);
+                        let alive = self.next.of(at).iter().filter(|w| self.alive[**w as usize]);
                         left[at] = 1 + alive.count() as u32;
                     }
                     left[at] -= 1;
@@ -261,7 +287,7 @@ impl Part {
                     self.winner[at as usize] = Some(player);
                     let free = one_sided || self.rank[at as usize] == greatest;
                     if free && self.owner[at as usize] == player {
-                        let somewhere = self.next[at as usize].iter().find(|w| self.alive[**w as usize]);
+                        let somewhere = self.next.of(at as usize).iter().find(|w| self.alive[**w as usize]);
                         let somewhere = somewhere.expect("nobody is stuck in what remains of a game");
                         self.choice[at as usize] = self.vertices[*somewhere as usize];
                     }

@@ -1,7 +1,6 @@
 //! Random networks and formulas against iteration straight from the meaning of the operators.
 
 use super::*;
-use crate::base::hash::Map;
 use crate::base::rng::Rng;
 use crate::model::network::{Label, Local, Outcome, VectorIx};
 use crate::property::formula::{Modality, Position, Tree};
@@ -242,7 +241,7 @@ fn answer(net: &Network, formula: &Formula, mistake: Mistake) -> Result<Decided>
 #[test]
 fn games_agree_with_iteration() {
     let mut rng = Rng::new(20);
-    let (mut verdicts, mut ends) = ([0; 2], [0; 3]);
+    let (mut verdicts, mut ends, mut longest) = ([0; 2], [0; 3], 0);
     for seed in 0..2500 {
         let net = Shape::default().network(seed);
         let moves = moves(&net);
@@ -259,6 +258,7 @@ fn games_agree_with_iteration() {
             assert_ne!(decided.answer, opposite.answer, "seed {seed}: {formula:?}");
             verdicts[usize::from(expected)] += 1;
             let evidence = decided.evidence.expect("small games are checked");
+            longest = longest.max(evidence.trace.len());
             ends[match evidence.end {
                 End::Repeats(_) => 0,
                 End::Decides => 1,
@@ -273,6 +273,7 @@ fn games_agree_with_iteration() {
     }
     assert!(verdicts.iter().all(|n| *n > 500), "{verdicts:?}");
     assert!(ends.iter().all(|n| *n > 20), "{ends:?}");
+    assert!((3..60).contains(&longest), "{longest}");
 }
 
 #[test]
@@ -318,7 +319,8 @@ fn certificates_of_the_wrong_answer_are_refused() {
                     solution.choice[vertex] = to.copied().unwrap_or(graph::TRUE);
                 }
                 let leaves = self.0.leaves.len();
-                let forged = Certificate::of(&game, &solution, system.packing(), leaves, usize::MAX);
+                let forged =
+                    Certificate::of(&game, &solution, &Map::default(), system.packing(), leaves, usize::MAX);
                 certificate::check(self.0, self.1, &forged.expect("not too large")).is_err()
             }
         }

@@ -176,8 +176,15 @@ pub struct Reduction {
     pub lengths: bool,
 }
 
-/// Checks properties of a network whose tables are complete.
+/// Checks properties of a network whose tables are complete. There must be no formula among them, which
+/// [`game`](crate::engine::game) decides.
 pub fn check(net: &Network, properties: &[Property], options: &Options) -> Result<Report> {
+    refuse_formulas(properties)?;
+    check_here(net, properties, options, None)
+}
+
+/// The same for all properties that are no formulas; the caller looks after those.
+pub fn check_but_formulas(net: &Network, properties: &[Property], options: &Options) -> Result<Report> {
     check_here(net, properties, options, None)
 }
 
@@ -189,7 +196,15 @@ pub fn check_on_ranks(
     options: &Options,
     mesh: &mut dyn Mesh,
 ) -> Result<Report> {
+    refuse_formulas(properties)?;
     check_here(net, properties, options, Some(mesh))
+}
+
+fn refuse_formulas(properties: &[Property]) -> Result<()> {
+    match properties.iter().any(|property| matches!(property, Property::Formula(_))) {
+        true => Err(Error::internal("a search for violations does not decide formulas")),
+        false => Ok(()),
+    }
 }
 
 fn check_here(
