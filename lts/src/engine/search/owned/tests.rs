@@ -58,7 +58,7 @@ fn same(one: &Report, many: &Report, what: &str) {
 fn same_as_one_machine_with_any_number_of_ranks_and_threads() {
     let shape = Shape { faults: 30, ..Shape::default() };
     let (mut ends, mut sent) = ([0; 3], 0);
-    for seed in 0..if slow() { 2000 } else { 300 } {
+    for seed in 0..if slow() { 2000 } else { 200 } {
         let rng = &mut Rng::new(seed);
         let net = shape.network(seed);
         let properties = random::properties(&net, seed);
@@ -87,7 +87,7 @@ fn same_as_one_machine_with_any_number_of_ranks_and_threads() {
             same(&one, &many, &format!("seed {seed}, {size} ranks, {workers} threads"));
         }
     }
-    assert!(ends.iter().all(|&n| n > 5), "the networks must differ: {ends:?}");
+    assert!(ends.iter().all(|&n| n > 3), "the networks must differ: {ends:?}");
     assert!(sent > 10_000, "states must travel: {sent}");
 }
 
