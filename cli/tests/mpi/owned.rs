@@ -101,7 +101,7 @@ fn owners_change_nothing_but_the_way() {
     assert_eq!(code, Some(0));
     assert!(2 * sent(&ranks) < sent(&by_all), "{ranks} {by_all}");
     for (line, says) in [
-        (&["check", &spec, "--owner", "leaves=Philosofer(0)"][..], "Philosopher(0)"),
+        (&["check", &spec, "--owner", "leaves=Philosofer(0)"][..], "--owner: there is no process"),
         (&["check", &spec, "--owner", "forks"], "`leaves=auto`"),
     ] {
         let output = gridlock(2, line).output().expect("mpirun starts");

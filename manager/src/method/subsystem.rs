@@ -37,9 +37,14 @@ pub fn split_names(texts: &[String]) -> Vec<String> {
     names.into_iter().map(|name| name.trim().to_owned()).collect()
 }
 
-/// The leaves of these names.
+/// The leaves of these names, which the user gave with `--subsystem`.
 pub fn find_leaves(net: &Network, names: &[String]) -> Result<Vec<LeafIx>> {
-    let mut leaves = names.iter().map(|name| find(net, name)).collect::<Result<Vec<_>>>()?;
+    find_leaves_for("--subsystem", net, names)
+}
+
+/// The leaves of these names, which the user gave with some option.
+pub fn find_leaves_for(option: &str, net: &Network, names: &[String]) -> Result<Vec<LeafIx>> {
+    let mut leaves = names.iter().map(|name| find(option, net, name)).collect::<Result<Vec<_>>>()?;
     leaves.sort_unstable();
     leaves.dedup();
     Ok(leaves)
@@ -50,7 +55,7 @@ pub fn names(net: &Network, leaves: &[LeafIx]) -> Vec<String> {
     leaves.iter().map(|leaf| net.leaves[leaf.0 as usize].name.clone()).collect()
 }
 
-fn find(net: &Network, name: &str) -> Result<LeafIx> {
+fn find(option: &str, net: &Network, name: &str) -> Result<LeafIx> {
     // Blanks in a name are a matter of taste.
     let bare = |text: &str| text.split_whitespace().collect::<String>();
     let wanted = bare(name);
@@ -80,7 +85,7 @@ fn find(net: &Network, name: &str) -> Result<LeafIx> {
         listed.push("... (`gridlock info` shows all)");
     }
     Err(Error::input(format_args!(
-        "--subsystem: there is no process `{name}`{guess}\n  the processes are: {}",
+        "{option}: there is no process `{name}`{guess}\n  the processes are: {}",
         listed.join(", ")
     )))
 }

@@ -6,7 +6,7 @@
 use super::super::quantities::{bytes, count};
 use super::{Bounds, BreadthFirst, Taken, outcome, search};
 use crate::grid::journal::Identity;
-use crate::method::subsystem::{find_leaves, names, split_names};
+use crate::method::subsystem::{find_leaves_for, names, split_names};
 use crate::method::{Listed, Outcome, Row, Run, Team, Together};
 use gridlock_lts::base::error::{Error, Result};
 use gridlock_lts::engine::mesh::choose::{Choice, choose};
@@ -58,7 +58,7 @@ impl Owners {
         Ok(match flag {
             None | Some(OwnerFlag::Hash) => Owners { leaves: None, shown: "the whole state".to_owned() },
             Some(OwnerFlag::Leaves(named)) => {
-                let leaves = find_leaves(net, named)?;
+                let leaves = find_leaves_for("--owner", net, named)?;
                 Owners { shown: shown(&leaves), leaves: Some(leaves) }
             }
             Some(OwnerFlag::Auto) => {

@@ -56,9 +56,9 @@ fn same(one: &Report, many: &Report, what: &str) {
 
 #[test]
 fn same_as_one_machine_with_any_number_of_ranks_and_threads() {
-    let shape = Shape { faults: 30, ..Shape::default() };
+    let shape = Shape { faults: 60, ..Shape::default() };
     let (mut ends, mut sent) = ([0; 3], 0);
-    for seed in 0..if slow() { 2000 } else { 300 } {
+    for seed in 0..if slow() { 2000 } else { 200 } {
         let rng = &mut Rng::new(seed);
         let net = shape.network(seed);
         let properties = random::properties(&net, seed);
@@ -87,7 +87,7 @@ fn same_as_one_machine_with_any_number_of_ranks_and_threads() {
             same(&one, &many, &format!("seed {seed}, {size} ranks, {workers} threads"));
         }
     }
-    assert!(ends.iter().all(|&n| n > 5), "the networks must differ: {ends:?}");
+    assert!(ends.iter().all(|&n| n > 3), "the networks must differ: {ends:?}");
     assert!(sent > 10_000, "states must travel: {sent}");
 }
 
@@ -212,7 +212,7 @@ fn what_stops_one_rank_stops_all() {
 fn the_states_of_a_rank_are_spread_over_its_visited_set() {
     let (ranks, lines) = (8, 64);
     let owner = Owner::new(ranks);
-    let states = (0..10u64.pow(5)).map(|n| [n % 10 | (n / 10 % 100) << 5 | (n / 1000) << 13]);
+    let states = (0..10u64.pow(5)).map(|n| [(n % 10) | ((n / 10 % 100) << 5) | ((n / 1000) << 13)]);
     let mut load = vec![vec![0u64; lines]; ranks];
     for state in states {
         let line = (u128::from(crate::engine::visited::hash(&state)) * lines as u128) >> 64;
