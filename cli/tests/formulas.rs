@@ -157,7 +157,10 @@ fn other_searches_refuse_formulas_by_name() {
     for (arguments, part) in [
         (&["check", "--search", "dfs"][..], "--search dfs cannot decide possible lose: use --search bfs"),
         (&["check", "--search", "isv"], "cannot decide possible lose: use --search bfs"),
-        (&["check", "--search", "isv", "--jobs", "trace"], "cannot decide possible lose: use --search bfs"),
+        (
+            &["check", "--search", "isv", "--jobs", "trace", "--subsystem", "auto"],
+            "cannot decide possible lose: use --search bfs",
+        ),
         (&["check", "--reduce", "on"], "--reduce on cannot decide a formula that is no safety formula"),
         (&["check", "--fair", "full"], "--fair belongs to --inevitable and --response"),
         (&["hunt"], "cannot decide possible lose: use --search bfs"),
