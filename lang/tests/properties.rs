@@ -485,10 +485,9 @@ fn large_formulas_end_with_an_answer_or_an_error() {
             ("forall e: E. [true* . a(e) . b(e)]false && [true*]<true>true", Some(2)),
         ],
     );
-    let system = load(&spec);
-    let text = "[(exists e, f, g: E. val(e != f && f != g) && a(e))]false";
-    let errors = property::formula(&system.builder, &Sight::default(), "f.mcf", text).unwrap_err();
-    assert_eq!(errors[0].message, "the quantifiers of this formula range over too many values");
+    // What no automaton can be made for is left to a game.
+    let parts = formula(&load(&spec), "[(exists e, f, g: E. val(e != f && f != g) && a(e))]false");
+    assert!(matches!(parts[..], [(_, Property::Formula(_))]), "{parts:?}");
     let bits = "act a: Bool # Bool # Bool; init a(true, true, true) . delta;";
     check_formulas(bits, &[("[a(true, _, _) && a(_, true, _) && a(_, _, true)]false", Some(1))]);
     let nested = format!("{}false{}", "[a(true, _, _)](true && ".repeat(900), ")".repeat(900));
