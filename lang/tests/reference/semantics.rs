@@ -11,6 +11,7 @@ use gridlock_lang::data::value::{Number, Value};
 use gridlock_lang::model::{ActName, Expr, ExprKind, Model, Proc, ProcKind, SortDef, SortId, Symbol, VarId};
 use gridlock_lang::process::substitute::{Substitution, in_expr};
 use gridlock_lts::model::explicit::{Builder, Lts, State};
+use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -18,14 +19,19 @@ use std::sync::Arc;
 /// An action with values, as the reference sees it.
 type Action = (ActName, Vec<Value>);
 
+/// More steps than this of two processes together are not listed: the state space counts as too large.
+const MOST_STEPS: usize = 100_000;
+
 pub struct Reference {
     model: Arc<Model>,
     ev: Evaluator,
+    /// A state had too many steps to list.
+    too_large: Cell<bool>,
 }
 
 impl Reference {
     pub fn new(model: Arc<Model>) -> Self {
-        Reference { ev: Evaluator::new(model.clone(), 1_000_000), model }
+        Reference { ev: Evaluator::new(model.clone(), 1_000_000), model, too_large: Cell::new(false) }
     }
 
     fn eval(&self, e: &Expr) -> Value {
@@ -123,9 +129,14 @@ impl Reference {
 
     fn both(&self, a: &Proc, b: &Proc) -> Vec<(Vec<Action>, Option<Proc>)> {
         let mut all = Vec::new();
-        for (x, p) in self.steps(a) {
-            for (y, q) in self.steps(b) {
-                all.push((sorted([&x[..], &y[..]].concat()), beside(p.clone(), q)));
+        let (left, right) = (self.steps(a), self.steps(b));
+        if left.len() * right.len() > MOST_STEPS {
+            self.too_large.set(true);
+            return all;
+        }
+        for (x, p) in &left {
+            for (y, q) in &right {
+                all.push((sorted([&x[..], &y[..]].concat()), beside(p.clone(), q.clone())));
             }
         }
         all
@@ -244,7 +255,11 @@ impl Reference {
                     builder.add(from, label, State(to as u32));
                 }
                 Some(p) => {
-                    for (acts, next) in self.steps(&p) {
+                    let steps = self.steps(&p);
+                    if self.too_large.get() {
+                        return None;
+                    }
+                    for (acts, next) in steps {
                         let fresh = states.len() as u32;
                         let to = *ids.entry(self.key(&next)).or_insert(fresh);
                         if to == fresh {
