@@ -302,7 +302,7 @@ pub fn images(operator: &Operator, names: &BTreeSet<Names>) -> Option<BTreeSet<N
             continue;
         }
         let items = n.iter().enumerate().map(|(i, n)| Item { name: *n, members: vec![(0, i)] }).collect();
-        all.extend(outcomes(operator, items)?.iter().map(|result| visible(result)));
+        all.extend(outcomes(operator, items)?.iter().map(visible));
     }
     Some(all)
 }

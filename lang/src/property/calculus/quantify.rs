@@ -191,7 +191,7 @@ impl Translation<'_> {
                 self.junction(every, each, body.span)
             }
             (Piece::One(_), RegularKind::Plus(r)) => {
-                pieces.splice(0..0, [Piece::One(&**r), Piece::Star(r, body.span)]);
+                pieces.splice(0..0, [Piece::One(r), Piece::Star(r, body.span)]);
                 self.along(values, pieces, formula, positive)
             }
             (Piece::One(_), RegularKind::Star(r)) => {
