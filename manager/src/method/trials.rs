@@ -19,7 +19,7 @@ use std::time::Instant;
 
 /// States of the full search before the first trial: smaller ones take less than a second anyway.
 const FIRST: u64 = 1 << 20;
-/// A trial comes when the full search has so many times the states that it had at the last one.
+/// A trial comes when the full search has this many times the states that it had at the last one.
 const GROWTH: u64 = 4;
 /// States of the full search for each that a trial may visit.
 const PART: u64 = 2000;
@@ -63,10 +63,8 @@ pub(super) fn search(
         let limited = Options { max_states: Some(most), progress: None, ..*options };
         trials.ended = reduced(net, properties, &limited, shortest).transpose();
         // A search on several threads may see the limit late, and end beyond it.
-        let within = |ended: &Result<Report>| ended.as_ref().is_ok_and(|report| report.stats.states > most);
-        if trials.ended.as_ref().is_some_and(within) {
-            trials.ended = None;
-        }
+        let beyond = |ended: &Result<Report>| ended.as_ref().is_ok_and(|report| report.stats.states > most);
+        trials.ended = trials.ended.take().filter(|ended| !beyond(ended));
         trials.at = states;
         trials.ended.is_some()
     };

@@ -3,8 +3,8 @@
 //! Candidates are single leaves, and pairs of the best of them if no leaf alone divides the states well. What a search by
 //! slices costs besides expanding states is known only from searching: how many states are sent, how often slices are
 //! loaded again, how large the largest is. So each candidate searches the same number of states with the real coordinator,
-//! and the best of them four times as many again. To choose must not take longer than a tenth of a search that takes
-//! seconds: all samples together have at most 2^18 states, and a system that is smaller than a sample ends the choice.
+//! and the best of them four times as many again. To choose must be quick beside a search that takes seconds: all samples
+//! together have about 300,000 states, and a system that is smaller than a sample ends the choice.
 //! Invariant: the figures, and so the choice, depend on the network and the job memory only.
 
 use super::{Answer, Options, Report, Slicing};

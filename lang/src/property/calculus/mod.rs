@@ -142,16 +142,7 @@ impl Calculus {
         if depth > DEEPEST && matches!(self.node(node).kind, Kind::Junction(..) | Kind::Quantifier(..)) {
             return Ok(Tree::At(self.position(known, node, env)?));
         }
-        self.tree_here(known, node, env, depth + 1)
-    }
-
-    fn tree_here(
-        &self,
-        known: &mut Known,
-        node: NodeId,
-        env: &mut Vec<(Slot, Value)>,
-        depth: usize,
-    ) -> Result<Tree, Diagnostic> {
+        let depth = depth + 1;
         let Node { kind, span, .. } = self.node(node);
         Ok(match kind {
             Kind::Const(b) => Tree::Const(*b),

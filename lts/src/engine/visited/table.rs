@@ -33,8 +33,8 @@ const PLENTY: u64 = 32;
 const SMALL: u64 = 4 << 20;
 /// Bytes of the old and of the new table that a thread has at the same time while it moves: pages are large.
 const AT_ONCE: u64 = 6 << 20;
-/// The part of a table that states may take that are moved last. At a load of [`FULL`] about a tenth of the states stands
-/// in another line than its first.
+/// The part of a table that states may take that are moved last. If hashes are even, about a
+/// tenth of the states stands in another line than its first at a load of [`FULL`].
 const STRAYS: u64 = 8;
 /// A state is moved at once if its new line is so near to where its old one is in proportion.
 const NEAR: usize = if cfg!(test) { 2 } else { 1024 };
