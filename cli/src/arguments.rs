@@ -143,7 +143,7 @@ fn version() -> &'static str {
 /// Bounds on what a run may spend; reaching one ends it with exit code 3 and without output.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Limits")]
-pub struct Limits {
+pub struct LimitFlags {
     /// Stop with `unknown` when there are more states than this
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_states: Option<u64>,
@@ -152,7 +152,7 @@ pub struct Limits {
     resources: Resources,
 }
 
-impl Limits {
+impl LimitFlags {
     /// The most states that may be found.
     pub fn states(&self) -> usize {
         self.max_states.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX))
@@ -188,7 +188,8 @@ impl Resources {
         watch::Limits { memory: Some(self.memory()), time: self.time_limit }
     }
 
-    fn memory(&self) -> u64 {
+    /// Bytes that it may use.
+    pub fn memory(&self) -> u64 {
         self.max_memory.unwrap_or_else(share_of_memory)
     }
 }
@@ -201,7 +202,7 @@ pub fn share_of_memory() -> u64 {
 /// When the local states of the processes are worked out.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TableMode {
-    /// Whatever is likely to be fastest
+    /// The way that is likely to be fastest
     Auto,
     /// Before the search, for each process; on demand if that does not end
     Ahead,

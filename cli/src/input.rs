@@ -1,6 +1,6 @@
 //! Reads what commands work on: specifications, and files in the Aldebaran format (`.aut`).
 
-use crate::arguments::{Limits, TableArguments, TableMode};
+use crate::arguments::{LimitFlags, TableArguments, TableMode};
 use crate::outcome::Failure;
 use crate::quantities::{count, counted};
 use crate::terminal::{Style, tell};
@@ -24,7 +24,7 @@ use std::path::Path;
 /// What standard input is called on the command line.
 const STDIN: &str = "-";
 
-/// So many states are looked at while tables are built, however few the user allows.
+/// This number of states is looked at while tables are built, however few the user allows.
 const FEW_STATES: usize = 4096;
 
 /// The text of a specification.
@@ -145,7 +145,7 @@ impl Specification {
         }
     }
 
-    fn explore(&self, tables: &TableArguments, limits: &Limits, watch: &Watch) -> Result<Lts, Failure> {
+    fn explore(&self, tables: &TableArguments, limits: &LimitFlags, watch: &Watch) -> Result<Lts, Failure> {
         let options = tables.options(TableMode::Auto);
         let mut system = self.load(&self.name, &options, limits.states(), watch)?;
         watch.begin("exploring", "states");
@@ -259,7 +259,7 @@ pub fn faulty(name: &str, text: &str, problems: &[Diagnostic]) -> Failure {
 pub fn read_lts(
     path: &Path,
     tables: &TableArguments,
-    limits: &Limits,
+    limits: &LimitFlags,
     watch: &Watch,
 ) -> Result<Lts, Failure> {
     let (name, mut input) = open(path)?;
@@ -277,7 +277,12 @@ pub fn read_lts(
 }
 
 /// Reads a specification and explores it.
-pub fn explore(path: &Path, tables: &TableArguments, limits: &Limits, watch: &Watch) -> Result<Lts, Failure> {
+pub fn explore(
+    path: &Path,
+    tables: &TableArguments,
+    limits: &LimitFlags,
+    watch: &Watch,
+) -> Result<Lts, Failure> {
     Specification::read(path)?.explore(tables, limits, watch)
 }
 

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod arguments;
+mod by_parts;
 mod chart;
 mod commands;
 mod input;

@@ -17,7 +17,7 @@ Exit codes:
 
 /// The answer of a command that came to an end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Answer {
+pub enum Exit {
     /// It holds, is equal, is done.
     Yes,
     /// It is violated or different.
@@ -80,12 +80,12 @@ pub const REPORT_IT: &str =
 pub const INTERNAL_ERROR: u8 = 101;
 
 /// Tells the user why there is no answer, if there is none, and gives the exit code.
-pub fn finish(outcome: Result<Answer, Failure>, watch: &Watch) -> u8 {
+pub fn finish(outcome: Result<Exit, Failure>, watch: &Watch) -> u8 {
     let Style { wrong, strong, off, .. } = Style::of_stderr();
     match outcome {
-        Ok(Answer::Yes) => 0,
-        Ok(Answer::No) => 1,
-        Ok(Answer::Unknown) => 3,
+        Ok(Exit::Yes) => 0,
+        Ok(Exit::No) => 1,
+        Ok(Exit::Unknown) => 3,
         Err(Failure::Input(message)) => {
             tell(format_args!("{wrong}error{off}{strong}: {message}{off}"));
             2

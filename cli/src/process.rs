@@ -4,7 +4,7 @@
 //! waits for one that has given up. One that cannot work tells rank 0 why; one that panics ends the whole job.
 
 use crate::commands::Command;
-use crate::outcome::{Answer, Failure, INTERNAL_ERROR, finish};
+use crate::outcome::{Exit, Failure, INTERNAL_ERROR, finish};
 use crate::terminal::tell;
 use crate::watch::Watch;
 use gridlock_manager::grid::transport::launch::launched;
@@ -51,7 +51,7 @@ pub fn run(command: &Command, watch: &Watch, quiet: bool) -> u8 {
     if peers.is_worker() { worker_leaves(&peers, outcome, watch) } else { leave(&peers, outcome, watch) }
 }
 
-fn leave(peers: &Peers, outcome: Result<Answer, Failure>, watch: &Watch) -> u8 {
+fn leave(peers: &Peers, outcome: Result<Exit, Failure>, watch: &Watch) -> u8 {
     let code = finish(outcome, watch);
     if let Err(why) = peers.end(code) {
         tell(format_args!("warning: {why}"));
@@ -59,7 +59,7 @@ fn leave(peers: &Peers, outcome: Result<Answer, Failure>, watch: &Watch) -> u8 {
     code
 }
 
-fn worker_leaves(peers: &Peers, outcome: Result<Answer, Failure>, watch: &Watch) -> u8 {
+fn worker_leaves(peers: &Peers, outcome: Result<Exit, Failure>, watch: &Watch) -> u8 {
     let heard = match outcome {
         Err(Failure::Served(code)) => Ok(code),
         Ok(_) => peers.wait_for_end(None),

@@ -1,5 +1,5 @@
-//! How far a run is, on standard error: a spinner on a terminal, a bar if it is known how much
-//! there is to do, else a line now and then.
+//! How far a run is, on standard error: a spinner on a terminal, else a line now and then. There is no bar, nor a time
+//! that is left: no search knows how much there is to do.
 
 use crate::terminal::{Style, tell};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -12,12 +12,8 @@ const FRAME: Duration = Duration::from_millis(120);
 /// The time between two lines where there is no terminal.
 const BETWEEN_LINES: Duration = Duration::from_secs(10);
 
-/// Characters before the text: of the spinner, and of spinner, bar and percentage.
+/// Characters before the text.
 const SPINNER: usize = 2;
-const BAR: usize = 29;
-
-/// The finest part of a bar.
-const PARTS: u64 = 1000;
 
 /// A display.
 pub struct Progress {
@@ -44,19 +40,12 @@ impl Progress {
         Progress { kind, last: Instant::now() }
     }
 
-    /// Shows a line about something that began at `since`, if it is time for that. `done` is the part that is done, from 0
-    /// to 1.
-    pub fn show(&mut self, since: Instant, done: Option<f64>, line: impl FnOnce() -> String) {
+    /// Shows a line about something that began at `since`, if it is time for that.
+    pub fn show(&mut self, since: Instant, line: impl FnOnce() -> String) {
         match &mut self.kind {
             Kind::Spinner(bar) if since.elapsed() > PATIENCE && self.last.elapsed() > FRAME => {
                 let bar = bar.get_or_insert_with(spinner);
-                if let Some(done) = done {
-                    bar.set_length(PARTS);
-                    bar.set_position((done * PARTS as f64) as u64);
-                }
-                bar.set_style(style(done.is_some()));
-                let room =
-                    Style::of_stderr().columns.saturating_sub(if done.is_some() { BAR } else { SPINNER });
+                let room = Style::of_stderr().columns.saturating_sub(SPINNER);
                 bar.set_message(fitting(&line(), room).to_owned());
                 bar.tick();
             }
@@ -87,13 +76,9 @@ fn fitting(line: &str, room: usize) -> &str {
 }
 
 fn spinner() -> ProgressBar {
-    ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr())
-}
-
-fn style(bar: bool) -> ProgressStyle {
-    let template = if bar { "{spinner} {bar:20} {percent:>3} % {wide_msg}" } else { "{spinner} {wide_msg}" };
-    let style = ProgressStyle::with_template(template);
-    style.unwrap_or_else(|_| ProgressStyle::default_spinner()).progress_chars("━╸·")
+    let style = ProgressStyle::with_template("{spinner} {wide_msg}");
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
+    ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()).with_style(style)
 }
 
 #[cfg(test)]

@@ -53,11 +53,6 @@ struct Activity {
     since: Instant,
 }
 
-/// The finest part of the work that is told apart.
-const PARTS: u64 = 10_000;
-/// Nobody knows how much work there is.
-const UNKNOWN: u64 = u64::MAX;
-
 /// What is being done, and where it is shown.
 struct Board {
     activity: Option<Activity>,
@@ -78,8 +73,6 @@ pub struct Watch {
     board: Mutex<Board>,
     counted: AtomicU64,
     transitions: AtomicU64,
-    /// How many of [`PARTS`] are done, or [`UNKNOWN`].
-    done: AtomicU64,
     /// What else there is to say about how far the work is.
     detail: Mutex<String>,
 }
@@ -98,7 +91,6 @@ impl Watch {
             board: Mutex::new(Board { activity: None, progress }),
             counted: AtomicU64::new(0),
             transitions: AtomicU64::new(0),
-            done: AtomicU64::new(UNKNOWN),
             detail: Mutex::default(),
         }
     }
@@ -169,7 +161,6 @@ impl Watch {
     pub fn begin(&self, what: &'static str, unit: &'static str) {
         self.counted.store(0, Relaxed);
         self.transitions.store(0, Relaxed);
-        self.done.store(UNKNOWN, Relaxed);
         self.detail(String::new());
         self.lock().activity = Some(Activity { what, unit, since: Instant::now() });
     }
@@ -185,7 +176,7 @@ impl Watch {
     pub fn show(&self) {
         let mut board = self.lock();
         if let Some(activity) = board.activity {
-            board.progress.show(activity.since, self.done(), || self.line(&activity));
+            board.progress.show(activity.since, || self.line(&activity));
         }
     }
 
@@ -198,17 +189,6 @@ impl Watch {
     /// Says what else belongs into the line of progress, such as `12 waiting`.
     pub fn detail(&self, text: String) {
         *self.detail.lock().unwrap_or_else(PoisonError::into_inner) = text;
-    }
-
-    /// Says which part of the work is done, from 0 to 1.
-    pub fn part_done(&self, part: f64) {
-        self.done.store((part.clamp(0.0, 1.0) * PARTS as f64) as u64, Relaxed);
-    }
-
-    /// The part of the work that is done, if that is known.
-    fn done(&self) -> Option<f64> {
-        let done = self.done.load(Relaxed);
-        (done != UNKNOWN).then(|| done as f64 / PARTS as f64)
     }
 
     /// Time since the run began.
@@ -224,9 +204,6 @@ impl Watch {
         if counted > 0 {
             let rate = counted as f64 / since.elapsed().as_secs_f64().max(0.001);
             line += &format!(", {} {unit}, {} {unit}/s", count(counted), count(rate as u64));
-        }
-        if let Some(left) = self.done().and_then(|done| left(done, since.elapsed())) {
-            line += &format!(", about {} left", duration(left));
         }
         let detail = self.detail.lock().unwrap_or_else(PoisonError::into_inner);
         if counted > 0 && !detail.is_empty() {
@@ -258,15 +235,9 @@ impl Watch {
     }
 
     fn lock(&self) -> MutexGuard<'_, Board> {
-        // Whoever panicked with the lock left a value that is good enough to be shown.
+        // A thread that panicked with the lock left a value that is good enough to be shown.
         self.board.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// The time that is left if the rest takes as long as what is done; nothing before that says something.
-fn left(done: f64, spent: Duration) -> Option<Duration> {
-    let enough = (0.01..1.0).contains(&done) && spent >= Duration::from_secs(1);
-    enough.then(|| Duration::from_secs((spent.as_secs_f64() * (1.0 - done) / done).ceil() as u64))
 }
 
 #[cfg(test)]
@@ -309,22 +280,6 @@ mod tests {
         signalled.store(true, Relaxed);
         w.check();
         assert_eq!(w.stopped(), Some(Reason::Interrupted));
-    }
-
-    #[test]
-    fn what_is_left_is_told_once_it_can_be_known() {
-        let seconds = Duration::from_secs;
-        assert_eq!(left(0.25, seconds(10)), Some(seconds(30)));
-        assert_eq!(left(0.0, seconds(10)), None);
-        assert_eq!(left(1.0, seconds(10)), None);
-        assert_eq!(left(0.5, Duration::from_millis(10)), None);
-        let (w, _) = watch(Limits::default());
-        w.begin("searching", "states");
-        assert_eq!(w.done(), None);
-        w.part_done(0.5);
-        assert_eq!(w.done(), Some(0.5));
-        w.begin("writing", "");
-        assert_eq!(w.done(), None, "another work begins");
     }
 
     #[test]

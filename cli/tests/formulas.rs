@@ -192,3 +192,157 @@ fn bad_formulas_have_a_place_and_limits_a_name() {
     assert_eq!((exit, &report["verdict"]), (3, &"unknown".into()), "{report}");
     assert!(["max-positions", "max-memory"].map(Value::from).contains(&report["reason"]), "{report}");
 }
+
+/// Every family of models has a formula that is no safety formula and holds, and one that does not; the evidence against it
+/// is a run.
+#[test]
+fn liveness_of_the_models() {
+    let mut directories: Vec<_> =
+        fs::read_dir(models()).expect("models").map(|entry| entry.expect("an entry").path()).collect();
+    directories.retain(|directory| directory.is_dir());
+    directories.sort();
+    assert_eq!(directories.len(), 14);
+    for directory in directories {
+        let table = fs::read_to_string(directory.join("liveness.tsv")).expect("every family has one");
+        let mut verdicts = Vec::new();
+        for line in table.lines().skip(1) {
+            let [spec, options, verdict] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("{line}") };
+            let spec = directory.join(spec).display().to_string();
+            let options: Vec<String> = options
+                .split(' ')
+                .map(|word| match word.ends_with(".mcf") {
+                    true => directory.join(word).display().to_string(),
+                    false => word.to_owned(),
+                })
+                .collect();
+            let mut arguments = vec![spec.as_str()];
+            arguments.extend(options.iter().map(String::as_str));
+            let (report, code) = json(&arguments);
+            assert_eq!(
+                (report["verdict"].as_str(), code),
+                (Some(verdict), i32::from(verdict == "violated")),
+                "{line}"
+            );
+            if verdict == "violated" {
+                assert!(
+                    report["trace"].as_array().is_some_and(|steps| !steps.is_empty()),
+                    "{line}: {report}"
+                );
+            }
+            verdicts.push(verdict.to_owned());
+        }
+        assert!(
+            verdicts.contains(&"holds".to_owned()) && verdicts.contains(&"violated".to_owned()),
+            "{directory:?}"
+        );
+    }
+}
+
+/// Which runs count: two processes that have nothing to do with each other, and two that need a third.
+#[test]
+fn justness_is_between_all_runs_and_fair_ones() {
+    let files = Files::new();
+    let apart =
+        files.write("apart.mcrl2", "act a, b; proc P = a . P; Q = b . Q; init allow({a, b}, P || Q);");
+    let shared = files.write(
+        "shared.mcrl2",
+        "act p, q, r, s, a, b; proc P = p . P; Q = q . Q; R = (r + s) . R;
+         init allow({a, b}, comm({p|r -> a, q|s -> b}, P || Q || R));",
+    );
+    let verdict = |spec: &str, options: &[&str]| json(&[&[spec, "--inevitable", "b"], options].concat()).1;
+    assert_eq!(verdict(&apart, &[]), 1);
+    assert_eq!(verdict(&apart, &["--fair", "just"]), 0);
+    assert_eq!(verdict(&apart, &["--fair", "full"]), 0);
+    // Nobody need offer b; a may not be refused, but that helps nothing.
+    assert_eq!(verdict(&apart, &["--fair", "just", "--blocking", "b"]), 1);
+    assert_eq!(verdict(&apart, &["--fair", "just", "--blocking", "a"]), 0);
+    // The third may always serve the other one.
+    assert_eq!(verdict(&shared, &["--fair", "just"]), 1);
+    assert_eq!(verdict(&shared, &["--fair", "full"]), 0);
+    assert_eq!(json(&[&apart, "--response", "a", "b", "--fair", "just"]).1, 0);
+    assert_eq!(json(&[&shared, "--response", "a", "b", "--fair", "just"]).1, 1);
+    let output = run(&["check", &apart, "--inevitable", "b", "--fair", "just", "--tables", "on-demand"]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(text(&output.stderr).contains("--fair just needs complete tables"), "{output:?}");
+    let output = run(&["check", &apart, "--inevitable", "b", "--blocking", "a"]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+}
+
+#[test]
+fn what_holds_for_want_of_steps_is_told() {
+    let files = Files::new();
+    let spec = files.write("lossy.mcrl2", LOSSY);
+    let vacuous = |formula: &str| {
+        let file = files.write("f.mcf", formula);
+        let (report, exit) = json(&[&spec, "--property", &file]);
+        assert_eq!(exit, 0, "{formula}: {report}");
+        report["vacuous"].as_array().expect("a list").iter().map(|part| part.to_string()).collect::<Vec<_>>()
+    };
+    // Nothing with this value is ever received.
+    assert_eq!(vacuous("[true* . receive(5)](mu X. ([!send(5)]X && <true>true))"), ["\"'receive(5)'\""]);
+    // Some value is enough.
+    let some: [String; 0] = [];
+    assert_eq!(vacuous("forall n: Nat. val(n < 9) => [true* . receive(n)]<true>true || <lose>true"), some);
+    // What is forbidden does not happen on purpose, and what goes round need not.
+    assert_eq!(
+        vacuous("[true*]([send(5)]false && <true>true) && mu X. ([!receive(_) && !break]X && <true>true)"),
+        some
+    );
+    let output = run(&["check", &spec, "--response", "receive(5)", "send(5)"]);
+    assert!(text(&output.stdout).contains("no step is 'receive(5)'"), "{output:?}");
+}
+
+/// Every search with every kind of property: it decides it as breadth first does, or it refuses and names who can.
+#[test]
+fn every_search_decides_or_refuses_every_property() {
+    let files = Files::new();
+    let spec = files.write("lossy.mcrl2", LOSSY);
+    let safe = files.write("safe.mcf", "[true* . lose . lose]false");
+    let diamond = files.write("diamond.mcf", "nu X. mu Y. (<lose>X || <!lose>Y)");
+    let properties: [&[&str]; 12] = [
+        &["--deadlock"],
+        &["--allow-termination"],
+        &["--never", "break"],
+        &["--property", &safe],
+        &["--property", &diamond],
+        &["--possible", "lose"],
+        &["--always-possible", "send(_)"],
+        &["--inevitable", "break"],
+        &["--inevitable", "break", "--fair", "full"],
+        &["--inevitable", "break", "--fair", "just"],
+        &["--response", "receive(_)", "send(_)"],
+        &["--no-livelock"],
+    ];
+    let searches: [&[&str]; 5] = [
+        &["check", "--search", "dfs"],
+        &["check", "--search", "isv"],
+        &["check", "--search", "isv", "--jobs", "trace", "--subsystem", "auto", "--unroll", "1"],
+        &["check", "--search", "parts"],
+        &["hunt", "--budget", "1s"],
+    ];
+    let mut refused = 0;
+    for property in properties {
+        let expected = json(&[&[spec.as_str()], property].concat()).1;
+        assert!(expected < 2, "{property:?}");
+        for search in searches {
+            let output = run(&[search, &[spec.as_str()], property].concat());
+            let told = text(&output.stderr);
+            match output.status.code() {
+                Some(2) => {
+                    refused += 1;
+                    assert!(
+                        told.contains("cannot decide") && told.contains("use --search"),
+                        "{search:?} {property:?}: {told}"
+                    );
+                }
+                // A hunt proves nothing, and neither do bounded cycles.
+                Some(3) => assert!(
+                    search[0] == "hunt" || search.contains(&"--unroll"),
+                    "{search:?} {property:?}: {told}"
+                ),
+                code => assert_eq!(code, Some(expected), "{search:?} {property:?}: {told}"),
+            }
+        }
+    }
+    assert_eq!(refused, 8 * searches.len(), "all that is no safety property");
+}

@@ -19,6 +19,8 @@ fn check(arguments: &[&str]) -> Value {
 
 /// Models larger than this take too long in a test.
 const MOST: u64 = 10_000;
+/// And larger than this with searches that begin slowly.
+const FEW: u64 = 1_000;
 
 #[test]
 fn the_models_keep_their_verdicts_and_shortest_counterexamples() {
@@ -45,7 +47,20 @@ fn the_models_keep_their_verdicts_and_shortest_counterexamples() {
             seen += 1;
             let shortest = of(&["--reduce", "on", "--shortest"]);
             let depth_first = of(&["--reduce", "on", "--search", "dfs"]);
-            for report in [&reduced, &shortest, &depth_first] {
+            let mut reports = vec![&reduced, &shortest, &depth_first];
+            // To choose a subsystem takes longer than to search what is small.
+            let more = (states <= FEW).then(|| {
+                let slices = of(&["--reduce", "on", "--search", "isv", "--jobs", "slice"]);
+                (slices, of(&["--reduce", "two-phase"]), of(&["--symmetry", "auto"]))
+            });
+            if let Some((slices, phases, like)) = &more {
+                reports.extend([slices, phases]);
+                assert_eq!(like["verdict"], verdict, "{row}");
+                if verdict == "holds" {
+                    assert_eq!(slices["states"], reduced["states"], "{row}");
+                }
+            }
+            for report in reports {
                 assert_eq!(report["verdict"], verdict, "{row}");
                 assert!(report["reduction"].is_object(), "{row}: {report}");
             }
@@ -73,6 +88,22 @@ fn many_orders_of_the_same_steps_are_few_states() {
 }
 
 #[test]
+fn like_processes_stand_for_each_other() {
+    let spec = model("twophase/twophase-5.mcrl2");
+    let [full, like, both] = [&[][..], &["--symmetry", "auto"], &["--symmetry", "auto", "--reduce", "on"]]
+        .map(|more| check(&[&[spec.as_str(), "--deadlock"][..], more].concat()));
+    let states = |report: &Value| report["states"].as_u64().expect("a number");
+    assert_eq!([&like["verdict"], &both["verdict"]], [&full["verdict"], &full["verdict"]]);
+    assert!(10 * states(&like) < states(&full) && states(&both) < states(&full), "{like} {both}");
+    assert_eq!(like["symmetry"][0].as_array().map(Vec::len), Some(5), "{like}");
+    assert_eq!((&full["symmetry"], &like["depth"]), (&Value::Null, &full["depth"]));
+    // One that is named is not like the others.
+    let named = check(&[&spec, "--never", "commits(2)", "--symmetry", "auto"]);
+    assert_eq!(named["verdict"], "violated", "{named}");
+    assert_ne!(named["symmetry"], like["symmetry"], "{named}");
+}
+
+#[test]
 fn what_a_reduction_cannot_do_is_refused() {
     let (_dir, path) = directory();
     let counter = path("counter.mcrl2");
@@ -81,7 +112,14 @@ fn what_a_reduction_cannot_do_is_refused() {
     for (arguments, why) in [
         (&["check", &counter, "--reduce", "on"][..], "--reduce on needs"),
         (&["check", &abp, "--shortest"], "--shortest belongs to --reduce on"),
-        (&["check", &abp, "--search", "isv", "--reduce", "on"], "--reduce belongs to --search bfs or dfs"),
+        (&["check", &abp, "--search", "isv", "--jobs", "prefix", "--reduce", "on"], "--reduce belongs to"),
+        (
+            &["check", &abp, "--search", "isv", "--jobs", "slice", "--reduce", "chains"],
+            "takes --reduce on or off",
+        ),
+        (&["check", &abp, "--reduce", "chains", "--symmetry", "auto"], "--symmetry auto goes with"),
+        (&["check", &abp, "--reduce", "two-phase", "--max-depth", "3"], "--max-depth counts steps"),
+        (&["check", &abp, "--reduce", "two-phase", "--checkpoint", "nowhere"], "--checkpoint does not keep"),
         (
             &["check", &abp, "--search", "dfs", "--reduce", "on", "--shortest"],
             "--shortest belongs to --search bfs",

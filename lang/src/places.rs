@@ -42,11 +42,20 @@ impl Places {
     /// take in.
     pub fn excerpt(&self, span: Span) -> String {
         let rest = self.text.get(span.start as usize..).unwrap_or("");
-        let line = rest.split(['\n', '\r', ';']).next().unwrap_or("").trim_end();
-        match line.char_indices().nth(EXCERPT) {
-            Some((end, _)) => format!("{}…", &line[..end]),
-            None => line.to_owned(),
-        }
+        shortened(rest.split(['\n', '\r', ';']).next().unwrap_or("").trim_end())
+    }
+
+    /// The text of a span in one line, or as much of it as a reader can take in.
+    pub fn quoted(&self, span: Span) -> String {
+        let text = self.text.get(span.start as usize..span.end as usize).unwrap_or("");
+        shortened(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+    }
+}
+
+fn shortened(line: &str) -> String {
+    match line.char_indices().nth(EXCERPT) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
     }
 }
 
@@ -65,5 +74,6 @@ mod tests {
         assert_eq!(places.full(at(99)), "f:3:1");
         assert_eq!(places.excerpt(at(3)), "é c");
         assert_eq!(places.excerpt(at(99)), "");
+        assert_eq!(places.quoted(Span { start: 1, end: 5 }), "b é");
     }
 }

@@ -68,11 +68,18 @@ const AHEAD_STEPS: u64 = 100_000;
 /// Units of work ([`Builder::work`]) that the short search may do for each global state it may visit.
 const WORK_PER_STATE: u64 = 200;
 
+/// What the short search may look at for each global state: labels, vectors and steps. A process that has a thousand steps in
+/// each of its states makes states expensive that are few.
+const LOOKS_PER_STATE: u64 = 2_000;
+
 /// The same ahead of time, for each local state that may be expanded.
 const WORK_PER_LOCAL: u64 = 500;
 
-/// How many times fewer local states are expanded ahead of time if a formula is asked for.
-const FEWER: usize = 10;
+/// Work between two reports: a tenth of a second at most.
+const BETWEEN_REPORTS: u64 = 1 << 20;
+
+/// How many times less work is done ahead of time if a formula is asked for.
+const LESS: usize = 10;
 
 /// A specification without fault, whose tables are still empty: what properties are translated for.
 pub struct Checked {
@@ -92,11 +99,11 @@ pub enum LeftOpen {
     Violated,
     /// There are more local states than this ([`Options::table_limit`]).
     States(usize),
-    /// There are not, but to work them out takes more work than is allowed for so many.
+    /// There are not, but to work them out takes more work than is allowed for that number.
     Work(usize),
-    /// Processes can act together in more than so many combinations of actions with values.
+    /// Processes can act together in more than this number of combinations of actions with values.
     Vectors(usize),
-    /// Equations do not end within so many steps on values that processes might have.
+    /// Equations do not end within this number of steps on values that processes might have.
     Steps(u64),
 }
 
@@ -191,10 +198,9 @@ impl Checked {
                 return Some(LeftOpen::Violated);
             }
         }
-        // A formula may be decided by a few states of an endless system, and games need more time for each than tables.
+        // A formula may be decided by a few states of an endless system.
         let formulas = properties.iter().any(|property| matches!(property, Property::Formula(_)));
-        let table_limit = self.options.table_limit / if formulas { FEWER } else { 1 };
-        let left_open = self.fill_ahead(table_limit, progress)?;
+        let left_open = self.fill_ahead(if formulas { LESS } else { 1 }, progress)?;
         if self.network.leaves.len() > 1 || left_open == self.cut_off() {
             // Much of what was built never happens, or is not what the specification says: begin again with what does.
             self.builder.reset(&mut self.network);
@@ -212,20 +218,17 @@ impl Checked {
         let mut source = Bounded::new(&mut self.builder, max_states, WORK_PER_STATE);
         let mut told = |p: explore::Progress| progress(p.states);
         let options = explore::Options { max_states, progress: &mut told };
-        explore::warm_up(&mut self.network, &mut source, properties, options)
+        let looks = (max_states as u64).saturating_mul(LOOKS_PER_STATE);
+        explore::warm_up(&mut self.network, &mut source, properties, options, looks)
     }
 
     /// Expands all local states, or says which limit was reached.
-    fn fill_ahead(
-        &mut self,
-        table_limit: usize,
-        progress: &mut dyn FnMut(usize) -> bool,
-    ) -> Option<LeftOpen> {
+    fn fill_ahead(&mut self, less_work: usize, progress: &mut dyn FnMut(usize) -> bool) -> Option<LeftOpen> {
         let LeftOpen::Steps(steps) = self.cut_off() else { unreachable!("a number of steps") };
         let Checked { network, builder, options } = self;
         builder.limit_steps(steps);
         builder.fill_ahead(true);
-        let left_open = expand_all(builder, network, table_limit, progress);
+        let left_open = expand_all(builder, network, options.table_limit, less_work, progress);
         let left_open = if builder.hit_step_limit() { Some(LeftOpen::Steps(steps)) } else { left_open };
         builder.limit_steps(options.step_limit);
         builder.fill_ahead(false);
@@ -285,19 +288,22 @@ fn expand_all(
     builder: &mut Builder,
     network: &mut Network,
     limit: usize,
+    less_work: usize,
     progress: &mut dyn FnMut(usize) -> bool,
 ) -> Option<LeftOpen> {
-    let mut source = Bounded::new(builder, limit, WORK_PER_LOCAL);
+    let mut source = Bounded::new(builder, limit / less_work, WORK_PER_LOCAL);
     let mut done = vec![0usize; network.leaves.len()];
-    let mut total = 0usize;
+    let (mut total, mut told) = (0usize, source.builder.work());
     loop {
         let mut grown = false;
         for (leaf, done) in done.iter_mut().enumerate() {
             // One round takes the states that are there now, so that leaves advance together, breadth first.
             for local in *done..network.leaves[leaf].states.len() {
-                if total.is_multiple_of(1024) && !progress(total) {
+                let work = source.builder.work();
+                if (total.is_multiple_of(1024) || work - told > BETWEEN_REPORTS) && !progress(total) {
                     return Some(LeftOpen::Stopped);
                 }
+                told = if work - told > BETWEEN_REPORTS { work } else { told };
                 if total >= limit {
                     return Some(LeftOpen::States(limit));
                 }
@@ -306,7 +312,7 @@ fn expand_all(
                 }
                 if source.expand(network, LeafIx(leaf as u32), Local(local as u32)).is_err() {
                     return Some(match () {
-                        () if source.is_over() => LeftOpen::Work(limit),
+                        () if source.is_over() => LeftOpen::Work(limit / less_work),
                         () if source.builder.has_too_many_vectors() => LeftOpen::Vectors(MAX_VECTORS),
                         () => LeftOpen::Stopped,
                     });

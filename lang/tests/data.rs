@@ -164,6 +164,79 @@ fn lists_sets_and_bags() {
     check("Nat", &[("count(1, {1: 4})", "4"), ("#{1, 2}", "2")]);
 }
 
+/// Sets and bags that have infinitely many elements, or are known by what is in them.
+#[test]
+fn sets_and_bags_without_end() {
+    check(
+        "Nat",
+        &[
+            ("count(3, {x: Nat | 2 * x})", "6"),
+            ("count(3, {x: Nat | x} + {x: Nat | 1})", "4"),
+            ("count(3, {x: Nat | x} + {3: 5})", "8"),
+            ("count(3, {3: 5} + {x: Nat | x})", "8"),
+            ("count(3, {x: Nat | x} * {x: Nat | 2})", "2"),
+            ("count(1, {x: Nat | x} * {x: Nat | 2})", "1"),
+            ("count(3, {x: Nat | x} - {x: Nat | 1})", "2"),
+            ("count(0, {x: Nat | x} - {x: Nat | 1})", "0"),
+            ("count(3, {x: Nat | x} - {3: 1})", "2"),
+            ("count(4, {x: Nat | x} - {3: 1})", "4"),
+            ("count(3, {x: Nat | x} * {3: 1})", "1"),
+            ("count(4, {x: Nat | x} * {3: 1})", "0"),
+            ("count(2, Set2Bag({x: Nat | x > 1}))", "1"),
+            ("count(1, Set2Bag({x: Nat | x > 1}))", "0"),
+            ("count(1, Set2Bag(!{1}))", "0"),
+            ("count(2, Set2Bag(!{1}))", "1"),
+        ],
+    );
+    check(
+        "Bool",
+        &[
+            ("3 in {x: Nat | x}", "true"),
+            ("0 in {x: Nat | x}", "false"),
+            ("1 in {1: 2}", "true"),
+            ("2 in {1: 2}", "false"),
+            ("{1: 1} <= {1: 1}", "true"),
+            ("{1: 1} < {1: 1}", "false"),
+            ("{1: 2} <= {1: 1}", "false"),
+            ("{1: 2} > {1: 1}", "true"),
+            ("{1: 2} >= {1: 2}", "true"),
+            ("{1: 2} > {1: 2}", "false"),
+            ("1 in Bag2Set(Set2Bag(!{1, 2}))", "false"),
+            ("3 in Bag2Set(Set2Bag(!{1, 2}))", "true"),
+            ("{1} < {1, 2}", "true"),
+            ("{1, 2} < {1, 2}", "false"),
+            ("{1, 2} <= {1, 2}", "true"),
+            ("{1, 3} <= {1, 2}", "false"),
+            ("{1, 2} > {1}", "true"),
+            ("!{1, 2} < !{1}", "true"),
+            ("!{1} <= !{1, 2}", "false"),
+            ("1 in !{1} + {1}", "true"),
+            ("1 in !{1} - {2}", "false"),
+            ("3 in !{1} - {2}", "true"),
+            ("2 in {x: Nat | x > 1} + {1}", "true"),
+            ("1 in {x: Nat | x > 1} + {1}", "true"),
+            ("0 in {x: Nat | x > 1} + {1}", "false"),
+            ("2 in {x: Nat | x > 1} - {2}", "false"),
+            ("3 in {x: Nat | x > 1} - {2}", "true"),
+            ("3 in {x: Nat | x > 1} * {x: Nat | x < 3}", "false"),
+            ("2 in {x: Nat | x > 1} * {x: Nat | x < 3}", "true"),
+            ("1 in !{x: Nat | x > 1}", "true"),
+        ],
+    );
+    check(
+        "Set(Nat)",
+        &[
+            ("!{1} * !{2} * {1, 2, 3}", "{3}"),
+            ("{1, 2} - !{1}", "{1}"),
+            ("{1} + ({2} - {x: Nat | x > 1})", "{1}"),
+        ],
+    );
+    check(
+        "Bag(Nat)",
+        &[("{1: 1, 2: 3} - {x: Nat | 1}", "{2: 2}"), ("{x: Nat | 1} * {1: 2, 5: 1}", "{1: 1, 5: 1}")],
+    );
+}
+
 #[test]
 fn functions() {
     check(

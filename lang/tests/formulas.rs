@@ -7,7 +7,7 @@ use gridlock_lang::property::{self, Sight};
 use gridlock_lang::system::{self, System, Tables};
 use gridlock_lts::base::rng::Rng;
 use gridlock_lts::engine::explore;
-use gridlock_lts::engine::game::{self, Answer, End};
+use gridlock_lts::engine::game::{self, Decision, End};
 use gridlock_lts::engine::lazy::Lazy;
 use gridlock_lts::engine::search::{self, Options, Verdict};
 use gridlock_lts::model::equivalence::{Equivalence, minimise};
@@ -35,8 +35,8 @@ fn holds(system: &System, text: &str) -> bool {
             let decided = game::decide(&system.network, &**equations, &options)
                 .unwrap_or_else(|error| panic!("{text}: {error}"));
             match decided.answer {
-                Answer::Holds => true,
-                Answer::Violated => false,
+                Decision::Holds => true,
+                Decision::Violated => false,
                 other => panic!("{text}: {other:?}"),
             }
         }
@@ -125,7 +125,7 @@ fn evidence_is_short_and_closes() {
         let [Property::Formula(equations)] = &properties[..] else { panic!("{text} is a safety formula") };
         let decided = game::decide(&system.network, &**equations, &Options::default()).expect("decided");
         let evidence = decided.evidence.expect("small");
-        (decided.answer == Answer::Holds, evidence.end, evidence.trace.len())
+        (decided.answer == Decision::Holds, evidence.end, evidence.trace.len())
     };
     let response = "[true* . up(1)](mu X. ([!down(3)]X && <true>true))";
     assert_eq!(evidence(COUNTER, response), (false, End::Repeats(2), 4));
@@ -143,7 +143,7 @@ fn parameters_without_end_are_unknown_and_not_true() {
     let properties = properties(&system, "nu X(n: Nat = 0). [true]X(n + 1)");
     let [Property::Formula(equations)] = &properties[..] else { panic!("no safety formula") };
     let decided = game::decide(&system.network, &**equations, &Options::default()).expect("no error");
-    assert!(matches!(decided.answer, Answer::Unknown(_)), "{:?}", decided.answer);
+    assert!(matches!(decided.answer, Decision::Unknown(_)), "{:?}", decided.answer);
 }
 
 #[test]
@@ -665,7 +665,7 @@ fn on_demand(spec: &str, text: &str, expected: bool) {
     let lazy = Lazy::new(system.network, Box::new(system.builder), &[]).expect("a network");
     let decided = game::decide_on_demand(&lazy, &**equations, &Options::default());
     let decided = decided.unwrap_or_else(|error| panic!("{text}: {error}\n{spec}"));
-    assert_eq!(decided.answer == Answer::Holds, expected, "{text}\n{spec}");
+    assert_eq!(decided.answer == Decision::Holds, expected, "{text}\n{spec}");
 }
 
 #[test]

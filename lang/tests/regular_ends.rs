@@ -2,7 +2,7 @@
 
 use gridlock_lang::property::{self, Sight};
 use gridlock_lang::system::{self, System};
-use gridlock_lts::engine::game::{self, Answer};
+use gridlock_lts::engine::game::{self, Decision};
 use gridlock_lts::engine::search::{self, Verdict};
 use gridlock_lts::property::Property;
 
@@ -77,7 +77,11 @@ fn other_words_mean_something_else() {
         let properties = formula(&system, text).unwrap();
         let [Property::Formula(equations)] = &properties[..] else { panic!("{text}: {properties:?}") };
         let decided = game::decide(&system.network, &**equations, &search::Options::default()).unwrap();
-        assert_eq!(decided.answer, if holds { Answer::Holds } else { Answer::Violated }, "{text} of {spec}");
+        assert_eq!(
+            decided.answer,
+            if holds { Decision::Holds } else { Decision::Violated },
+            "{text} of {spec}"
+        );
     }
     let declared = load(declared);
     assert_eq!(search(&declared, &formula(&declared, "[true*]<true>true").unwrap()), Some((2, 0)));

@@ -1,6 +1,6 @@
-//! What is told about the data of a specification: values of global variables, equations that are never used.
+//! What is told about a specification: names of processes, values of global variables, equations that are never used.
 
-use gridlock_lang::system::{Checked, Options};
+use gridlock_lang::system::{Checked, Options, load};
 
 fn read(text: &str) -> Checked {
     Checked::read(text, "x.mcrl2", Options::default()).unwrap_or_else(|errors| panic!("{text}: {errors:?}"))
@@ -37,4 +37,20 @@ fn equations_that_are_never_applied_to_values() {
             .idle_equations()
             .is_empty()
     );
+}
+
+#[test]
+fn equal_processes_have_names_of_their_own() {
+    let text = "act a, b; proc P = a . P; Q = b . Q; init P || Q || P || P;";
+    let Ok(system) = load(text, "x.mcrl2", &Options::default(), &mut |_| true) else { panic!("refused") };
+    let names: Vec<&str> = system.network.leaves.iter().map(|leaf| leaf.name.as_str()).collect();
+    assert_eq!(names, ["P#1", "Q", "P#2", "P#3"]);
+}
+
+#[test]
+fn a_fault_tells_what_to_do() {
+    let text = "act a: Nat; init sum n: Nat. a(n) . delta;";
+    let Ok(system) = load(text, "x.mcrl2", &Options::default(), &mut |_| true) else { panic!("refused") };
+    let [fault] = &system.network.faults[..] else { panic!("{:?}", system.network.faults) };
+    assert!(fault.starts_with("x.mcrl2:1:") && fault.contains("\n  help: "), "{fault}");
 }

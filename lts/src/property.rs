@@ -9,6 +9,7 @@
 //! instrumented network has exactly the steps of the original one.
 
 pub mod formula;
+pub mod just;
 
 use crate::base::error::{Error, Result};
 use crate::base::hash::Map;
@@ -133,8 +134,13 @@ impl Monitor {
         self.bad[state.0 as usize]
     }
 
+    /// The number of classes.
+    pub(crate) fn classes(&self) -> u32 {
+        self.next[0].len() as u32
+    }
+
     /// Whether some state changes with a vector of the class.
-    fn listens_to(&self, class: u32) -> bool {
+    pub(crate) fn listens_to(&self, class: u32) -> bool {
         self.next.iter().enumerate().any(|(state, row)| row[class as usize] as usize != state)
     }
 
@@ -173,6 +179,24 @@ impl Monitor {
             }
         }
         leaf
+    }
+}
+
+/// What is known of a vector besides who takes part.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+pub(crate) struct Mark {
+    marked: bool,
+    fault: Option<u32>,
+    /// The properties that forbid it.
+    never: Vec<usize>,
+}
+
+impl Mark {
+    /// A number that equal marks share.
+    pub(crate) fn print(&self) -> u64 {
+        let fault = self.fault.map_or(0, |fault| u64::from(fault) + 1);
+        let never = self.never.iter().fold(fault, |sum, &p| sum.wrapping_mul(31).wrapping_add(p as u64 + 1));
+        2 * never + u64::from(self.marked)
     }
 }
 
@@ -216,6 +240,21 @@ impl Alarms {
     /// Whether a leaf is a monitor, and bad in a state.
     pub(crate) fn is_bad(&self, leaf: LeafIx, state: Local) -> bool {
         self.monitors.iter().any(|(_, monitor, bad)| *monitor == leaf && bad[state.0 as usize])
+    }
+
+    /// What is known of a vector.
+    pub(crate) fn mark(&self, vector: VectorIx) -> Mark {
+        let never = self.never.iter().filter(|(_, set)| set.contains(vector)).map(|(property, _)| *property);
+        Mark {
+            marked: self.is_marked(vector),
+            fault: self.faults.get(&vector).copied(),
+            never: never.collect(),
+        }
+    }
+
+    /// The property whose monitor a leaf is.
+    pub(crate) fn monitor(&self, leaf: LeafIx) -> Option<usize> {
+        self.monitors.iter().find(|(_, monitor, _)| *monitor == leaf).map(|m| m.0)
     }
 
     /// What a state without steps is, given its local states.

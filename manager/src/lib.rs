@@ -3,5 +3,6 @@
 pub mod grid;
 pub mod hunt;
 pub mod method;
+pub mod plan;
 pub mod slices;
 pub mod traces;

@@ -106,7 +106,7 @@ impl<'b> States<'b> {
         if let Some(index) = self.find_hashed(hash, state) {
             return Ok((index, false));
         }
-        // Indices have 32 bits; a set of so many states is beyond any job.
+        // Indices have 32 bits; a set of 2^32 states is beyond any job.
         let index = u32::try_from(self.len()).map_err(|_| Exhausted { limit: self.budget.limit() })?;
         if self.table.len() == self.table.capacity() {
             self.grow()?;

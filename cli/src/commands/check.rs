@@ -1,8 +1,8 @@
 //! `gridlock check`: whether a specification has its properties, and if not, what shows it.
 
-use crate::arguments::{Limits, TableArguments};
+use crate::arguments::{LimitFlags, TableArguments};
 use crate::methods::{Flags, Search, methods};
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Exit, Failure};
 use crate::road::properties::Wanted;
 use crate::road::{self, Task};
 use crate::watch::Watch;
@@ -63,7 +63,7 @@ pub struct Arguments {
     flags: Flags,
 
     #[command(flatten)]
-    pub limits: Limits,
+    pub limits: LimitFlags,
 
     #[command(flatten)]
     tables: TableArguments,
@@ -81,7 +81,7 @@ impl Arguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool, peers: &Peers) -> Result<Answer, Failure> {
+pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool, peers: &Peers) -> Result<Exit, Failure> {
     let Arguments { specification, wanted, search: Search(chosen), workers, tables, limits, .. } = arguments;
     let Chosen { entry, method, given } = chosen;
     chosen.check_flags(methods())?;

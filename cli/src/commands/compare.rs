@@ -1,9 +1,10 @@
 //! `gridlock compare`: whether two systems are equivalent, and if not, what shows it.
 
 use super::lts::size;
-use crate::arguments::{Limits, TableArguments};
+use crate::arguments::{LimitFlags, TableArguments};
+use crate::by_parts;
 use crate::input::{is_stdin, read_lts};
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Exit, Failure};
 use crate::output::print;
 use crate::quantities::duration;
 use crate::terminal::{Style, tell};
@@ -39,21 +40,35 @@ pub struct Arguments {
     #[arg(short, long, value_name = "WHICH", default_value = "strong", value_parser = equivalence_parser())]
     equivalence: Equivalence,
 
+    /// Put the processes of a specification together one by one and reduce each time, so that its whole state space never
+    /// exists
+    #[arg(long)]
+    by_parts: bool,
+
     #[command(flatten)]
-    pub limits: Limits,
+    pub limits: LimitFlags,
 
     #[command(flatten)]
     tables: TableArguments,
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool) -> Result<Answer, Failure> {
-    let Arguments { first, second, tables, limits, equivalence } = arguments;
+pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool) -> Result<Exit, Failure> {
+    let Arguments { first, second, tables, limits, equivalence, by_parts } = arguments;
     if is_stdin(first) && is_stdin(second) {
         return Err(Failure::input("only one of the two can be read from standard input"));
     }
-    let one = read_lts(first, tables, limits, watch)?;
-    let two = read_lts(second, tables, limits, watch)?;
+    let is_lts = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "aut");
+    if *by_parts && is_lts(first) && is_lts(second) {
+        return Err(Failure::input(
+            "--by-parts is for specifications, and both are LTSs already: leave it out",
+        ));
+    }
+    let read = |path: &PathBuf| match *by_parts && !is_lts(path) {
+        true => by_parts::read(path, *equivalence, tables, limits, watch).map(|whole| whole.lts),
+        false => read_lts(path, tables, limits, watch),
+    };
+    let (one, two) = (read(first)?, read(second)?);
     watch.begin("comparing", "");
     let answer = compare(&one, &two, *equivalence).map_err(|e| Failure::Limit(e.to_string()))?;
     if watch.stopped().is_some() {
@@ -67,7 +82,7 @@ pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool) -> Result<Answer, 
     if !quiet {
         tell(format_args!("first: {}; second: {}; {}", size(&one), size(&two), duration(watch.elapsed())));
     }
-    Ok(if answer.is_equal() { Answer::Yes } else { Answer::No })
+    Ok(if answer.is_equal() { Exit::Yes } else { Exit::No })
 }
 
 /// Reads the name of an equivalence, and lists them in the help.

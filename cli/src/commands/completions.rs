@@ -1,7 +1,7 @@
 //! `gridlock completions`: what a shell needs to complete commands and options.
 
 use crate::arguments::command;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Exit, Failure};
 use crate::output::print;
 use crate::watch::Watch;
 use clap::Args;
@@ -23,9 +23,9 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments, watch: &Watch) -> Result<Answer, Failure> {
+pub fn run(arguments: &Arguments, watch: &Watch) -> Result<Exit, Failure> {
     let mut script = Vec::new();
     generate(arguments.shell, &mut command(), "gridlock", &mut script);
     print(watch, |out| out.write_all(&script))?;
-    Ok(Answer::Yes)
+    Ok(Exit::Yes)
 }

@@ -1,7 +1,7 @@
 //! `gridlock hunt`: looks for bugs with many cheap, very different searches.
 
 use crate::arguments::{TableArguments, share_of_memory};
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Exit, Failure};
 use crate::road::properties::Wanted;
 use crate::road::{self, Task};
 use crate::watch::{Limits, Watch};
@@ -79,7 +79,7 @@ impl Arguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool, peers: &Peers) -> Result<Answer, Failure> {
+pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool, peers: &Peers) -> Result<Exit, Failure> {
     let Arguments { specification, wanted, hunting, workers, json, tables } = arguments;
     let task = Task {
         command: "hunt",

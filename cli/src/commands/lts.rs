@@ -1,8 +1,8 @@
 //! `gridlock lts`: the whole state space of a specification as a file.
 
-use crate::arguments::{Limits, TableArguments};
+use crate::arguments::{LimitFlags, TableArguments};
 use crate::input::explore;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Exit, Failure};
 use crate::output::OutputArguments;
 use crate::quantities::{counted, duration};
 use crate::terminal::tell;
@@ -36,21 +36,21 @@ pub struct Arguments {
     output: OutputArguments,
 
     #[command(flatten)]
-    pub limits: Limits,
+    pub limits: LimitFlags,
 
     #[command(flatten)]
     tables: TableArguments,
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool) -> Result<Answer, Failure> {
+pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool) -> Result<Exit, Failure> {
     let destination = arguments.output.destination()?;
     let lts = explore(&arguments.specification, &arguments.tables, &arguments.limits, watch)?;
     destination.write(&lts, watch)?;
     if !quiet {
         tell(format_args!("{}, {}", size(&lts), duration(watch.elapsed())));
     }
-    Ok(Answer::Yes)
+    Ok(Exit::Yes)
 }
 
 /// The size of a system in words.

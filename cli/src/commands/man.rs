@@ -1,7 +1,7 @@
 //! `gridlock man`: the help as pages for `man`.
 
 use crate::arguments::command;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Exit, Failure};
 use crate::output::print;
 use crate::watch::{Phase, Watch};
 use clap::Args;
@@ -27,14 +27,14 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments, watch: &Watch) -> Result<Answer, Failure> {
+pub fn run(arguments: &Arguments, watch: &Watch) -> Result<Exit, Failure> {
     // There is no page for the command `help`, which would be listed.
     let mut command = command().disable_help_subcommand(true);
     command.build();
     let Some(directory) = &arguments.directory else {
         let page = rendered(command).map_err(Failure::input)?;
         print(watch, |out| out.write_all(&page))?;
-        return Ok(Answer::Yes);
+        return Ok(Exit::Yes);
     };
     std::fs::create_dir_all(directory).map_err(|e| {
         Failure::input(format_args!("cannot make the directory {}: {e}", directory.display()))
@@ -49,7 +49,7 @@ pub fn run(arguments: &Arguments, watch: &Watch) -> Result<Answer, Failure> {
             .map_err(Failure::input)?;
     }
     watch.enter(Phase::Working);
-    Ok(Answer::Yes)
+    Ok(Exit::Yes)
 }
 
 fn rendered(command: clap::Command) -> io::Result<Vec<u8>> {

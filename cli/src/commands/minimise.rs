@@ -2,11 +2,12 @@
 
 use super::compare::equivalence_parser;
 use super::lts::size;
-use crate::arguments::{Limits, TableArguments};
+use crate::arguments::{LimitFlags, TableArguments};
+use crate::by_parts;
 use crate::input::read_lts;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Exit, Failure};
 use crate::output::OutputArguments;
-use crate::quantities::duration;
+use crate::quantities::{counted, duration};
 use crate::terminal::tell;
 use crate::watch::Watch;
 use clap::Args;
@@ -17,6 +18,7 @@ const EXAMPLES: &str = "\
 Examples:
   gridlock minimise abp.mcrl2 -o small.aut --equivalence branching
   gridlock minimise large.aut -o small.aut
+  gridlock minimise ieee1394.mcrl2 -o small.aut --equivalence branching --by-parts
   gridlock minimise abp.mcrl2 --equivalence weak-trace --format dot | dot -Tsvg > abp.svg";
 
 /// Write the smallest system that is equivalent to a specification or file
@@ -33,20 +35,31 @@ pub struct Arguments {
     #[arg(short, long, value_name = "WHICH", default_value = "strong", value_parser = equivalence_parser())]
     equivalence: Equivalence,
 
+    /// Put the processes together one by one and reduce each time, so that the whole state space never exists
+    #[arg(long)]
+    by_parts: bool,
+
     #[command(flatten)]
     output: OutputArguments,
 
     #[command(flatten)]
-    pub limits: Limits,
+    pub limits: LimitFlags,
 
     #[command(flatten)]
     tables: TableArguments,
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool) -> Result<Answer, Failure> {
+pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool) -> Result<Exit, Failure> {
     let destination = arguments.output.destination()?;
-    let lts = read_lts(&arguments.input, &arguments.tables, &arguments.limits, watch)?;
+    let Arguments { input, tables, limits, equivalence, .. } = arguments;
+    let (lts, largest) = match arguments.by_parts {
+        true => {
+            let whole = by_parts::read(input, *equivalence, tables, limits, watch)?;
+            (whole.lts, Some(whole.largest))
+        }
+        false => (read_lts(input, tables, limits, watch)?, None),
+    };
     watch.begin("minimising", "");
     let small = minimise(&lts, arguments.equivalence).map_err(|e| Failure::Limit(e.to_string()))?;
     if watch.stopped().is_some() {
@@ -54,7 +67,11 @@ pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool) -> Result<Answer, 
     }
     destination.write(&small, watch)?;
     if !quiet {
-        tell(format_args!("{} -> {}, {}", size(&lts), size(&small), duration(watch.elapsed())));
+        let before = match largest {
+            Some(states) => format!("largest part {}", counted(states as usize, "state")),
+            None => size(&lts),
+        };
+        tell(format_args!("{before} -> {}, {}", size(&small), duration(watch.elapsed())));
     }
-    Ok(Answer::Yes)
+    Ok(Exit::Yes)
 }

@@ -10,12 +10,14 @@ mod lts;
 mod man;
 mod merge;
 mod minimise;
+mod parts;
+mod plan;
 mod replay;
 mod sim;
 mod status;
 mod traces;
 
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Exit, Failure};
 use crate::watch::{Limits, Watch};
 use clap::Subcommand;
 use gridlock_manager::grid::transport::launch::launched;
@@ -23,8 +25,8 @@ use gridlock_manager::method::Peers;
 
 /// The commands by what they are for, as `--help` lists them.
 pub const GROUPS: &[(&str, &[&str])] = &[
-    ("Check a specification", &["check", "hunt", "replay"]),
-    ("Look at a specification", &["info", "sim", "explore"]),
+    ("Check a specification", &["check", "hunt", "replay", "plan"]),
+    ("Look at a specification", &["info", "parts", "sim", "explore"]),
     ("Work with whole state spaces", &["lts", "minimise", "compare"]),
     (
         "Informed swarms (many small searches instead of one, see docs/swarm.md)",
@@ -39,8 +41,10 @@ pub enum Command {
     Check(Box<check::Arguments>),
     Hunt(Box<hunt::Arguments>),
     Replay(replay::Arguments),
+    Plan(plan::Arguments),
     Lts(lts::Arguments),
     Info(info::Arguments),
+    Parts(parts::Arguments),
     Minimise(minimise::Arguments),
     Compare(compare::Arguments),
     Sim(sim::Arguments),
@@ -59,8 +63,10 @@ impl Command {
             Command::Check(a) => a.limits.watched(),
             Command::Hunt(a) => a.watched(),
             Command::Replay(a) => a.resources.watched(),
+            Command::Plan(a) => a.resources.watched(),
             Command::Lts(a) => a.limits.watched(),
             Command::Info(a) => a.resources.watched(),
+            Command::Parts(a) => a.limits.watched(),
             Command::Minimise(a) => a.limits.watched(),
             Command::Compare(a) => a.limits.watched(),
             Command::Sim(a) => a.resources.watched(),
@@ -88,13 +94,15 @@ impl Command {
     }
 
     /// Runs the command. `quiet`: no summary on standard error.
-    pub fn run(&self, watch: &Watch, quiet: bool, peers: &Peers) -> Result<Answer, Failure> {
+    pub fn run(&self, watch: &Watch, quiet: bool, peers: &Peers) -> Result<Exit, Failure> {
         match self {
             Command::Check(a) => check::run(a, watch, quiet, peers),
             Command::Hunt(a) => hunt::run(a, watch, quiet, peers),
             Command::Replay(a) => replay::run(a, watch),
+            Command::Plan(a) => plan::run(a, watch, quiet),
             Command::Lts(a) => lts::run(a, watch, quiet),
             Command::Info(a) => info::run(a, watch),
+            Command::Parts(a) => parts::run(a, watch),
             Command::Minimise(a) => minimise::run(a, watch, quiet),
             Command::Compare(a) => compare::run(a, watch, quiet),
             Command::Sim(a) => sim::run(a, watch),

@@ -5,7 +5,7 @@
 
 use crate::arguments::{Resources, TableArguments, TableMode};
 use crate::input::{Specification, is_stdin};
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Exit, Failure};
 use crate::output::print;
 use crate::quantities::counted;
 use crate::saved_trace::{self, Wanted, follow};
@@ -50,7 +50,7 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments, watch: &Watch) -> Result<Answer, Failure> {
+pub fn run(arguments: &Arguments, watch: &Watch) -> Result<Exit, Failure> {
     if is_stdin(&arguments.specification) && is_stdin(&arguments.trace) {
         return Err(Failure::input("only one of the two can be read from standard input"));
     }
@@ -70,7 +70,7 @@ pub fn run(arguments: &Arguments, watch: &Watch) -> Result<Answer, Failure> {
         (true, false) => End::Ran,
     };
     print(watch, |out| show(&shown, &end, &possible, wanted.len(), out))?;
-    Ok(if matches!(end, End::Refused { .. }) { Answer::No } else { Answer::Yes })
+    Ok(if matches!(end, End::Refused { .. }) { Exit::No } else { Exit::Yes })
 }
 
 /// How a replay ends.

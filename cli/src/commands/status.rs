@@ -1,9 +1,9 @@
-//! `gridlock status`: how far a swarm or a hunt is, from its checkpoint, whether it runs or not.
+//! `gridlock status`: how far a search is, from its checkpoint, whether it runs or not.
 //!
 //! Invariant: nothing is written. The lock is only tried for a moment, so looking disturbs nobody.
 
 use crate::methods::methods;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Exit, Failure};
 use crate::output::print;
 use crate::quantities::{count, counted, duration};
 use crate::shown_trace::JSON_VERSION;
@@ -43,7 +43,7 @@ reported within the last 15 seconds.
 
 docs/json.md documents the fields of --json.";
 
-/// Show how far a swarm or a hunt is, from its checkpoint
+/// Show how far a search is, from its checkpoint
 #[derive(Args, Debug)]
 #[command(after_long_help = HELP)]
 pub struct Arguments {
@@ -79,7 +79,7 @@ struct Status {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments, watch: &Watch) -> Result<Answer, Failure> {
+pub fn run(arguments: &Arguments, watch: &Watch) -> Result<Exit, Failure> {
     let status = look(&arguments.directory)?;
     print(watch, |out| {
         if arguments.json {
@@ -89,7 +89,7 @@ pub fn run(arguments: &Arguments, watch: &Watch) -> Result<Answer, Failure> {
             show(&status, out)
         }
     })?;
-    Ok(Answer::Yes)
+    Ok(Exit::Yes)
 }
 
 fn look(dir: &Path) -> Result<Status, Failure> {
@@ -112,8 +112,8 @@ fn look(dir: &Path) -> Result<Status, Failure> {
         (
             Some(_),
             Some(
-                "interrupted" | "time-limit" | "max-memory" | "max-states" | "budget" | "memory" | "max-jobs"
-                | "checkpoint" | "spill",
+                "interrupted" | "time-limit" | "max-memory" | "max-states" | "max-depth" | "budget"
+                | "memory" | "max-jobs" | "checkpoint" | "spill",
             ),
         ) => "stopped",
         (Some(_), _) => "finished",
@@ -176,8 +176,18 @@ fn show(status: &Status, out: &mut dyn Write) -> io::Result<()> {
         "answers on disk",
         format!("{}, {} states", count(status.answers), count(status.answered_states)),
     ));
-    let names =
-        ["subsystem", "unroll", "traces", "ids", "jobs", "job memory", "strategy", "portfolio", "seed"];
+    let names = [
+        "subsystem",
+        "unroll",
+        "traces",
+        "ids",
+        "jobs",
+        "job memory",
+        "strategy",
+        "portfolio",
+        "seed",
+        "reduction",
+    ];
     let setting = |name: &&str| Some(format!("{name} {}", shown(status.identity.get(*name)?)));
     let settings: Vec<String> = names.iter().filter_map(setting).collect();
     rows.push(("run", settings.join("; ")));

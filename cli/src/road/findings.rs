@@ -17,7 +17,7 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-/// So many names are tried for a finding before it stays unsaved.
+/// How many names are tried for a finding before it stays unsaved.
 const TRIES: u32 = 1_000;
 
 /// A finding as it is told.

@@ -70,10 +70,6 @@ impl Host for RoadHost<'_> {
         self.watch.detail(detail);
     }
 
-    fn part_done(&self, part: f64) {
-        self.watch.part_done(part);
-    }
-
     fn note(&self, text: &str) {
         if !self.quiet {
             self.watch.rest();

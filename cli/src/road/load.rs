@@ -44,7 +44,7 @@ pub fn load(task: &Task, specification: &Specification, host: &RoadHost) -> Resu
     for [name, sort, value] in checked.builder().globals() {
         host.note(&format!("the global variable {name}: {sort} is taken to be {value}"));
     }
-    let looked_for = if complete.is_some() { &[][..] } else { &properties.checked };
+    let looked_for = if task.method.prefers_complete_tables() { &[][..] } else { &properties.checked };
     let system = fill(checked, looked_for, watch)?;
     if let Some(what) = complete {
         require_closed(&system, what)?;

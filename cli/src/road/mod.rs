@@ -14,7 +14,7 @@ mod report;
 use crate::arguments::TableArguments;
 use crate::input::{Specification, is_stdin};
 use crate::methods::methods;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Exit, Failure};
 use crate::output::{check_place, first_failure, is_stdout, print};
 use crate::shown_trace::ShownTrace;
 use crate::terminal::tell;
@@ -91,7 +91,7 @@ struct Examined {
 }
 
 /// Goes the road.
-pub fn run(task: &Task, watch: &Watch, quiet: bool, peers: &Peers) -> Result<Answer, Failure> {
+pub fn run(task: &Task, watch: &Watch, quiet: bool, peers: &Peers) -> Result<Exit, Failure> {
     task.check()?;
     let specification = Specification::read(task.specification)?;
     let host = RoadHost::new(task, &specification, watch, quiet || peers.is_worker());
@@ -106,7 +106,7 @@ pub fn run(task: &Task, watch: &Watch, quiet: bool, peers: &Peers) -> Result<Ans
     };
     if peers.is_worker() {
         // The one that speaks has come to the same.
-        return Ok(Answer::Unknown);
+        return Ok(Exit::Unknown);
     }
     watch.rest();
     // From here on there is a result, which a limit must not take away.
@@ -126,9 +126,9 @@ pub fn run(task: &Task, watch: &Watch, quiet: bool, peers: &Peers) -> Result<Ans
         first_failure([Err(Failure::Specification(report.fault())), told.clone()])?;
     }
     told.map(|()| match &outcome.conclusion {
-        Conclusion::Holds => Answer::Yes,
-        Conclusion::Violated(_) => Answer::No,
-        Conclusion::Unknown(_) | Conclusion::Faulty(_) => Answer::Unknown,
+        Conclusion::Holds => Exit::Yes,
+        Conclusion::Violated(_) => Exit::No,
+        Conclusion::Unknown(_) | Conclusion::Faulty(_) => Exit::Unknown,
     })
 }
 
@@ -148,10 +148,12 @@ fn examine(
     if let Some(refusal) = Refusal::of(methods(), task.entry, named) {
         return Err(Error::from(refusal).into());
     }
+    let names = properties.asked.iter().map(|asked| asked.name.clone()).collect();
     host.know(properties.asked);
     let mut run = Run {
         tables: Some(tables),
         properties: properties.checked.into(),
+        names,
         patterns,
         file: specification.name.clone(),
         asked: identity,

@@ -7,6 +7,7 @@ use gridlock_lang::network::build::Builder;
 use gridlock_lang::property::{self, Sight, Unseen};
 use gridlock_lang::syntax::MAX_LENGTH;
 use gridlock_lts::property::Property;
+use gridlock_lts::property::just::Just;
 use gridlock_manager::method::fingerprint::fingerprint;
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -55,6 +56,10 @@ pub struct Wanted {
     #[arg(long, value_name = "RUNS", value_enum, default_value_t)]
     fair: Fair,
 
+    /// With --fair just: what the surroundings may refuse for ever; without it, nothing
+    #[arg(long, value_name = "ACTIONS")]
+    blocking: Option<String>,
+
     /// Look behind `hide`: properties see these actions where they are hidden (names with commas between them; without any:
     /// all), instead of `tau`
     #[arg(long, value_name = "NAMES", num_args = 0..=1, value_delimiter = ',')]
@@ -73,6 +78,18 @@ pub enum Fair {
     None,
     /// Those that do what stays possible for ever: it is enough that it stays possible
     Full,
+    /// Those in which no possible step waits for ever while all processes that take part in it stand still
+    Just,
+}
+
+/// A property that a flag stands for.
+struct ByFlag {
+    /// Its name in reports.
+    name: String,
+    /// The formula. If only just runs count: the one for all runs, whose actions are the same.
+    text: String,
+    /// If only just runs count: after which steps, and what they do.
+    just: Option<(Option<String>, String)>,
 }
 
 /// What a property is about.
@@ -164,45 +181,82 @@ impl Wanted {
         self.deadlock || self.allow_termination || nothing_else
     }
 
-    /// What the flags stand for: a name for reports, and the formula.
-    fn by_flags(&self) -> Vec<(String, String)> {
+    /// What the flags stand for.
+    fn by_flags(&self) -> Vec<ByFlag> {
         let mut all = Vec::new();
+        let mut add = |name: String, text: String| all.push(ByFlag { name, text, just: None });
         for p in &self.possible {
-            all.push((format!("possible {p}"), format!("<true* . ({p})>true")));
+            add(format!("possible {p}"), format!("<true* . ({p})>true"));
         }
         for p in &self.always_possible {
-            all.push((format!("always-possible {p}"), format!("[true*]<true* . ({p})>true")));
+            add(format!("always-possible {p}"), format!("[true*]<true* . ({p})>true"));
         }
-        let inevitable = |p: &str| format!("mu X. ([!({p})]X && <true>true)");
         for p in &self.inevitable {
-            all.push(match self.fair {
-                Fair::None => (format!("inevitable {p}"), inevitable(p)),
-                Fair::Full => {
-                    (format!("inevitable {p} (fair full)"), format!("[(!({p}))*]<true* . ({p})>true"))
-                }
-            });
+            all.push(self.reached(None, p));
         }
         for pair in self.response.chunks_exact(2) {
-            let (a, b) = (&pair[0], &pair[1]);
-            let name = format!("response {a} {b}");
-            all.push(match self.fair {
-                Fair::None => (name, format!("[true* . ({a})]({})", inevitable(b))),
-                Fair::Full => {
-                    let formula = format!("[true* . ({a}) . (!({b}))*]<true* . ({b})>true");
-                    (format!("{name} (fair full)"), formula)
-                }
-            });
+            all.push(self.reached(Some(&pair[0]), &pair[1]));
         }
         if self.no_livelock {
-            all.push(("no-livelock".to_owned(), "[true*](mu X. [tau]X)".to_owned()));
+            let text = "[true*](mu X. [tau]X)".to_owned();
+            all.push(ByFlag { name: "no-livelock".to_owned(), text, just: None });
         }
         all
+    }
+
+    /// Every run does it, from the beginning or after some steps.
+    fn reached(&self, after: Option<&str>, p: &str) -> ByFlag {
+        let (name, way) = match after {
+            None => (format!("inevitable {p}"), String::new()),
+            Some(a) => (format!("response {a} {p}"), format!("true* . ({a})")),
+        };
+        let every = format!("mu X. ([!({p})]X && <true>true)");
+        let every = if way.is_empty() { every } else { format!("[{way}]({every})") };
+        match self.fair {
+            Fair::None => ByFlag { name, text: every, just: None },
+            Fair::Full => {
+                let way = if way.is_empty() { way } else { format!("{way} . ") };
+                let text = format!("[{way}(!({p}))*]<true* . ({p})>true");
+                ByFlag { name: format!("{name} (fair full)"), text, just: None }
+            }
+            Fair::Just => {
+                let but = self.blocking.as_ref().map(|b| format!(", blocking {b}")).unwrap_or_default();
+                let just = Some((after.map(str::to_owned), p.to_owned()));
+                ByFlag { name: format!("{name} (fair just{but})"), text: every, just }
+            }
+        }
+    }
+
+    /// A property about just runs.
+    fn just(
+        &self,
+        builder: &Builder,
+        sight: &Sight,
+        name: &str,
+        after: Option<&str>,
+        goal: &str,
+    ) -> Result<Property, Failure> {
+        let steps = |actions: &str| {
+            let text = format!("<{actions}>true");
+            let parts =
+                property::formula(builder, sight, name, &text).map_err(|p| faulty(name, &text, &p))?;
+            match <[_; 1]>::try_from(parts) {
+                Ok([(_, Property::Formula(steps))]) => Ok(steps),
+                _ => Err(Failure::input(format!("--fair just: '{actions}' is no action formula"))),
+            }
+        };
+        let blocking = self.blocking.as_deref().map(steps).transpose()?;
+        let after = after.map(steps).transpose()?;
+        Ok(Property::Formula(Box::new(Just::new(steps(goal)?, after, blocking, name.to_owned()))))
     }
 
     /// Says no to what does not fit together.
     fn check(&self) -> Result<(), Failure> {
         if self.fair != Fair::None && self.inevitable.is_empty() && self.response.is_empty() {
             return Err(Failure::input("--fair belongs to --inevitable and --response"));
+        }
+        if self.blocking.is_some() && self.fair != Fair::Just {
+            return Err(Failure::input("--blocking belongs to --fair just"));
         }
         Ok(())
     }
@@ -238,10 +292,15 @@ impl Wanted {
             properties.add(format!("never {pattern}"), property);
             properties.identity.push(format!("never {pattern}"));
         }
-        for (name, text) in self.by_flags() {
-            let parts =
-                property::formula(builder, sight, &name, &text).map_err(|p| faulty(&name, &text, &p))?;
-            parts.into_iter().for_each(|(name, property)| properties.add(name, property));
+        for ByFlag { name, text, just } in self.by_flags() {
+            if let Some((after, goal)) = just {
+                let property = self.just(builder, sight, &name, after.as_deref(), &goal)?;
+                properties.add(name.clone(), property);
+            } else {
+                let parts =
+                    property::formula(builder, sight, &name, &text).map_err(|p| faulty(&name, &text, &p))?;
+                parts.into_iter().for_each(|(name, property)| properties.add(name, property));
+            }
             properties.identity.push(name);
         }
         for (name, text) in self.texts()? {
@@ -283,7 +342,7 @@ impl Wanted {
             let unseen = property::unseen_in_pattern(builder, sight, pattern);
             add(&format!("--never {pattern}"), unseen.map_err(|p| faulty("--never", pattern, &p))?);
         }
-        for (name, text) in self.by_flags() {
+        for ByFlag { name, text, .. } in self.by_flags() {
             let unseen = property::unseen_in_formula(builder, sight, &text);
             add(&format!("--{name}"), unseen.map_err(|p| faulty(&name, &text, &p))?);
         }
@@ -313,7 +372,12 @@ impl Wanted {
             all.extend(pair.iter().cloned());
         }
         all.extend(self.no_livelock.then(|| "--no-livelock".to_owned()));
-        all.extend((self.fair == Fair::Full).then(|| "--fair=full".to_owned()));
+        match self.fair {
+            Fair::None => {}
+            Fair::Full => all.push("--fair=full".to_owned()),
+            Fair::Just => all.push("--fair=just".to_owned()),
+        }
+        all.extend(self.blocking.iter().map(|actions| format!("--blocking={actions}")));
         self.property
             .iter()
             .for_each(|path| all.extend(["--property".to_owned(), path.display().to_string()]));
@@ -332,7 +396,7 @@ impl Wanted {
         }
         let never = |p: &String| Asked { name: format!("never {p}"), kind: Kind::Never };
         asked.extend(self.never.iter().map(never));
-        asked.extend(self.by_flags().into_iter().map(|(name, _)| Asked { name, kind: Kind::Game }));
+        asked.extend(self.by_flags().into_iter().map(|flag| Asked { name: flag.name, kind: Kind::Game }));
         let formula = |p: &PathBuf| Asked { name: p.display().to_string(), kind: Kind::Formula };
         asked.extend(self.property.iter().map(formula));
         asked

@@ -8,5 +8,6 @@ mod harness;
 mod info;
 mod lts;
 mod newcomer;
+mod plan;
 mod sim;
 mod stopping;

@@ -6,6 +6,7 @@ mod language;
 mod licences;
 mod links;
 mod readme;
+mod recipes;
 
 use serde_json::Value;
 use std::path::PathBuf;

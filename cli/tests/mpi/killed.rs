@@ -80,7 +80,7 @@ pub fn disturb(
 }
 
 /// Kills everything at once, mpirun first so that it cannot be quicker.
-fn kill_all(mpirun: &mut Child, checkpoint: &str) {
+pub fn kill_all(mpirun: &mut Child, checkpoint: &str) {
     let running = processes(checkpoint);
     signal("KILL", mpirun.id());
     running.iter().for_each(|pid| {

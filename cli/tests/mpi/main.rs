@@ -19,6 +19,7 @@ mod hunt;
 mod killed;
 mod owned;
 mod ranks;
+mod resumed;
 mod same;
 mod scripts;
 mod slices;

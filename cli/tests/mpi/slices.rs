@@ -15,7 +15,7 @@ fn on_ranks(ranks: usize, spec: &str, options: &[&str], file: &str) -> Value {
     let output = gridlock(ranks, &line).output().expect("mpirun starts");
     let what = format!("{spec} {options:?} on {ranks} ranks: {}", text(&output.stderr));
     let result = fs::read(file).unwrap_or_else(|e| panic!("{what}: {e}"));
-    let result: Value = serde_json::from_slice(&result).expect("JSON");
+    let mut result: Value = serde_json::from_slice(&result).expect("JSON");
     fs::remove_file(file).expect("removed");
     let code = match result["verdict"].as_str() {
         Some("holds") => 0,
@@ -25,7 +25,34 @@ fn on_ranks(ranks: usize, spec: &str, options: &[&str], file: &str) -> Value {
     assert_eq!(output.status.code(), Some(code), "{what}");
     assert_eq!(text(&output.stdout).matches("largest slice").count(), 1, "one speaks: {what}");
     assert_eq!(result["slices"]["traffic"]["ranks"], ranks, "{what}");
+    // Rank 0 has no states, and all others have them all together.
+    let parts = result["slices"]["ranks"].as_array().expect("ranks").clone();
+    assert_eq!(parts.len(), ranks, "{what}");
+    for field in ["slices", "states", "bytes_sent", "spilled_bytes"] {
+        assert_eq!(parts[0][field], 0, "{field}: {what}");
+    }
+    let slices: u64 = parts.iter().filter_map(|part| part["slices"].as_u64()).sum();
+    assert_eq!(result["slices"]["slices"], slices, "{what}");
+    result["slices"]["ranks"] = Value::Array(Vec::new());
     result
+}
+
+/// What rank 0 sends and receives depends on slices, rounds and messages between them, not on the number of states.
+#[test]
+fn the_traffic_of_rank_0_does_not_depend_on_the_states() {
+    let (_dir, path) = directory();
+    let run = |philosophers: u32| {
+        let spec = larger(&path("philosophers.mcrl2"), philosophers);
+        let options = ["--never", "Terminate", "--subsystem", "Philosopher(1)", "--job-memory", "1G"];
+        let result = on_ranks(3, &spec, &options, &path("ranks.json"));
+        let traffic = &result["slices"]["traffic"];
+        let number = |value: &Value| value.as_u64().expect("a number") as f64;
+        (number(&result["states"]), number(&traffic["bytes"]), number(&result["slices"]["rounds"]))
+    };
+    let (few, many) = (run(9), run(13));
+    assert!(many.0 > 80.0 * few.0, "{few:?} {many:?}");
+    // A round costs the same, and there may be a few more.
+    assert!(many.1 / many.2 < 1.2 * few.1 / few.2, "{few:?} {many:?}");
 }
 
 #[test]
@@ -63,7 +90,7 @@ fn ranks_say_of_the_models_what_others_say() {
     assert!(holds > 10 && violated > 5, "{holds} {violated}");
 }
 
-/// Spilling at rank 0, divided slices, threads within ranks, messages that are longer than the buffer.
+/// Spilling, divided slices that go to other ranks, threads within ranks, states that are longer than a message.
 #[test]
 fn larger_slices_on_ranks() {
     let (_dir, path) = directory();

@@ -54,6 +54,26 @@ fn kill_and_resume(place: &str, kills: &mut u32, most: u32) {
     }
 }
 
+/// More workers need a wider window, which decides the sequence of jobs. So a run that is resumed keeps the one it has.
+#[test]
+fn the_window_is_as_wide_as_the_workers_need() {
+    let (_dir, path) = directory();
+    let spec = model("twophase/twophase.mcrl2");
+    let line = |workers: &str, more: &[&str]| {
+        let swarm =
+            ["check", &spec, "--search", "isv", "--jobs", "trace", "--subsystem", "TransactionManager"];
+        let result = ends(&[&swarm[..], &["--workers", workers, "--json", "-"], more].concat(), 0);
+        serde_json::from_str::<Value>(&result).expect("JSON")["swarm"].clone()
+    };
+    assert_eq!(line("64", &[])["window"], 64);
+    assert_eq!(line("100", &["--window", "7"])["window"], 7);
+    let place = path("run");
+    let many = line("100", &["--checkpoint", &place]);
+    assert_eq!(many["window"], 256);
+    let one = line("1", &["--checkpoint", &place, "--resume"]);
+    assert_eq!((&one["window"], &one["searches"]), (&many["window"], &many["searches"]));
+}
+
 #[test]
 fn a_killed_run_is_resumed() {
     let (_dir, path) = directory();

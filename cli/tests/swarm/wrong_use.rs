@@ -97,7 +97,6 @@ fn wrong_use_is_told_with_a_remedy() {
         &["--simulate-workers", "2"],
         &["--ids", "0..1"],
         &["--shard", "0/2"],
-        &["--checkpoint", "/tmp/none"],
         &["--states", "5"],
         &["--compare-bfs"],
         &["--report", "r.html"],

@@ -42,7 +42,7 @@ const MAX_OVERLOADS: usize = 128;
 /// How many sorts an expression that is not just a name may have before its context decides. For the same reason.
 const MAX_READINGS: usize = 32;
 
-/// How many errors get a hint that compares a name with all others. Whoever has more has another problem.
+/// How many errors get a hint that compares a name with all others. A specification with more has another problem.
 const MAX_HINTS: usize = 100;
 
 /// Checks a specification. All errors are reported, in the order of the text.

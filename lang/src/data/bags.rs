@@ -5,7 +5,7 @@
 
 use crate::data::eval::{Eval, Evaluator};
 use crate::data::ops::{equal, irreducible};
-use crate::data::sets::finite_set;
+use crate::data::sets::{contains, finite_set};
 use crate::data::value::{Bag, BagOp, Base, Number, Set, Value};
 use crate::model::{Op, SortId};
 use num_rational::BigRational;
@@ -50,6 +50,7 @@ fn in_base(ev: &Evaluator, base: &Base, x: &Value) -> Eval<Option<Number>> {
             Value::Number(n) => Some(n),
             _ => None,
         },
+        Base::Member(set) => contains(ev, set, x)?.map(|is_in| Number::Small(is_in.into())),
         Base::Combined(op, a, b) => match (in_base(ev, a, x)?, in_base(ev, b, x)?) {
             (Some(a), Some(b)) => Some(arithmetic(*op, &a, &b)),
             _ => None,
@@ -125,7 +126,8 @@ pub fn bag(ev: &Evaluator, op: Op, sort: SortId, args: Vec<Value>) -> Eval {
             Some(Value::Number(Number::from_ratio(total)))
         }
         Op::BagPick if bags[0].base == Base::Zero => bags[0].exceptions.first().map(|i| i.0.clone()),
-        Op::BagToSet => match bags[0].base {
+        Op::BagToSet => match &bags[0].base {
+            Base::Member(set) if bags[0].exceptions.is_empty() => Some(Value::Set(set.clone())),
             Base::Zero => Some(finite_set(bags[0].exceptions.iter().map(|i| i.0.clone()).collect())),
             Base::One => {
                 let absent =

@@ -33,7 +33,7 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// A meter for evaluations of so many steps.
+    /// A meter for evaluations of at most this number of steps.
     pub fn new(step_limit: u64) -> Self {
         Meter {
             steps: Cell::new(0),

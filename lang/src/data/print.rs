@@ -108,6 +108,7 @@ fn write_base(model: &Model, base: &Base, out: &mut String) {
         Base::Zero => out.push('0'),
         Base::One => out.push('1'),
         Base::Where(f) => write_value(model, f, out),
+        Base::Member(set) => write_set(model, set, out),
         Base::Combined(op, a, b) => {
             out.push('(');
             write_base(model, a, out);

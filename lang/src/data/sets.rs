@@ -99,7 +99,10 @@ pub fn set(ev: &Evaluator, op: Op, sort: SortId, args: Vec<Value>) -> Eval {
         Op::SetToBag => match &*sets[0] {
             Set::Finite(items) => Some(constant_bag(Base::Zero, items, 1)),
             Set::CoFinite(items) => Some(constant_bag(Base::One, items, 0)),
-            _ => None,
+            Set::Where(_) | Set::Combined(..) => {
+                let base = Base::Member(sets[0].clone());
+                Some(Value::Bag(Arc::new(Bag { base, exceptions: Vec::new() })))
+            }
         },
         _ => None,
     };

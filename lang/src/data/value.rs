@@ -231,6 +231,8 @@ pub enum Base {
     One,
     /// As often as a function says.
     Where(Value),
+    /// Once if it is in a set.
+    Member(Arc<Set>),
     /// Computed from two bases.
     Combined(BagOp, Arc<Base>, Arc<Base>),
 }
@@ -330,6 +332,7 @@ fn base_has_stuck(base: &Base) -> bool {
     match base {
         Base::Zero | Base::One => false,
         Base::Where(f) => f.has_stuck(),
+        Base::Member(set) => set_has_stuck(set),
         Base::Combined(_, a, b) => base_has_stuck(a) || base_has_stuck(b),
     }
 }

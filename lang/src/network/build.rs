@@ -25,7 +25,7 @@ use crate::places::Places;
 use crate::process::action::{MultiAction, Names, label_text, names};
 use crate::process::points::ControlPoints;
 use crate::process::program::Program;
-use crate::process::steps::{Answer, MAX_CANDIDATES, Offer, Pending, unbounded};
+use crate::process::steps::{MAX_CANDIDATES, Offer, Pending, Solution, unbounded};
 use crate::process::term::Term;
 use gridlock_lts::base::error::{Error, Limit, Result};
 use gridlock_lts::base::hash::{Map, Set};
@@ -40,6 +40,9 @@ const OWN_CANDIDATES: usize = 4096;
 /// The most vectors that are made ahead of time, and the most that the expansion of one local state may add on demand:
 /// each combination of labels that may happen at once is one.
 pub const MAX_VECTORS: usize = 300_000;
+
+/// The work of a move of a local state, besides what is evaluated for it: its target is looked up, and it is put in order.
+const MOVING: u64 = 8;
 
 /// The multi-action behind each label of a network, for properties that look at names and values. Shared, since labels
 /// may still be added while a search runs.
@@ -61,7 +64,7 @@ pub struct Builder {
     vectors_before: usize,
     /// Whether there are too many vectors; nothing is built any more then.
     overflow: bool,
-    /// Work that joins did.
+    /// Work that joins, questions and moves did.
     joined: u64,
     actions: LabelActions,
     places: Places,
@@ -158,9 +161,14 @@ impl Builder {
         self.program.ev.meter.hit_limit()
     }
 
-    /// The work done so far, in evaluations and in joins. It depends on nothing but what was expanded, in which order.
+    /// The work done so far, in evaluations and around them. It depends on nothing but what was expanded, in which order.
     pub fn work(&self) -> u64 {
         self.program.ev.meter.work() + self.joined
+    }
+
+    /// Counts work that is not evaluation.
+    pub(super) fn spend(&mut self, work: u64) {
+        self.joined += work;
     }
 
     /// Whether local states are expanded ahead of time from now on, when what they add is bounded in all.
@@ -347,14 +355,14 @@ impl Builder {
                 let nothing = Vec::new();
                 let enumerated =
                     match self.program.answer((node, summand), &values, &outer, &nothing, room)? {
-                        Answer::Steps(steps) => {
+                        Solution::Steps(steps) => {
                             for (acts, next) in steps {
                                 self.add_label(net, leaf, from, acts, next);
                             }
                             true
                         }
-                        Answer::Unbounded(span) if alone => return Err(unbounded(span)),
-                        Answer::Unbounded(_) => false,
+                        Solution::Unbounded(span) if alone => return Err(unbounded(span)),
+                        Solution::Unbounded(_) => false,
                     };
                 if partners && !self.program.summand(node, summand).vars.is_empty() {
                     let known =
@@ -403,6 +411,7 @@ impl Builder {
         label: LocalLabel,
         next: &Pending,
     ) {
+        self.spend(MOVING);
         let term = match self.program.finish(next) {
             Ok(term) => term,
             Err(failure) => Term::Fault(Arc::new(failure)),
@@ -516,6 +525,10 @@ impl Builder {
         parts: Vec<(LeafIx, LocalLabel)>,
         failure: Failure,
     ) {
+        // What was cut short is no fault of the specification.
+        if self.program.ev.meter.halted() {
+            return;
+        }
         let mut text = match failure.span {
             Some(span) => format!("{}: {}", self.places.full(span), failure.message),
             None => failure.message,
@@ -549,7 +562,8 @@ impl TableSource for Builder {
             self.settle(net);
         }
         if self.program.ev.meter.halted() {
-            // Some steps are missing, and what was cut short looks like a fault.
+            // Some steps are missing. Another thread must not take the state for one that has no more.
+            net.leaves[leaf.0 as usize].states[local.0 as usize].expanded = false;
             return Err(Limit::Interrupted.into());
         }
         if self.overflow {

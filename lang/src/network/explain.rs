@@ -15,7 +15,7 @@ use crate::network::join::OpenOffer;
 use crate::network::rules::Rule;
 use crate::process::action::{Act, MultiAction, Names, Operator, label_text, names};
 use crate::process::program::SummandHead;
-use crate::process::steps::{Answer, Known, Offer};
+use crate::process::steps::{Known, Offer, Solution};
 use gridlock_lts::base::hash::Map;
 use gridlock_lts::model::network::{LeafIx, Local};
 use gridlock_lts::model::short_names::short_names;
@@ -124,10 +124,10 @@ impl<'b> Scene<'b> {
                 Offer::Summand { node, summand, values, outer } => {
                     let place = (node, summand);
                     match program.answer(place, &values, &outer, &Vec::new(), CANDIDATES) {
-                        Ok(Answer::Steps(steps)) => {
+                        Ok(Solution::Steps(steps)) => {
                             steps.iter().map(|(acts, _)| Offered::new(acts)).collect()
                         }
-                        Ok(Answer::Unbounded(_)) => match program.known_of(place, &values) {
+                        Ok(Solution::Unbounded(_)) => match program.known_of(place, &values) {
                             Ok(known) => vec![self.open(place, known)],
                             Err(_) => Vec::new(),
                         },

@@ -9,11 +9,14 @@ use crate::network::build::Builder;
 use crate::network::join::{Choice, Groups, OpenOffer};
 use crate::network::rules::Rule;
 use crate::process::program::{NodeId, SummandHead};
-use crate::process::steps::{Answer, Known, MAX_CANDIDATES, unbounded};
+use crate::process::steps::{Known, MAX_CANDIDATES, Solution, unbounded};
 use crate::process::term::Term;
 use gridlock_lts::base::hash::Map;
 use gridlock_lts::model::network::{LeafIx, Local, LocalLabel, Network};
 use std::sync::Arc;
+
+/// The work of asking one summand, besides what is evaluated for it.
+const ASKING: u64 = 32;
 
 /// An open offer: summands that know the same of their arguments.
 pub(super) struct OpenEntry {
@@ -155,6 +158,7 @@ impl Builder {
         question: usize,
         m: &Member,
     ) {
+        self.spend(ASKING);
         let sorted = &self.leaves[leaf].opens[signature][open].asked[question].known;
         let order = self.order((m.node, m.summand));
         let mut known: Known = vec![Vec::new(); order.len()];
@@ -162,12 +166,12 @@ impl Builder {
             known[act].clone_from(&sorted[position]);
         }
         match self.program.answer((m.node, m.summand), &m.values, &m.outer, &known, MAX_CANDIDATES) {
-            Ok(Answer::Steps(steps)) => {
+            Ok(Solution::Steps(steps)) => {
                 for (acts, next) in steps {
                     self.add_label(net, leaf, m.from, acts, next);
                 }
             }
-            Ok(Answer::Unbounded(span)) => {
+            Ok(Solution::Unbounded(span)) => {
                 self.block(net, (leaf, signature, open, question), m, unbounded(span))
             }
             Err(failure) => self.block(net, (leaf, signature, open, question), m, failure),

@@ -37,7 +37,7 @@ pub fn superfluous(stack: &[&Operator], names: usize) -> usize {
     let by_name =
         stack.iter().take_while(|operator| !matches!(operator, Operator::Allow(_) | Operator::Comm(_)));
     let by_name: Vec<&&Operator> = by_name.collect();
-    // The functions of the innermost so many of them; the last one is that of all.
+    // Element k is the function of the innermost k of them; the last one is that of all.
     let mut function: Vec<Fate> = (0..names as u32).map(|n| Fate::Name(ActName(n))).collect();
     let mut functions = vec![function.clone()];
     for operator in by_name.iter().rev() {

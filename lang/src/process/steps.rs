@@ -59,7 +59,7 @@ pub enum Pending {
 }
 
 /// The outcome of solving an offer.
-pub enum Answer {
+pub enum Solution {
     /// All steps that fit.
     Steps(Vec<(MultiAction, Pending)>),
     /// Nothing bounds the sum variable at this place.
@@ -243,7 +243,7 @@ impl Program {
         outer: &[Arc<Term>],
         known: &Known,
         max_candidates: usize,
-    ) -> Eval<Answer> {
+    ) -> Eval<Solution> {
         let summand = self.summand(node, index);
         let SummandHead::Action(acts) = &summand.head else { unreachable!("offers have actions") };
         let mut equations = Vec::new();
@@ -269,8 +269,8 @@ impl Program {
             Ok(())
         })?;
         Ok(match unbounded {
-            Some(span) => Answer::Unbounded(span),
-            None => Answer::Steps(steps),
+            Some(span) => Solution::Unbounded(span),
+            None => Solution::Steps(steps),
         })
     }
 
@@ -354,12 +354,12 @@ impl Program {
                         Offer::Summand { node, summand, values, outer } => {
                             let nothing = Vec::new();
                             match self.answer((node, summand), &values, &outer, &nothing, MAX_CANDIDATES)? {
-                                Answer::Steps(steps) => {
+                                Solution::Steps(steps) => {
                                     for (acts, next) in steps {
                                         out.push((acts, self.finish(&next)?));
                                     }
                                 }
-                                Answer::Unbounded(span) => return Err(unbounded(span)),
+                                Solution::Unbounded(span) => return Err(unbounded(span)),
                             }
                         }
                     }

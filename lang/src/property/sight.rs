@@ -1,6 +1,6 @@
 //! What a property sees of a step: its visible label, or also actions that the specification hides.
 //!
-//! A formula means what it means in mCRL2, where a hidden action is `tau`. Whoever wants to look behind a `hide` says so,
+//! A formula means what it means in mCRL2, where a hidden action is `tau`. A user who wants to look behind a `hide` says so,
 //! for some names or for all; every step is then read as if these were not hidden.
 
 use crate::diagnostic::did_you_mean;

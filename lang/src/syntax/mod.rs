@@ -34,7 +34,7 @@ use grammar::{Piece, Reader, Rule};
 /// How deep brackets may be nested.
 pub const MAX_NESTING: usize = 10_000;
 
-/// How many levels a sort, a data expression or a process may have in the tree. Whoever walks a tree recursively
+/// How many levels a sort, a data expression or a process may have in the tree. A recursive walk over a tree
 /// recurses at most this deep.
 pub const MAX_DEPTH: u32 = 2_000;
 

@@ -22,6 +22,9 @@ pub struct Progress {
     pub transitions: usize,
 }
 
+/// Looks at labels, vectors and steps between two reports: a tenth of a second at most.
+const BETWEEN_REPORTS: u64 = 1 << 18;
+
 /// Why an exploration did not end with the whole state space.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
@@ -44,7 +47,7 @@ pub enum Stop {
 pub struct Options<'a> {
     /// The most states it may find.
     pub max_states: usize,
-    /// Called every few thousand states; `false` stops the exploration.
+    /// Called every few thousand states, or earlier if they have many steps; `false` stops the exploration.
     pub progress: &'a mut dyn FnMut(Progress) -> bool,
 }
 
@@ -55,7 +58,7 @@ pub fn explore(
     options: Options,
 ) -> Result<Lts, Stop> {
     let mut all = Transitions { builder: Builder::new(), labels: Map::default() };
-    let states = run(net, source, options, &mut all)?;
+    let states = run(net, source, options, u64::MAX, &mut all)?;
     all.builder.require_states(states);
     Ok(all.builder.finish(State(0)))
 }
@@ -71,15 +74,17 @@ pub struct WarmUp {
 }
 
 /// Explores a network only to expand the local states it reaches. Why it stopped before the end does not matter: where
-/// the specification has no meaning, the search that the user asked for will say so.
+/// the specification has no meaning, the search that the user asked for will say so. It stops after `most_looks` at labels,
+/// vectors and steps: states whose processes have thousands of steps each take much longer than others.
 pub fn warm_up(
     net: &mut Network,
     source: &mut dyn TableSource,
     properties: &[Property],
     options: Options,
+    most_looks: u64,
 ) -> WarmUp {
     let mut alarms = Alarms::new(properties);
-    let complete = run(net, Some(source), options, &mut alarms).is_ok();
+    let complete = run(net, Some(source), options, most_looks, &mut alarms).is_ok();
     WarmUp { complete, violated: alarms.violated }
 }
 
@@ -224,6 +229,7 @@ fn run(
     net: &mut Network,
     mut source: Option<&mut dyn TableSource>,
     options: Options,
+    most_looks: u64,
     listener: &mut dyn Listener,
 ) -> Result<u32, Stop> {
     let most = options.max_states.min(u32::MAX as usize);
@@ -233,6 +239,7 @@ fn run(
     let mut seen: Set<(Label, u32)> = Set::default();
     let mut transitions = 0;
     let mut at = 0;
+    let (mut looks, mut told) = (0u64, 0);
     while at < states.len() {
         let from = at as u32;
         state.clear();
@@ -246,7 +253,7 @@ fn run(
                 }
             }
         }
-        net.successors(&state, &mut steps);
+        looks += net.successors(&state, &mut steps);
         if steps.is_empty() {
             listener.dead_end(net, &state);
         }
@@ -272,8 +279,12 @@ fn run(
             }
         }
         at += 1;
-        if at.is_multiple_of(4096) {
-            let progress = Progress { states: states.len(), expanded: at, transitions };
+        let progress = Progress { states: states.len(), expanded: at, transitions };
+        if looks > most_looks && at < states.len() {
+            return Err(Stop::Limit(progress));
+        }
+        if at.is_multiple_of(4096) || looks - told > BETWEEN_REPORTS {
+            told = looks;
             if !(options.progress)(progress) {
                 return Err(Stop::Interrupted(progress));
             }
@@ -378,8 +389,22 @@ mod tests {
         ];
         for (k, (property, max_states, complete, violated)) in cases.into_iter().enumerate() {
             let options = Options { max_states, progress: &mut |_| true };
-            let warm = warm_up(&mut two_coins(), &mut Nothing, &[property], options);
+            let warm = warm_up(&mut two_coins(), &mut Nothing, &[property], options, u64::MAX);
             assert_eq!(warm, WarmUp { complete, violated }, "case {k}");
         }
+    }
+
+    #[test]
+    fn a_warm_up_stops_after_so_many_looks() {
+        let mut steps = Vec::new();
+        let mut net = two_coins();
+        let first = net.successors(&net.initial(), &mut steps);
+        assert!(first >= steps.len() as u64 && first < 20, "{first}");
+        let mut complete = |looks| {
+            let options = Options { max_states: 10, progress: &mut |_| true };
+            warm_up(&mut net, &mut Nothing, &[], options, looks).complete
+        };
+        assert!(!complete(0) && !complete(first));
+        assert!(complete(100));
     }
 }

@@ -7,10 +7,11 @@
 use crate::base::error::{Error, Result};
 use crate::engine::look::What;
 use crate::engine::pack::{Many, One, Packing, Two, Width};
-use crate::engine::reduce::{Keep, Reduced};
+use crate::engine::reduce::{self, Chained, Keep, Links, Reduced, TwoPhase, Wanted};
 use crate::engine::replay::{self, Mismatch};
-use crate::engine::search::Verdict;
+use crate::engine::search::{Reduction, Verdict};
 use crate::engine::successors::{Compiled, EveryStep, Successors};
+use crate::engine::symmetry::{Permutation, Permutations, Symmetric};
 use crate::model::network::{Network, Step, VectorIx};
 use crate::model::trace::Trace;
 use crate::property::{self, Alarms, Instrumented, Property};
@@ -37,12 +38,34 @@ pub trait Visitor {
     fn visit<S: EveryStep + Send + Sync + 'static>(self, system: Arc<S>) -> Self::Out;
 }
 
-/// The same for what is right also if a reduction leaves steps out. Only this crate can say so of a search: a successor
-/// function that is reduced is never seen outside.
-pub(crate) trait FrugalVisitor {
+/// The same for what is right also if a reduction leaves steps out: searches that look for violations, and conclude nothing
+/// from a step that they do not see. To implement this is to say so of a search; what needs every step implements
+/// [`Visitor`], and is never handed a reduced system.
+pub trait FrugalVisitor {
+    /// What comes out.
     type Out;
 
+    /// Does it.
     fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Self::Out;
+}
+
+/// How steps are left out, and what may be spent on choosing them.
+#[derive(Clone, Copy, Debug)]
+pub struct Thrift {
+    /// What is kept besides verdicts.
+    pub keep: Keep,
+    /// Bytes of the search; threads may spend a share of them on what they remember.
+    pub memory: u64,
+    /// Threads that expand states.
+    pub threads: usize,
+}
+
+impl Thrift {
+    /// Bytes that all threads together may spend.
+    pub fn bytes(&self) -> u64 {
+        let threads = self.threads.max(1) as u64;
+        threads * Wanted::new(self.keep, false, self.memory, self.threads).room.min(reduce::MOST)
+    }
 }
 
 impl Prepared {
@@ -94,6 +117,19 @@ impl Prepared {
         visit(&self.network, self.packing.clone(), self.alarms.clone(), visitor)
     }
 
+    /// Compiles the network, leaves out steps as far as `reduce` says, and hands it to a visitor.
+    pub fn visit_frugally<V: FrugalVisitor>(&self, reduce: Option<Thrift>, visitor: V) -> Result<V::Out> {
+        let wanted = reduce
+            .map(|thrift| Wanted::new(thrift.keep, self.deadlock().is_some(), thrift.memory, thrift.threads));
+        let way = Way { reduce: wanted, symmetry: false };
+        visit_frugally(&self.network, self.packing.clone(), self.alarms.clone(), way, visitor)
+    }
+
+    /// What a search is told that leaves steps out.
+    pub fn reduction(&self, keep: Keep) -> Reduction {
+        Reduction::of(keep, reduce::asked(&self.network, &self.alarms, self.deadlock().is_some()))
+    }
+
     /// The verdict of a finding, given the steps to it (the forbidden one included). An error means that the steps do
     /// not replay: a defect of the search that found them.
     pub fn verdict(&self, what: What, path: &[(VectorIx, Vec<u64>)]) -> Result<Verdict> {
@@ -110,24 +146,28 @@ pub fn visit<V: Visitor>(network: &Network, packing: Packing, alarms: Alarms, vi
     })
 }
 
-/// Compiles a network with monitors at the width that its states need, and reduces it if `reduce` says what to keep.
+/// What is left out of a search.
+#[derive(Debug, Default)]
+pub(crate) struct Way {
+    pub(crate) reduce: Option<Wanted>,
+    /// Whether states stand for others that differ only in which of several like leaves is which.
+    pub(crate) symmetry: bool,
+}
+
+/// Compiles a network with monitors at the width that its states need, and leaves out what `way` says.
 pub(crate) fn visit_frugally<V: FrugalVisitor>(
     network: &Network,
     packing: Packing,
     alarms: Alarms,
-    reduce: Option<(Keep, bool)>,
+    way: Way,
     visitor: V,
 ) -> Result<V::Out> {
     Ok(match packing.words() {
-        1 => frugal(Compiled::new(network, packing, One, alarms.clone())?, network, &alarms, reduce, visitor),
-        2 => frugal(Compiled::new(network, packing, Two, alarms.clone())?, network, &alarms, reduce, visitor),
-        n => frugal(
-            Compiled::new(network, packing, Many(n), alarms.clone())?,
-            network,
-            &alarms,
-            reduce,
-            visitor,
-        ),
+        1 => frugal(Compiled::new(network, packing, One, alarms.clone())?, network, &alarms, way, visitor),
+        2 => frugal(Compiled::new(network, packing, Two, alarms.clone())?, network, &alarms, way, visitor),
+        n => {
+            frugal(Compiled::new(network, packing, Many(n), alarms.clone())?, network, &alarms, way, visitor)
+        }
     })
 }
 
@@ -135,14 +175,46 @@ fn frugal<W: Width, V: FrugalVisitor>(
     system: Compiled<W>,
     network: &Network,
     alarms: &Alarms,
-    reduce: Option<(Keep, bool)>,
+    way: Way,
     visitor: V,
 ) -> V::Out {
+    let Way { reduce, symmetry } = way;
     match reduce {
-        None => visitor.visit(Arc::new(system)),
-        Some((keep, deadlocks)) => {
-            visitor.visit(Arc::new(Reduced::new(system, network, alarms, deadlocks, keep)))
+        None if symmetry => {
+            let permutations = Permutations::of(network, alarms, &|_| true);
+            match permutations.is_empty() {
+                true => visitor.visit(Arc::new(system)),
+                false => visitor.visit(Arc::new(Symmetric::new(system, permutations))),
+            }
         }
+        None => visitor.visit(Arc::new(system)),
+        Some(wanted) => match wanted.keep {
+            Keep::Verdicts | Keep::Lengths => {
+                let reduced = Reduced::new(system, network, alarms, &wanted);
+                if !symmetry {
+                    return visitor.visit(Arc::new(reduced));
+                }
+                // Without anything forbidden, and where lengths are kept, nothing depends on the potential.
+                let targets = reduce::asked(network, alarms, wanted.deadlocks).targets;
+                let depends = targets && wanted.keep == Keep::Verdicts;
+                let suits =
+                    |p: &Permutation| !depends || p.preserves(|leaf, state| reduced.potential(leaf, state));
+                let permutations = Permutations::of(network, alarms, &suits);
+                match permutations.is_empty() {
+                    true => visitor.visit(Arc::new(reduced)),
+                    false => visitor.visit(Arc::new(Symmetric::new(reduced, permutations))),
+                }
+            }
+            Keep::Chains => {
+                let links = Links::new(Reduced::new(system, network, alarms, &wanted));
+                visitor.visit(Arc::new(Chained::new(links)))
+            }
+            Keep::TwoPhase { save, foreign } => {
+                let own = wanted.own.filter(|_| !foreign);
+                let phases = TwoPhase::new(system, network, alarms, save, own);
+                visitor.visit(Arc::new(Chained::new(phases)))
+            }
+        },
     }
 }
 

@@ -153,7 +153,7 @@ pub fn matching(
     Ok(Trace { steps })
 }
 
-/// Refuses a state with so many steps that listing them would never end: vectors of many leaves with many moves each.
+/// Refuses a state whose steps are too many to list: vectors of many leaves with many moves each.
 fn check_number_of_steps(net: &Network, state: &[Local]) -> Result<(), String> {
     const MOST: usize = 1 << 24;
     let steps = |parts: &[(LeafIx, LocalLabel)]| {

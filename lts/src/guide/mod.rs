@@ -53,7 +53,7 @@ pub struct Edge {
 pub enum NoGuide {
     /// It would have more states than allowed.
     TooLarge {
-        /// So many are allowed.
+        /// How many are allowed.
         limit: usize,
     },
     /// There are cycles; this is one of them, as printed labels.

@@ -219,6 +219,13 @@ impl Builder {
         self.arrange(labels, initial)
     }
 
+    /// The finished system with this many labels that are called by their numbers, for callers that do not print them.
+    pub(crate) fn finish_numbered(self, labels: u32, initial: State) -> Lts {
+        let texts = (1..labels).map(|label| label.to_string());
+        let labels = std::iter::once(TAU.to_owned()).chain(texts).collect();
+        self.arrange(labels, initial)
+    }
+
     fn arrange(mut self, labels: Vec<String>, initial: State) -> Lts {
         self.require_states(initial.0 + 1);
         assert!(

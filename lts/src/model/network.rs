@@ -245,9 +245,11 @@ impl Network {
     }
 
     /// All steps of a global state in a fixed order: by the first participating leaf, its label, then by vector, then
-    /// by the targets. The naive reference; every local state of `state` must be expanded.
-    pub fn successors(&self, state: &[Local], out: &mut Vec<Step>) {
+    /// by the targets. The naive reference; every local state of `state` must be expanded. Returns how much there was to look
+    /// at: labels, vectors and steps.
+    pub fn successors(&self, state: &[Local], out: &mut Vec<Step>) -> u64 {
         out.clear();
+        let mut looks = 0;
         for (i, leaf) in self.leaves.iter().enumerate() {
             let moves = &leaf.states[state[i].0 as usize].moves;
             let mut last = None;
@@ -256,13 +258,16 @@ impl Network {
                     continue;
                 }
                 last = Some(label);
-                for &v in &leaf.vectors_of[label.0 as usize] {
+                let vectors = &leaf.vectors_of[label.0 as usize];
+                looks += 1 + vectors.len();
+                for &v in vectors {
                     if self.vectors[v.0 as usize].parts[0].0.0 as usize == i {
                         self.steps_of(v, state, out);
                     }
                 }
             }
         }
+        (looks + out.len()) as u64
     }
 
     /// Whether a state, all of whose local states are expanded, has no step. Lists no steps, of which there may be many.

@@ -62,6 +62,12 @@ impl Tree {
 
 /// A formula as equations.
 pub trait Equations: Send + Sync {
+    /// Learns the network before anything else is asked, and whether it is complete. An error says why the formula cannot be
+    /// decided on it.
+    fn prepare(&self, _net: &Network, _complete: bool) -> Result<()> {
+        Ok(())
+    }
+
     /// The class of a vector, which is no fault.
     fn class(&self, net: &Network, vector: VectorIx) -> Result<Class>;
 
@@ -76,4 +82,10 @@ pub trait Equations: Send + Sync {
 
     /// A position for people: its part of the formula, with the values of its variables.
     fn describe(&self, position: Position) -> String;
+
+    /// The steps that a modality is about, for people, if it asks for something after every one of them: the formula says
+    /// nothing there if none of them ever happens. Not for what is forbidden, nor for what only goes round.
+    fn antecedent(&self, _modality: Modality) -> Option<String> {
+        None
+    }
 }

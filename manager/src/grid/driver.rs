@@ -96,6 +96,9 @@ pub fn drive<M: Machine>(
     transport.cancel();
     driver.cancelled = true;
     let mut trouble = driver.collect(machine, transport, &mut journal)?;
+    if trouble.is_none() {
+        trouble = driver.take(machine, Vec::new(), &mut journal)?.err();
+    }
     if let Some(journal) = &mut journal {
         if trouble.is_none() && !M::DURABLE {
             trouble = journal.sync().err();
@@ -167,6 +170,13 @@ impl<M: Machine> Driver<M> {
                 return Ok(ended);
             }
             if self.busy.is_empty() && self.unsettled.is_empty() {
+                if machine.has_peers() {
+                    if let Err(trouble) = self.take(machine, Vec::new(), journal)? {
+                        return Ok(Ended::Journal(trouble));
+                    }
+                    self.tell(machine, journal, control);
+                    continue;
+                }
                 return Err(Error::internal("nothing is in work and nothing can be handed out"));
             }
             let answers = self.receive(transport)?;
@@ -183,7 +193,7 @@ impl<M: Machine> Driver<M> {
             match machine.next() {
                 Next::Done => return Ok(true),
                 Next::Wait => break,
-                Next::Job(mut job) => {
+                Next::Job(job) => {
                     debug!(job = job.number(), worker, "handed out");
                     self.free.pop_front();
                     self.busy.push((worker, job.number()));
@@ -191,7 +201,6 @@ impl<M: Machine> Driver<M> {
                         let now = self.begun.elapsed();
                         times.insert(job.number(), (now, now));
                     }
-                    machine.address(&mut job, worker);
                     transport.send(worker, job.number(), job)?;
                 }
             }
@@ -253,6 +262,7 @@ impl<M: Machine> Driver<M> {
             }
             self.unsettled.push_back((self.recorded + batch.records(), worker, answer));
         }
+        machine.notes(&mut batch)?;
         self.recorded += batch.records();
         let settled = match journal {
             Some(journal) => match self.keep(journal, batch) {

@@ -5,7 +5,7 @@
 //! they may be larger than the memory. Disks are slow to promise that something is on them, so a thread of its own waits
 //! for that, and records that come meanwhile share the next promise.
 //!
-//! In front of each record stands what it took ([`Tally`]), so that whoever only counts need not know what the records are.
+//! In front of each record stands what it took ([`Tally`]), so that a reader who only counts need not know what the records are.
 //!
 //! Invariants: a record is whole or not there; a torn end, from a kill or a full disk, is cut off when the journal is
 //! opened again. Nothing is written after something that could not be.
@@ -119,12 +119,14 @@ pub type Identity = Vec<(String, String)>;
 /// An open journal with records of one type.
 pub struct Journal<T> {
     dir: PathBuf,
+    /// The file of records.
+    path: PathBuf,
     writer: Writer,
     /// Records that were to be written, and those that are on disk.
     begun: u64,
     settled: u64,
-    /// Held as long as the journal is open.
-    _lock: File,
+    /// Held as long as the journal is open; a part has none.
+    _lock: Option<File>,
     records: PhantomData<T>,
 }
 
@@ -178,9 +180,29 @@ impl<T> Journal<T> {
         let mut source = Source::open(&path)?;
         source.head()?;
         let writer = Writer::start(file).map_err(io(&path))?;
-        let journal =
-            Journal { dir: dir.to_owned(), writer, begun: 0, settled: 0, _lock: lock, records: PhantomData };
+        let journal = Journal::new(dir, path, writer, Some(lock));
         Ok((journal, Records { source, left, records: PhantomData }))
+    }
+
+    fn new(dir: &Path, path: PathBuf, writer: Writer, lock: Option<File>) -> Self {
+        let (begun, settled, records) = (0, 0, PhantomData);
+        Journal { dir: dir.to_owned(), path, writer, begun, settled, _lock: lock, records }
+    }
+
+    /// Begins a part of a journal: a file of this name beside it, for one of several processes that write at the same
+    /// time. The process that has the journal sees to it that nobody else writes there, and that the name is new.
+    pub fn begin_part(dir: &Path, name: &str, identity: &Identity) -> Result<Self, Trouble> {
+        let path = dir.join(name);
+        let head = head(identity).map_err(|why| Trouble::Foreign(path.clone(), why))?;
+        let begin = || {
+            let mut file = File::create(&path)?;
+            file.write_all(&head)?;
+            file.sync_all()?;
+            File::open(dir)?.sync_all()?;
+            Writer::start(file)
+        };
+        let writer = begin().map_err(|e| Trouble::Io(path.clone(), e))?;
+        Ok(Journal::new(dir, path, writer, None))
     }
 
     /// Begins to append records, and does not wait for the disk. [`Journal::settled`] tells when they are there.
@@ -234,7 +256,7 @@ impl<T> Journal<T> {
     }
 
     fn cannot_write(&self, error: io::Error) -> Trouble {
-        Trouble::Io(self.dir.join(RECORDS), error)
+        Trouble::Io(self.path.clone(), error)
     }
 
     /// Replaces the page that tells how far the run is. It is a convenience: a failure is no reason to stop.
@@ -304,6 +326,39 @@ pub struct Records<T> {
 }
 
 impl<T> Records<T> {
+    /// Those of a journal or of a part of one, which must be of this run. It is not cut where it is torn.
+    pub fn of(dir: &Path, name: Option<&str>, identity: &Identity) -> Result<Self, Trouble> {
+        let path = dir.join(name.unwrap_or(RECORDS));
+        let mut source = Source::open(&path)?;
+        match source.head()? {
+            Some(theirs) => compare(&theirs, identity)?,
+            // It was being begun.
+            None => source.left = 0,
+        }
+        Ok(Records { source, left: 0, records: PhantomData })
+    }
+
+    /// None at all, beside a journal in this directory.
+    pub fn none(dir: &Path) -> Result<Self, Trouble> {
+        let mut source = Source::open(&dir.join(RECORDS))?;
+        source.left = 0;
+        Ok(Records { source, left: 0, records: PhantomData })
+    }
+
+    /// An error that names the file if there is something behind the last record that is whole. A process that is ended while
+    /// it writes leaves the beginning of a record, and nothing behind it.
+    pub fn is_whole(&self) -> Result<(), Trouble> {
+        if self.source.left == 0 || self.source.torn {
+            return Ok(());
+        }
+        let why = format!(
+            "it is damaged at byte {0}; put it back as it was, or cut it off there (truncate -s {0}), so that what follows is \
+             done again",
+            self.source.good
+        );
+        Err(Trouble::Foreign(self.source.path.clone(), why))
+    }
+
     /// How many there were when the journal was opened.
     pub fn len(&self) -> usize {
         self.left
@@ -372,6 +427,10 @@ struct Source {
     left: u64,
     /// The record that was read last.
     payload: Vec<u8>,
+    /// Where the last record ends that was whole.
+    good: u64,
+    /// What is left is the beginning of a record, or zeros.
+    torn: bool,
 }
 
 impl Source {
@@ -379,7 +438,7 @@ impl Source {
         let opened = File::open(path).and_then(|file| Ok((file.metadata()?.len(), file)));
         let (left, file) = opened.map_err(|e| Trouble::Io(path.to_owned(), e))?;
         let reader = BufReader::with_capacity(1 << 16, file);
-        Ok(Source { path: path.to_owned(), reader, at: 0, left, payload: Vec::new() })
+        Ok(Source { path: path.to_owned(), reader, at: 0, left, payload: Vec::new(), good: 0, torn: false })
     }
 
     fn take(&mut self, bytes: &mut [u8]) -> Result<(), Trouble> {
@@ -425,12 +484,14 @@ impl Source {
     fn next_head(&mut self) -> Result<Option<(usize, u32)>, Trouble> {
         let mut head = [0; HEAD];
         if self.left < HEAD as u64 {
+            self.torn = true;
             return Ok(None);
         }
         self.take(&mut head)?;
         let [a, b, c, d, e, f, g, h] = head;
         let (length, checksum) = (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]));
-        Ok((length > 0 && u64::from(length) <= self.left).then_some((length as usize, checksum)))
+        self.torn = length == 0 || u64::from(length) > self.left;
+        Ok((!self.torn).then_some((length as usize, checksum)))
     }
 
     /// Reads the next record, if it is whole.
@@ -446,7 +507,11 @@ impl Source {
         payload.resize(length, 0);
         self.take(&mut payload)?;
         self.payload = payload;
-        Ok(crc32fast::hash(&self.payload) == checksum)
+        let whole = crc32fast::hash(&self.payload) == checksum;
+        if whole {
+            self.good = self.at;
+        }
+        Ok(whole)
     }
 
     /// Reads this many bytes of the next record at most, if it is as long as it says.

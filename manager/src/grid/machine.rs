@@ -7,6 +7,20 @@ use super::journal::{Batch, Tally};
 use gridlock_lts::base::error::{Limit, Result};
 use serde::de::DeserializeOwned;
 
+/// The window of machines that process answers in the order of jobs: job n is based on the answers to the jobs up to
+/// n - window, in whatever order these came.
+pub const WINDOW: u64 = 64;
+
+/// The window for a number of workers, all of which should have a job. It is the same for all small numbers, so that they
+/// make the same jobs; beyond, jobs that take longer than others must not leave workers without one.
+pub fn window(workers: u64) -> u64 {
+    if workers <= WINDOW {
+        WINDOW
+    } else {
+        workers.checked_next_power_of_two().map_or(workers, |n| n.saturating_mul(2))
+    }
+}
+
 /// What to do next.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Next<J> {
@@ -67,11 +81,18 @@ pub trait Machine {
     /// What to do next.
     fn next(&mut self) -> Next<Self::Job>;
 
-    /// Is told which worker a job goes to, for jobs that bring what the worker does not know yet.
-    fn address(&mut self, _job: &mut Self::Job, _worker: u32) {}
+    /// Whether it waits for machines of other processes, so that nothing may be in work here, and it is asked again.
+    fn has_peers(&self) -> bool {
+        false
+    }
 
     /// Writes what the journal is to keep of an answer: nothing, or one or more records.
     fn record(&self, answer: &Self::Answer, batch: &mut Batch) -> Result<()>;
+
+    /// Writes what the journal is to keep besides answers: what is new since it was asked last.
+    fn notes(&mut self, _batch: &mut Batch) -> Result<()> {
+        Ok(())
+    }
 
     /// Takes the answer to a job.
     fn accept(&mut self, answer: Self::Answer, worker: u32) -> Accepted;
@@ -98,5 +119,17 @@ pub trait Machine {
     /// Whether the times of jobs are to be kept.
     fn keeps_times(&self) -> bool {
         false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_worker_has_a_job() {
+        assert_eq!([1, 2, 64].map(window), [WINDOW; 3]);
+        assert_eq!([65, 128, 10_000].map(window), [256, 256, 32_768]);
+        assert_eq!(window(u64::MAX), u64::MAX);
     }
 }

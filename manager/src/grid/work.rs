@@ -22,9 +22,9 @@ pub type Worker<'w, J, A> = Box<dyn FnMut(J, &Life) -> A + 'w>;
 /// What workers of one process share. Threads that are stuck are given up and may look at it for ever, so it is owned.
 pub trait Work: Send + Sync + 'static {
     /// What a worker gets.
-    type Job: Send + Serialize + DeserializeOwned + 'static;
+    type Job: Send + 'static;
     /// What it answers.
-    type Answer: Send + Serialize + DeserializeOwned + 'static;
+    type Answer: Send + 'static;
 
     /// A new worker.
     fn worker(&self) -> Worker<'_, Self::Job, Self::Answer>;
@@ -74,9 +74,9 @@ impl<'w> Grid<'w> {
         Ok(Grid { threads: threads.max(1), patience, place: Place::Ranks { world, hellos, warn } })
     }
 
-    /// Whether workers are in other processes, so that jobs and answers travel as bytes.
-    pub fn is_remote(&self) -> bool {
-        !matches!(self.place, Place::Threads(_))
+    /// Threads of this process that do jobs, or would if it did any.
+    pub fn own_threads(&self) -> usize {
+        self.threads
     }
 
     /// Jobs that are worked on at a time.
@@ -85,15 +85,6 @@ impl<'w> Grid<'w> {
             Place::Threads(_) => self.threads as u64,
             #[cfg(feature = "mpi")]
             Place::Ranks { hellos, .. } => hellos.iter().map(|hello| u64::from(hello.threads)).sum(),
-        }
-    }
-
-    /// Jobs that may be under way at a time: a rank has one more than it works on.
-    pub fn slots(&self) -> u64 {
-        match &self.place {
-            Place::Threads(_) => self.workers(),
-            #[cfg(feature = "mpi")]
-            Place::Ranks { hellos, .. } => self.workers() + hellos.len() as u64,
         }
     }
 
@@ -107,7 +98,7 @@ impl<'w> Grid<'w> {
     ) -> Result<(Ended, Times)>
     where
         M: Machine<Job = W::Job, Answer = W::Answer>,
-        W: Work + ?Sized,
+        W: Work<Job: Serialize + DeserializeOwned, Answer: Serialize + DeserializeOwned> + ?Sized,
     {
         match &self.place {
             Place::Threads(_) => drive(machine, &mut self.start(work), journal, control),
@@ -118,8 +109,26 @@ impl<'w> Grid<'w> {
         }
     }
 
+    /// The same, with jobs that never leave this process: by its threads, whatever other ranks there are.
+    pub fn lead_here<M, W>(
+        &self,
+        machine: &mut M,
+        work: &Arc<W>,
+        journal: Option<Opened<M::Record>>,
+        control: &Control<M::Status>,
+    ) -> Result<(Ended, Times)>
+    where
+        M: Machine<Job = W::Job, Answer = W::Answer>,
+        W: Work + ?Sized,
+    {
+        drive(machine, &mut self.start(work), journal, control)
+    }
+
     /// On a rank that does not lead: does jobs until rank 0 says that it is over, and returns its exit code.
-    pub fn serve<W: Work + ?Sized>(&self, work: &Arc<W>) -> Result<u8> {
+    pub fn serve<W>(&self, work: &Arc<W>) -> Result<u8>
+    where
+        W: Work<Job: Serialize + DeserializeOwned, Answer: Serialize + DeserializeOwned> + ?Sized,
+    {
         match &self.place {
             #[cfg(feature = "mpi")]
             Place::Ranks { world, .. } => mpi::serve(world, &mut self.start(work)),

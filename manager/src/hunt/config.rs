@@ -1,14 +1,11 @@
 //! How a hunt is run: its portfolio, its budgets, its seed.
 
+use crate::grid::machine::WINDOW;
 use crate::traces::strategy::StrategyKind;
 use gridlock_worker::hunt::job::HuntJob;
 use gridlock_worker::job::Order;
 use std::fmt;
 use std::str::FromStr;
-
-/// Job n is based on the feedback to the jobs up to n - [`WINDOW`], whoever answers when, so that the number of workers
-/// changes nothing. More workers than this would have nothing to do.
-pub const WINDOW: u64 = 64;
 
 /// A member of a portfolio: a way to search.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -108,12 +105,14 @@ pub struct Config {
     pub steering: bool,
     /// Bytes that the states of one job may take.
     pub job_memory: u64,
-    /// So many jobs are made at most.
+    /// The largest number of jobs.
     pub max_jobs: Option<u64>,
-    /// So many states are expanded at most, those for shortening not counted.
+    /// The largest number of states expanded, those for shortening not counted.
     pub max_states: Option<u64>,
     /// The hunt ends with the finding of this number.
     pub findings: u64,
+    /// Job n is based on the feedback to the jobs up to n - window; more workers than this have nothing to do.
+    pub window: u64,
     /// States that may be expanded to shorten a finding.
     pub shorten: u64,
     /// For beams: the vectors whose steps are preferred, ascending.
@@ -138,6 +137,7 @@ impl Config {
             max_jobs: None,
             max_states: None,
             findings: 1,
+            window: WINDOW,
             shorten: 100_000,
             preferred,
             only: None,

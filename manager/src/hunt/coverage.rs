@@ -10,9 +10,9 @@ use gridlock_worker::hunt::sketch::{self, REGISTERS};
 /// How much of a set was reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Part {
-    /// So many of its elements were.
+    /// How many of its elements were.
     pub reached: u64,
-    /// So many are in the tables; some of these may occur nowhere in the whole system.
+    /// How many are in the tables; some of these may occur nowhere in the whole system.
     pub total: u64,
 }
 

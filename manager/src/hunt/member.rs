@@ -5,7 +5,7 @@
 //! small values as often as large ones: searches that differ see different things. Invariant: a job follows from the
 //! feedback that was processed and from its seed.
 
-use super::config::{Config, Kind, WINDOW};
+use super::config::{Config, Kind};
 use crate::grid::machine::{Machine, Next};
 use crate::traces::swarm::{self, Granularity, Outcome, Pace, Swarm};
 use gridlock_lts::base::rng::Rng;
@@ -136,6 +136,7 @@ impl<'n> Member<'n> {
     fn guided(&mut self, net: &'n Network, guide: &Arc<Guide>, config: &Config, turn: Draw) -> Turn {
         let seed = turn.seed;
         let Kind::Guided(order, strategy) = self.kind else { return Turn::Nothing };
+        let window = config.window;
         loop {
             let states = self.size().min(turn.room);
             let limits = JobLimits { states, memory: config.job_memory };
@@ -145,7 +146,7 @@ impl<'n> Member<'n> {
                     Order::BreadthFirst => Granularity::Prefix,
                     Order::DepthFirst => Granularity::Trace,
                 };
-                let pace = Pace::Window(WINDOW);
+                let pace = Pace::Window(window);
                 let guide_states = GUIDE_STATES;
                 let usual = swarm::Config::new(limits);
                 let config =
@@ -154,7 +155,7 @@ impl<'n> Member<'n> {
             });
             swarm.allow(limits);
             let next = swarm.next();
-            self.remember(turn.made);
+            self.remember(turn.made, window);
             match next {
                 Next::Job(job) => return Turn::Job(Method::Guided(job), states),
                 Next::Wait => return Turn::Nothing,
@@ -194,7 +195,7 @@ impl<'n> Member<'n> {
         }
     }
 
-    fn remember(&mut self, made: u64) {
+    fn remember(&mut self, made: u64, window: u64) {
         let Some(swarm) = &self.swarm else { return };
         let status = swarm.status();
         let now = Traces { all: status.all, explored: status.explored, pruned: status.pruned };
@@ -203,7 +204,7 @@ impl<'n> Member<'n> {
             self.best.push_back((made, now));
         }
         // Nobody looks back further than the jobs that may be in work.
-        while self.best.get(1).is_some_and(|(at, _)| at + WINDOW < made) {
+        while self.best.get(1).is_some_and(|(at, _)| at + window < made) {
             self.best.pop_front();
         }
     }

@@ -1,7 +1,7 @@
 //! A hunt: cheap, very different searches, until enough was found or the budget is spent.
 //!
 //! Like a [`swarm`](crate::traces::swarm) it is a state machine without clocks, threads or files. Job n is made when exactly the
-//! feedback to the jobs up to n - [`WINDOW`] has been processed (or, where nothing could be made then, the least further
+//! feedback to the jobs up to n - [`Config::window`] has been processed (or, where nothing could be made then, the least further
 //! feedback after which something can), strictly in the order of jobs. So the same seed gives the same jobs and, for the
 //! same number of jobs, the same findings, whatever the number of workers. A hunt proves nothing: it never says that a
 //! property holds. Invariant: a finding is reported once all jobs before its own are answered; no two reported ones have
@@ -17,7 +17,7 @@ mod steering;
 #[cfg(test)]
 mod tests;
 
-pub use config::{Config, Kind, WINDOW};
+pub use config::{Config, Kind};
 pub use coverage::{Bits, LeafCoverage, Part};
 pub use member::Traces;
 pub use status::{Found, MemberStatus, Outcome, Status};
@@ -205,7 +205,7 @@ impl<'n> Hunt<'n> {
         let charge = self.steering.charge(member, job.limits.states);
         self.ledger.add(job.clone(), Charged { member, charge });
         self.out = self.out.saturating_add(job.limits.states);
-        self.due = self.due.max((self.ledger.made() + 1).saturating_sub(WINDOW));
+        self.due = self.due.max((self.ledger.made() + 1).saturating_sub(self.config.window));
         job
     }
 

@@ -20,7 +20,7 @@ struct Arm {
     /// Worth of what was new, and states expanded for it, both fading.
     gained: f64,
     spent: f64,
-    /// States handed out divided by the weight at that time: whoever has least is next.
+    /// States handed out divided by the weight at that time: the member with the least is next.
     charged: f64,
 }
 
@@ -39,7 +39,7 @@ pub struct Steering {
 }
 
 impl Steering {
-    /// So many members, about whom nothing is known.
+    /// A number of members about which nothing is known.
     pub fn new(members: usize, steered: bool) -> Self {
         Steering { arms: vec![Arm::default(); members], steered, turn: 0 }
     }

@@ -2,24 +2,27 @@
 //! first on ranks, in that of all of them ([`ranks`]).
 
 mod ranks;
+mod saved;
+mod shorter;
 
-use super::quantities::{bytes, count, counted, tenths};
+use super::quantities::{bytes, count, parse_duration, tenths};
+use super::reduction::{self, Alike, Less, Reduce, Reduced, Taken};
 use super::trials::{self, Decision};
-use super::{Common, Figures, Json, Listed, Method, Outcome, Row, Run, Spent, Tables, formulas};
+use super::{
+    Checkpoint, Common, Figures, Json, Listed, Method, Outcome, Patience, Row, Run, Spent, StatusPage,
+    Tables, formulas, subsystem,
+};
 use crate::grid::transport::launch::launched;
 use gridlock_lts::base::error::{Error, Limit, Result};
 use gridlock_lts::engine::lazy::Lazy;
 use gridlock_lts::engine::mesh::Mesh;
-use gridlock_lts::engine::reduce::Keep;
 use gridlock_lts::engine::search::{self, Options, Order, RankStats, Reduction, Report, Stats, Verdict};
 use gridlock_lts::model::network::LeafIx;
 use gridlock_lts::property::Property;
-use gridlock_worker::hunt::shorten;
-use gridlock_worker::life::Life;
-use serde::Serialize;
+use saved::{End, Place};
+use shorter::shorter;
 use std::io::{self, Write};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 /// Breadth first, on all threads.
@@ -29,6 +32,8 @@ pub struct BreadthFirst {
     depth: Depth,
     #[command(flatten)]
     less: Less,
+    #[command(flatten)]
+    alike: Alike,
 
     /// With --reduce on: keep counterexamples as short as can be, for fewer steps that are left out
     #[arg(long, help_heading = "Search")]
@@ -38,7 +43,20 @@ pub struct BreadthFirst {
     /// `leaves=NAMES` [default: hash]
     #[arg(long, value_name = "WHAT", help_heading = "Search", value_parser = ranks::parse_owner)]
     owner: Option<ranks::OwnerFlag>,
+
+    #[command(flatten)]
+    checkpoint: Checkpoint,
+
+    /// Breadth first: time between two checkpoints [default: 5m]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "checkpoint", help_heading = "Checkpoint")]
+    checkpoint_every: Option<Duration>,
+
+    #[command(flatten)]
+    patience: Patience,
 }
+
+/// What breadth-first search is called.
+const NAME: &str = "bfs";
 
 /// Depth first, on one thread.
 #[derive(clap::Args, Clone, Default, Debug)]
@@ -47,6 +65,8 @@ pub struct DepthFirst {
     depth: Depth,
     #[command(flatten)]
     less: Less,
+    #[command(flatten)]
+    alike: Alike,
 }
 
 /// The flags of both.
@@ -55,53 +75,6 @@ struct Depth {
     /// Expand states up to this depth; `unknown` if there are deeper ones
     #[arg(long, value_name = "N", help_heading = "Limits")]
     max_depth: Option<u64>,
-}
-
-/// Whether steps are left out.
-#[derive(clap::Args, Clone, Copy, Default, Debug)]
-struct Less {
-    /// Leave out steps whose order makes no difference: the same verdict from fewer states. Needs complete tables
-    #[arg(long, value_name = "WHEN", value_enum, default_value_t, help_heading = "Search")]
-    reduce: Reduce,
-}
-
-/// The values of `--reduce`.
-#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
-enum Reduce {
-    /// Leave out what stubborn sets allow
-    On,
-    /// Search in full, and try now and then whether a reduced search would be over already
-    Auto,
-    /// Take every step: the counts are those of the state space
-    #[default]
-    Off,
-}
-
-/// What steps a search takes.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(super) enum Taken {
-    #[default]
-    All,
-    /// Those that a reduction keeps.
-    Reduced(Keep),
-    /// All, with trials of a reduced search in between.
-    Trials,
-}
-
-impl Less {
-    fn taken(self, shortest: bool) -> Taken {
-        match self.reduce {
-            Reduce::On if shortest => Taken::Reduced(Keep::Lengths),
-            Reduce::On => Taken::Reduced(Keep::Verdicts),
-            Reduce::Auto => Taken::Trials,
-            Reduce::Off => Taken::All,
-        }
-    }
-
-    /// Which leaf can reach what is read off its table, so that there must be nothing left to fill.
-    fn needs_complete_tables(self) -> Option<&'static str> {
-        (self.reduce == Reduce::On).then_some("--reduce on")
-    }
 }
 
 impl Method for BreadthFirst {
@@ -114,7 +87,17 @@ impl Method for BreadthFirst {
         self.less.needs_complete_tables().or(owner)
     }
 
+    fn checkpoint(&self) -> Option<&Checkpoint> {
+        Some(&self.checkpoint)
+    }
+
     fn check(&self, _: &Common) -> Result<()> {
+        self.less.check(self.depth.max_depth)?;
+        self.alike.check(self.less)?;
+        self.checkpoint.check()?;
+        if self.checkpoint.checkpoint.is_some() {
+            self.less.check_checkpoint()?;
+        }
         if self.shortest && self.less.reduce != Reduce::On {
             return Err(Error::input(
                 "--shortest belongs to --reduce on: else counterexamples are as short as can be anyway",
@@ -123,6 +106,11 @@ impl Method for BreadthFirst {
         if self.owner.is_some() && !launched().is_some_and(|launch| launch.has_company()) {
             return Err(Error::input(
                 "--owner is about the ranks of an MPI job, and there is one process: start it with mpirun or srun",
+            ));
+        }
+        if self.patience.is_given() && !launched().is_some_and(|launch| launch.has_company()) {
+            return Err(Error::input(
+                "--stuck-after is, breadth first, about the ranks of an MPI job, and there is one process: leave it out",
             ));
         }
         Ok(())
@@ -138,12 +126,15 @@ impl Method for BreadthFirst {
             self.check_formulas(run)?;
             return formulas::conduct(run, bounds.depth);
         }
+        let place = self.place(run)?;
         if run.peers.has_company() {
-            return ranks::conduct(run, bounds, self.owner.as_ref());
+            return ranks::conduct(run, bounds, &self.ranks(place.as_ref()));
         }
         run.host.begin("searching", "states");
-        let (report, decision) = search(run, Order::BreadthFirst, bounds, None)?;
-        Ok(outcome(run, report, true, decision, None))
+        let (report, decision) = search_kept(run, Order::BreadthFirst, bounds, None, place.as_ref())?;
+        let end = place.as_ref().map(|place| place.end(&report.stats));
+        let alike = self.alike;
+        Ok(outcome(run, report, Told { shortest: true, alike, decision, end, ..Told::default() }))
     }
 
     fn serve(&self, run: &mut Run) -> Result<u8> {
@@ -151,16 +142,42 @@ impl Method for BreadthFirst {
             self.check_formulas(run)?;
         }
         let bounds = self.bounds(run);
-        ranks::serve(run, bounds, self.owner.as_ref())
+        // The manifest is that of the run or an error, which all must hear of.
+        let place = self.place(run).inspect_err(|why| {
+            (run.warn)(format!("rank {}: {why}", run.peers.rank()));
+            run.peers.abort(2);
+        })?;
+        ranks::serve(run, bounds, &self.ranks(place.as_ref()))
     }
 }
 
 impl BreadthFirst {
+    /// What is about ranks.
+    fn ranks<'a>(&'a self, place: Option<&'a Place<'a>>) -> ranks::Wanted<'a> {
+        ranks::Wanted { owner: self.owner.as_ref(), place, stuck_after: self.patience.stuck_after() }
+    }
+
+    /// The checkpoint, if one is wanted.
+    fn place<'a>(&self, run: &Run<'a>) -> Result<Option<Place<'a>>> {
+        let taken = self.alike.shown(self.less.taken(self.shortest));
+        Place::open(&self.checkpoint, self.checkpoint_every, run, &taken)
+    }
+
     /// Says no to formulas that are no safety formulas where they cannot be decided.
     fn check_formulas(&self, run: &Run) -> Result<()> {
-        if self.less.reduce == Reduce::On {
+        if let Some(flag) = self.less.needs_complete_tables() {
+            return Err(Error::Input(format!(
+                "{flag} cannot decide a formula that is no safety formula: leave it out"
+            )));
+        }
+        if self.alike.is_wanted() {
             return Err(Error::input(
-                "--reduce on cannot decide a formula that is no safety formula: leave it out",
+                "--symmetry auto cannot decide a formula that is no safety formula: leave it out",
+            ));
+        }
+        if self.checkpoint.checkpoint.is_some() {
+            return Err(Error::input(
+                "--checkpoint keeps the states of a search, not the game of a formula that is no safety formula: leave it out",
             ));
         }
         if run.peers.has_company() {
@@ -176,6 +193,7 @@ impl BreadthFirst {
             depth: self.depth.max_depth,
             states: run.common.max_states,
             taken: self.less.taken(self.shortest),
+            alike: self.alike,
         }
     }
 }
@@ -189,10 +207,12 @@ pub(super) struct Bounds {
     pub(super) states: Option<u64>,
     /// Which steps it takes.
     pub(super) taken: Taken,
+    /// Whether states stand for others.
+    pub(super) alike: Alike,
 }
 
 impl Listed for BreadthFirst {
-    const NAME: &'static str = "bfs";
+    const NAME: &'static str = NAME;
     const CHOSEN_BY: &'static str = "--search bfs";
     const ABOUT: &'static str = "Breadth first, on all workers: counterexamples are as short as can be";
 
@@ -201,6 +221,10 @@ impl Listed for BreadthFirst {
             Property::DeadlockFree { .. } | Property::Never(_) | Property::Monitor(_) => true,
             Property::Formula(_) => true,
         }
+    }
+
+    fn status(page: &StatusPage) -> Vec<Row> {
+        saved::status(page)
     }
 }
 
@@ -211,6 +235,11 @@ impl Method for DepthFirst {
 
     fn needs_complete_tables(&self) -> Option<&'static str> {
         self.less.needs_complete_tables()
+    }
+
+    fn check(&self, _: &Common) -> Result<()> {
+        self.less.check(self.depth.max_depth)?;
+        self.alike.check(self.less)
     }
 
     fn unbegun(&self) -> Box<dyn Figures> {
@@ -226,9 +255,11 @@ impl Method for DepthFirst {
             depth: self.depth.max_depth,
             states: run.common.max_states,
             taken: self.less.taken(false),
+            alike: self.alike,
         };
         let (report, decision) = search(run, Order::DepthFirst, bounds, None)?;
-        Ok(outcome(run, report, false, decision, None))
+        let alike = self.alike;
+        Ok(outcome(run, report, Told { alike, decision, ..Told::default() }))
     }
 }
 
@@ -246,16 +277,27 @@ impl Listed for DepthFirst {
     }
 }
 
-/// What a report means for the user. `shortest`: whether the order of the search makes counterexamples short.
-/// `decision`: what `--reduce auto` came to. `owner`: what decided which rank owns a state, if there were several.
-fn outcome(
-    run: &Run,
-    report: Report,
+/// What is known of a search besides its report.
+#[derive(Default)]
+struct Told {
+    /// Whether the order of the search makes counterexamples short.
     shortest: bool,
+    /// Whether states may stand for others.
+    alike: Alike,
+    /// What `--reduce auto` came to.
     decision: Option<Decision>,
+    /// What decided which rank owns a state, if there were several.
     owner: Option<String>,
-) -> Outcome {
-    let Report { verdict, stats, reduction, ranks } = report;
+    /// What became of the checkpoint.
+    end: Option<End>,
+}
+
+/// What a report means for the user.
+fn outcome(run: &Run, report: Report, told: Told) -> Outcome {
+    let Report { verdict, stats, reduction, like_leaves, ranks } = report;
+    let names = |class: &Vec<LeafIx>| subsystem::names(&run.tables().network, class);
+    let classes = like_leaves.unwrap_or_default().iter().map(names).collect();
+    let symmetry = told.alike.is_wanted().then_some(classes);
     let limit = match verdict {
         // What specification and tables take counts, too.
         Verdict::Unknown(Limit::Memory(_)) => Limit::Memory(run.memory),
@@ -263,8 +305,14 @@ fn outcome(
         _ => run.limit(),
     };
     let time = stats.time;
-    let figures = Exhausted { stats, reduction, shortest, decision, ranks, owner };
-    Outcome::of(verdict, time, Box::new(figures), || limit.into())
+    let bound = match told.shortest {
+        true => saved::bound(limit, told.end.as_ref(), run.peers.has_company()),
+        false => limit.into(),
+    };
+    let Told { shortest, decision, owner, end, .. } = told;
+    let figures =
+        Exhausted { begun: true, stats, reduction, symmetry, shortest, decision, ranks, owner, end };
+    Outcome::of(verdict, time, Box::new(figures), || bound)
 }
 
 /// The search itself, with compiled tables if they are complete; together with other ranks if there is a mesh, and perhaps
@@ -275,16 +323,31 @@ pub(super) fn search(
     bounds: Bounds,
     mesh: Option<(&mut dyn Mesh, Option<&[LeafIx]>)>,
 ) -> Result<(Report, Option<Decision>)> {
+    search_kept(run, order, bounds, mesh, None)
+}
+
+/// The same with a checkpoint.
+fn search_kept(
+    run: &mut Run,
+    order: Order,
+    bounds: Bounds,
+    mesh: Option<(&mut dyn Mesh, Option<&[LeafIx]>)>,
+    place: Option<&Place>,
+) -> Result<(Report, Option<Decision>)> {
     let (mesh, owners) = mesh.unzip();
     let owners = owners.flatten();
-    let Bounds { depth: max_depth, states: max_states, taken } = bounds;
+    let Bounds { depth: max_depth, states: max_states, taken, alike } = bounds;
     let (host, halt) = (run.host, run.host.halt());
     // Called by the search about every 100 ms.
     let progress = |stats: &Stats| {
         let each = per_state(stats.memory, stats);
         let detail = format!("{} waiting, {each:.1} bytes/state", count(stats.frontier));
         host.progress(stats.states, stats.transitions, detail);
+        if let Some(place) = place {
+            place.tell(stats);
+        }
     };
+    let checkpoint = place.map(Place::checkpoint);
     let reason = || host.stopped().unwrap_or(Limit::Interrupted);
     let options = Options {
         order,
@@ -302,8 +365,10 @@ pub(super) fn search(
             Taken::Reduced(keep) => Some(keep),
             Taken::All | Taken::Trials => None,
         },
+        symmetry: alike.is_wanted() && run.tables().complete,
         pause: None,
         owners,
+        checkpoint: checkpoint.as_ref(),
     };
     if run.tables().complete {
         let (net, properties) = (&run.tables().network, &run.properties);
@@ -318,6 +383,9 @@ pub(super) fn search(
         };
         let report = if order == Order::DepthFirst { shorter(run, report)? } else { report };
         return Ok((report, decision));
+    }
+    if alike.is_wanted() {
+        host.note("note: --symmetry auto tells all processes apart: it needs complete tables");
     }
     if taken == Taken::Trials {
         host.note("note: --reduce auto takes every step: a reduction needs complete tables");
@@ -334,37 +402,16 @@ pub(super) fn search(
     Ok((report?, None))
 }
 
-/// States that are expanded to shorten a counterexample of a depth-first search.
-const SHORTENING: u64 = 2_000_000;
-
-/// A counterexample of a depth-first search is as long as it happened to be; this shortens it as a hunt does.
-fn shorter(run: &Run, report: Report) -> Result<Report> {
-    let effort = shorten::Effort { states: SHORTENING, memory: run.room() };
-    let (life, done) = (Life::default(), AtomicBool::new(false));
-    let verdict = std::thread::scope(|scope| {
-        let watching = scope.spawn(|| {
-            while !done.load(Relaxed) {
-                if run.host.stopped().is_some() {
-                    life.cancel();
-                }
-                std::thread::park_timeout(Duration::from_millis(20));
-            }
-        });
-        let (network, properties) = (&run.tables().network, &run.properties);
-        let verdict = shorten::shortened(network, properties, report.verdict, effort, &life);
-        done.store(true, Relaxed);
-        watching.thread().unpark();
-        verdict
-    });
-    Ok(Report { verdict: verdict?, ..report })
-}
-
 /// The figures of an exhaustive search.
 #[derive(Default)]
 struct Exhausted {
+    /// Whether the search began.
+    begun: bool,
     stats: Stats,
     /// What was kept, if steps were left out.
     reduction: Option<Reduction>,
+    /// The names of processes that took each other's places, if they were looked for.
+    symmetry: Option<Vec<Vec<String>>>,
     /// Whether the order of the search alone makes counterexamples short.
     shortest: bool,
     /// What `--reduce auto` came to.
@@ -373,16 +420,8 @@ struct Exhausted {
     ranks: Vec<RankStats>,
     /// What decided which of them owns a state.
     owner: Option<String>,
-}
-
-/// The reduction in the JSON result.
-#[derive(Serialize)]
-struct Reduced {
-    method: &'static str,
-    shortest: bool,
-    /// States of the full search when this one took over.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    instead_of: Option<u64>,
+    /// What became of the checkpoint, if there is one.
+    end: Option<End>,
 }
 
 impl Exhausted {
@@ -392,15 +431,7 @@ impl Exhausted {
     }
 
     fn reduced(&self) -> Option<Reduced> {
-        let instead_of = match self.decision {
-            Some(Decision::Trial(states) | Decision::Memory(states)) => Some(states),
-            Some(Decision::Full(_)) | None => None,
-        };
-        self.reduction.map(|kept| Reduced {
-            method: "stubborn sets",
-            shortest: kept.lengths && self.shortest,
-            instead_of,
-        })
+        self.reduction.map(|kept| Reduced::new(kept, self.shortest, self.decision))
     }
 }
 
@@ -434,6 +465,10 @@ pub(super) fn fields(stats: &Stats, depth: Option<u64>) -> Vec<(&'static str, Js
 }
 
 impl Figures for Exhausted {
+    fn begun(&self) -> bool {
+        self.begun
+    }
+
     fn rows(&self, spent: &Spent) -> Vec<Row> {
         let stats = &self.stats;
         let mut rows = vec![
@@ -453,32 +488,12 @@ impl Figures for Exhausted {
     }
 
     fn settings(&self) -> Vec<Row> {
-        let shown = |reduced: Reduced| {
-            let length = match (reduced.shortest, self.shortest) {
-                (true, _) => "counterexamples are as short as can be",
-                (false, true) => "counterexamples may be longer than necessary (--shortest)",
-                (false, false) => "counterexamples are as the search meets them",
-            };
-            (
-                "reduction",
-                format!("{}: states are those visited, not all there are; {length}", reduced.method),
-            )
-        };
-        let auto = |decision| match decision {
-            Decision::Full(0) => "took every step: the system is small".to_owned(),
-            Decision::Full(trials) => {
-                format!("took every step: {} did not end", counted(trials as usize, "reduced trial"))
-            }
-            Decision::Trial(states) => {
-                format!("reduced: a trial ended when the full search had {} states", count(states))
-            }
-            Decision::Memory(states) => {
-                format!("reduced: the full search ran out of memory at {} states", count(states))
-            }
-        };
         let owner = self.owner.as_ref().map(|owner| ("owner", owner.clone()));
-        let mut rows: Vec<Row> = owner.into_iter().chain(self.reduced().map(shown)).collect();
-        rows.extend(self.decision.map(|decision| ("--reduce auto", auto(decision))));
+        let kept = self.reduction.map(|kept| reduction::row(kept, self.shortest));
+        let mut rows: Vec<Row> = owner.into_iter().chain(kept).collect();
+        rows.extend(self.symmetry.as_deref().map(reduction::symmetry_row));
+        rows.extend(self.decision.map(|decision| ("--reduce auto", reduction::auto(decision))));
+        rows.extend(self.end.as_ref().map(End::row));
         rows
     }
 
@@ -488,9 +503,13 @@ impl Figures for Exhausted {
             field.1 = Box::new(self.deadlocks());
         }
         fields.push(("reduction", Box::new(self.reduced())));
+        fields.push(("symmetry", Box::new(&self.symmetry)));
         if !self.ranks.is_empty() {
             fields.push(("ranks", Box::new(ranks::fields(&self.ranks))));
             fields.push(("owner", Box::new(&self.owner)));
+        }
+        if let Some(end) = &self.end {
+            fields.push(("checkpoint", Box::new(end.fields())));
         }
         fields
     }

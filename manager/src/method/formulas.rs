@@ -1,10 +1,10 @@
 //! Formulas that are no safety formulas, one after the other, after everything else that is asked.
 
 use super::exhaustive::{self, Bounds, fields, memory_rows};
-use super::quantities::count;
+use super::quantities::{count, counted};
 use super::{Bound, Conclusion, Figures, Json, Outcome, Row, Run, Spent, Tables};
 use gridlock_lts::base::error::{Limit, Result};
-use gridlock_lts::engine::game::{self, Answer, Decided, End, Evidence, MOST_CHECKED};
+use gridlock_lts::engine::game::{self, Decided, Decision, End, Evidence, MOST_CHECKED};
 use gridlock_lts::engine::lazy::Lazy;
 use gridlock_lts::engine::search::{Options, Order, Stats, Verdict};
 use gridlock_lts::property::Property;
@@ -40,17 +40,17 @@ pub(super) fn conduct(run: &mut Run, max_depth: Option<u64>) -> Result<Outcome> 
         let decided = decide(run, &**equations, max_depth)?;
         time += decided.stats.time;
         let conclusion = match &decided.answer {
-            Answer::Holds => Conclusion::Holds,
-            Answer::Violated => Conclusion::Violated(index),
-            Answer::Faulty { message, .. } => Conclusion::Faulty(message.clone()),
-            Answer::Unknown(_) => {
+            Decision::Holds => Conclusion::Holds,
+            Decision::Violated => Conclusion::Violated(index),
+            Decision::Faulty { message, .. } => Conclusion::Faulty(message.clone()),
+            Decision::Unknown(_) => {
                 let limit = limit_of(run, &game::verdict(&decided.answer, index, None));
                 Conclusion::Unknown(Bound::from(limit))
             }
         };
         let ends = conclusion != Conclusion::Holds;
         let trace = match &decided.answer {
-            Answer::Faulty { trace, .. } => Some(trace.clone()),
+            Decision::Faulty { trace, .. } => Some(trace.clone()),
             _ => decided.evidence.as_ref().map(|evidence| evidence.trace.clone()),
         };
         figures.add(decided);
@@ -83,6 +83,7 @@ fn decide(run: &mut Run, equations: &dyn Equations, max_depth: Option<u64>) -> R
         host.progress(stats.states, stats.transitions, format!("{} waiting", count(stats.frontier)));
     };
     let options = Options {
+        workers: run.threads,
         max_states: run.common.max_states,
         max_depth,
         // What specification and tables take is not for the search any more.
@@ -110,19 +111,22 @@ struct Played {
     positions: u64,
     /// Whether the last formula holds, and why.
     last: Option<(bool, Option<Evidence>)>,
+    /// The antecedents of formulas that hold, of which no step was ever met.
+    vacuous: Vec<String>,
 }
 
 impl Played {
     fn add(&mut self, decided: Decided) {
-        let Decided { answer, evidence, stats, pairs, positions } = decided;
+        let Decided { answer, evidence, stats, pairs, positions, vacuous } = decided;
+        self.vacuous.extend(vacuous);
         if stats.states >= self.stats.states {
             self.stats = stats;
         }
         self.pairs = self.pairs.max(pairs);
         self.positions = self.positions.max(positions);
         self.last = match answer {
-            Answer::Holds | Answer::Violated => Some((answer == Answer::Holds, evidence)),
-            Answer::Faulty { .. } | Answer::Unknown(_) => None,
+            Decision::Holds | Decision::Violated => Some((answer == Decision::Holds, evidence)),
+            Decision::Faulty { .. } | Decision::Unknown(_) => None,
         };
     }
 
@@ -149,38 +153,22 @@ impl Played {
         let evidence = evidence.as_ref().filter(|evidence| !holds && evidence.end == End::Branches)?;
         Some(evidence.trace.len()).filter(|steps| *steps > 0)
     }
+
+    /// The states that can be reached after the critical step, if they are few enough to be checked again.
+    fn closure_states(&self) -> Option<u64> {
+        self.critical_step()?;
+        self.evidence()?.closure
+    }
 }
 
 impl Figures for Played {
     fn note(&self) -> Option<Cow<'static, str>> {
-        let (holds, evidence) = self.last.as_ref()?;
-        let Some(Evidence { trace, end, asks, pairs }) = evidence else {
-            return Some(Cow::Owned(format!(
-                "no evidence is shown: the proof has more than {} pairs of states and parts of the formula",
-                count(MOST_CHECKED as u64)
-            )));
-        };
-        let pairs = count(*pairs);
-        Some(Cow::Owned(match (holds, end) {
-            (true, End::Branches) => return None,
-            (true, _) if trace.is_empty() => return None,
-            (true, End::Decides) => "the run below shows that it holds".to_owned(),
-            (true, End::Repeats(from)) => {
-                format!("the run below, which repeats from step {} for ever, shows that it holds", from + 1)
-            }
-            (false, End::Repeats(from)) => format!("the run below repeats from step {} for ever", from + 1),
-            (false, End::Decides) => format!("at the end of the run below {asks} does not hold"),
-            (false, End::Branches) if trace.is_empty() => {
-                format!(
-                    "no single run shows it: the proof has {pairs} pairs of states and parts of the formula"
-                )
-            }
-            (false, End::Branches) => format!(
-                "step {} is critical: after it, whatever follows, {asks} does not hold (the proof has {pairs} pairs \
-                 of states and parts of the formula)",
-                trace.len()
-            ),
-        }))
+        let vacuous = self.vacuous.iter().map(|antecedent| {
+            format!("warning: no step is {antecedent} wherever the formula looks: what it asks for afterwards was not put to the test")
+        });
+        let mut all: Vec<String> = vacuous.collect();
+        all.extend(self.why().map(Cow::into_owned));
+        (!all.is_empty()).then(|| Cow::Owned(all.join("\n")))
     }
 
     fn rows(&self, spent: &Spent) -> Vec<Row> {
@@ -203,7 +191,54 @@ impl Figures for Played {
         fields.push(("pairs", Box::new(self.pairs)));
         fields.push(("repeats_from", Box::new(self.repeats_from())));
         fields.push(("critical_step", Box::new(self.critical_step())));
+        fields.push(("closure_states", Box::new(self.closure_states())));
+        fields.push(("vacuous", Box::new(&self.vacuous)));
         fields.push(("evidence_pairs", Box::new(self.evidence().map(|evidence| evidence.pairs))));
         fields
+    }
+}
+
+impl Played {
+    /// What shows the answer.
+    fn why(&self) -> Option<Cow<'static, str>> {
+        let (holds, evidence) = self.last.as_ref()?;
+        let Some(Evidence { trace, end, asks, pairs, closure }) = evidence else {
+            return Some(Cow::Owned(format!(
+                "no evidence is shown: the proof has more than {} pairs of states and parts of the formula",
+                count(MOST_CHECKED as u64)
+            )));
+        };
+        let pairs = count(*pairs);
+        Some(Cow::Owned(match (holds, end) {
+            (true, End::Branches) => return None,
+            (true, _) if trace.is_empty() => return None,
+            (true, End::Decides) => "the run below shows that it holds".to_owned(),
+            (true, End::Repeats(from)) => {
+                format!("the run below, which repeats from step {} for ever, shows that it holds", from + 1)
+            }
+            (false, End::Repeats(from)) => format!("the run below repeats from step {} for ever", from + 1),
+            (false, End::Decides) => format!("at the end of the run below {asks} does not hold"),
+            (false, End::Branches) if trace.is_empty() => {
+                format!(
+                    "no single run shows it: the proof has {pairs} pairs of states and parts of the formula"
+                )
+            }
+            (false, End::Branches) => {
+                let known = closure.map(|states| {
+                    format!(
+                        "{} can be reached from there, and the proof has {pairs} pairs of states and parts of the formula",
+                        counted(states as usize, "state")
+                    )
+                });
+                let beyond = || {
+                    "too many states can be reached from there, so that this was not checked again".to_owned()
+                };
+                format!(
+                    "step {} is critical: after it, whatever follows, {asks} does not hold ({})",
+                    trace.len(),
+                    known.unwrap_or_else(beyond)
+                )
+            }
+        }))
     }
 }

@@ -14,14 +14,18 @@ mod figures;
 pub mod fingerprint;
 mod formulas;
 pub mod hunt;
+pub mod local;
 mod options;
 mod outcome;
 pub mod page;
+pub mod parts;
 mod peers;
 pub mod quantities;
+mod reduction;
 mod run;
 pub mod slices;
 pub mod subsystem;
+mod then;
 pub mod traces;
 mod trials;
 
@@ -43,6 +47,8 @@ pub static METHODS: &[Entry] = &[
     Entry::of::<exhaustive::DepthFirst>(),
     Entry::of::<slices::Slices>(),
     Entry::of::<traces::Traces>(),
+    Entry::of::<parts::Parts>(),
+    Entry::of::<local::Local>(),
     Entry::of::<hunt::Hunting>(),
 ];
 
@@ -59,6 +65,11 @@ pub trait Method: fmt::Debug + Send + Sync {
     /// What it is called in the message that it needs complete tables; `None`: it also searches while they are filled.
     fn needs_complete_tables(&self) -> Option<&'static str> {
         None
+    }
+
+    /// Whether tables are completed if that is possible, rather than left open for a violation that is near.
+    fn prefers_complete_tables(&self) -> bool {
+        self.needs_complete_tables().is_some()
     }
 
     /// Says no to what does not fit together, before any work is done.

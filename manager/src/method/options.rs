@@ -14,12 +14,12 @@ use std::time::Duration;
 /// Where answers are kept.
 #[derive(clap::Args, Clone, Default, Debug)]
 pub struct Checkpoint {
-    /// Keep every answer in this directory, so that the run can be resumed
-    #[arg(long, value_name = "DIR")]
+    /// Keep every answer, or breadth first the states of each level, in this directory, so that the run can be resumed
+    #[arg(long, value_name = "DIR", help_heading = "Checkpoint")]
     pub checkpoint: Option<PathBuf>,
 
     /// Continue what is in the checkpoint, if there is something
-    #[arg(long, requires = "checkpoint")]
+    #[arg(long, requires = "checkpoint", help_heading = "Checkpoint")]
     pub resume: bool,
 }
 
@@ -64,12 +64,18 @@ const STUCK_AFTER: Duration = Duration::from_secs(300);
 /// How long threads are waited for.
 #[derive(clap::Args, Clone, Copy, Default, Debug)]
 pub struct Patience {
-    /// Give up a thread that gives no sign of life for so long: its job goes to another one; 0 is never [default: 5m]
+    /// Give up a thread that gives no sign of life for so long: its job goes to another one; breadth first and by slices on MPI
+    /// ranks, a rank, and the run ends; 0 is never [default: 5m]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     stuck_after: Option<Duration>,
 }
 
 impl Patience {
+    /// Whether the user has said something.
+    pub fn is_given(self) -> bool {
+        self.stuck_after.is_some()
+    }
+
     /// How long a thread may give no sign of life; `None` if for ever.
     pub fn stuck_after(self) -> Option<Duration> {
         Some(self.stuck_after.unwrap_or(STUCK_AFTER)).filter(|time| !time.is_zero())

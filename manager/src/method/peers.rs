@@ -190,7 +190,10 @@ impl Peers {
         if let Some(world) = &self.world {
             let run = mpi::Run { file: _team.file.to_owned(), identity: _team.identity.clone() };
             return Ok(Some(match world.meet(_team.threads as u32, &run, _stop)? {
-                mpi::Met::All(mut mesh) => Together::Searched(_search(&mut mesh)),
+                mpi::Met::All(mut mesh) => {
+                    mesh.watch(_team.stuck_after, _team.warn);
+                    Together::Searched(_search(&mut mesh))
+                }
                 mpi::Met::Over(code) => Together::Over(code),
             }));
         }

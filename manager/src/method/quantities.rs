@@ -88,15 +88,6 @@ pub fn big(n: &BigUint) -> String {
     rounded(n).unwrap_or_else(|| exact(n))
 }
 
-/// How much of a whole is left, in percent: `12.3 %`.
-pub fn percent(part: &BigUint, whole: &BigUint) -> String {
-    if *whole == BigUint::ZERO {
-        return "0.0 %".to_owned();
-    }
-    let thousandths = u64::try_from(part * 1000u32 / whole).unwrap_or(1000);
-    format!("{}.{} %", thousandths / 10, thousandths % 10)
-}
-
 /// A count with its noun: `1 state`, `2 states`, `3 processes`.
 pub fn counted(n: usize, noun: &str) -> String {
     let ending = match n {
@@ -176,7 +167,6 @@ mod tests {
         assert_eq!(big(&large), "9.99 * 10^29");
         assert_eq!(exact(&(large + 1u32)), format!("1{}", ",000".repeat(10)));
         assert_eq!(big(&BigUint::from(1234567u32)), "1,234,567");
-        assert_eq!(percent(&BigUint::from(1u32), &BigUint::from(3u32)), "33.3 %");
         assert_eq!([counted(1, "state"), counted(2, "state")], ["1 state", "2 states"]);
         assert_eq!([counted(1, "process"), counted(0, "process")], ["1 process", "0 processes"]);
         assert_eq!(["12 bytes", "1.0 KiB", "1.5 GiB"], [12, 1024, 3 << 29].map(bytes)[..]);

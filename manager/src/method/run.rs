@@ -3,6 +3,7 @@
 use super::Peers;
 use super::checkpoint;
 use super::outcome::Bound;
+use super::quantities::count;
 use crate::grid::journal::Identity;
 use gridlock_lts::base::error::{Error, Limit, Result};
 use gridlock_lts::base::halt::Halt;
@@ -45,8 +46,6 @@ pub trait Host: Sync {
     fn begin(&self, what: &'static str, unit: &'static str);
     /// Says how far that is, with what else belongs into the line of progress.
     fn progress(&self, counted: u64, transitions: u64, detail: String);
-    /// Says which part of the work is done, from 0 to 1.
-    fn part_done(&self, part: f64);
     /// Tells the user something that is no result.
     fn note(&self, text: &str);
     /// Takes a violation of a method that may find several.
@@ -91,6 +90,8 @@ pub struct Run<'a> {
     pub tables: Option<Tables>,
     /// What is asked.
     pub properties: Arc<[Property]>,
+    /// What each property is called.
+    pub names: Vec<String>,
     /// What [`Method::patterns`](super::Method::patterns) mean, one for each.
     pub patterns: Vec<Property>,
     /// The specification, as the user calls it.
@@ -135,9 +136,27 @@ impl Run<'_> {
         Arc::new(Prepared::new(self.tables().network.clone(), self.properties.clone()))
     }
 
-    /// What of the memory is left for a search.
+    /// What of the memory is left for a search. A part is kept for what no search accounts for: its code, stacks, and what the
+    /// allocator keeps.
     pub fn room(&self) -> u64 {
-        self.memory.saturating_sub(resident().unwrap_or(0))
+        (self.memory - self.memory / 64).saturating_sub(resident().unwrap_or(0))
+    }
+
+    /// The threads that do jobs, of all ranks, if each has as many as this one.
+    pub fn workers(&self) -> u64 {
+        let ranks = u64::from(self.peers.size());
+        self.threads as u64 * ranks.saturating_sub(1).max(1)
+    }
+
+    /// Tells the user if a window leaves workers without jobs.
+    pub fn note_idle(&self, window: u64) {
+        if self.workers() > window {
+            self.host.note(&format!(
+                "note: at most {} of the {} workers have something to do at a time (--window)",
+                count(window),
+                count(self.workers())
+            ));
+        }
     }
 
     /// An equal share of the memory for each thread, a power of two: machines that are nearly the same make the same

@@ -50,6 +50,35 @@ pub fn find_leaves_for(option: &str, net: &Network, names: &[String]) -> Result<
     Ok(leaves)
 }
 
+/// An error if a list of groups, as in `A,B;C,D`, has one without names.
+pub fn check_groups(option: &str, text: &str) -> Result<()> {
+    if text.split(';').any(|group| group.trim().is_empty()) {
+        return Err(Error::input(format_args!(
+            "{option} has a group without names; it is `auto`, or names with commas and groups with semicolons in \
+             between: {option} 'A,B;C,D'"
+        )));
+    }
+    Ok(())
+}
+
+/// The leaves of each group in a list like `A,B;C,D`. No leaf may be in two groups.
+pub fn find_groups(option: &str, net: &Network, text: &str) -> Result<Vec<Vec<LeafIx>>> {
+    check_groups(option, text)?;
+    let mut groups: Vec<Vec<LeafIx>> = Vec::new();
+    for group in text.split(';') {
+        let leaves = find_leaves_for(option, net, &split_names(&[group.to_owned()]))?;
+        let twice = leaves.iter().find(|leaf| groups.iter().flatten().any(|known| known == *leaf));
+        if let Some(leaf) = twice {
+            return Err(Error::input(format_args!(
+                "{option}: `{}` is in two groups; a process can be in one",
+                names(net, &[*leaf]).concat()
+            )));
+        }
+        groups.push(leaves);
+    }
+    Ok(groups)
+}
+
 /// What leaves are called.
 pub fn names(net: &Network, leaves: &[LeafIx]) -> Vec<String> {
     leaves.iter().map(|leaf| net.leaves[leaf.0 as usize].name.clone()).collect()

@@ -4,13 +4,16 @@
 //! slices costs besides expanding states is known only from searching: how many states are sent, how often slices are
 //! loaded again, how large the largest is. So each candidate searches the same number of states with the real coordinator,
 //! and the best of them four times as many again. To choose must be quick beside a search that takes seconds: all samples
-//! together have about 300,000 states, and a system that is smaller than a sample ends the choice.
+//! together have about 300,000 states, fewer if each has many steps, and a system that is smaller than a sample ends the
+//! choice.
 //! Invariant: the figures, and so the choice, depend on the network and the job memory only.
 
+use super::ranks::Ranks;
 use super::{Answer, Options, Report, Slicing};
 use crate::grid::driver::Control;
 use crate::grid::work::Grid;
 use gridlock_lts::base::error::Result;
+use gridlock_lts::engine::mesh::Alone;
 use gridlock_lts::engine::prepared::Prepared;
 use gridlock_lts::model::network::LeafIx;
 use std::fmt;
@@ -18,6 +21,10 @@ use std::fmt;
 /// States that a candidate of the first round searches; of each later round four times as many.
 const SAMPLE: u64 = if cfg!(test) { 1 << 8 } else { 1 << 12 };
 const FACTOR: u64 = 4;
+/// Samples of states that have more steps than this are smaller in proportion, but never below the least sample: a
+/// hundred processes have a hundred steps in each state, and 300,000 states took 20 seconds.
+const STEPS: u64 = 8;
+const LEAST: u64 = if cfg!(test) { 1 << 5 } else { 1 << 9 };
 /// Leaves of the first round, those with the most local states; the best candidates that each later round keeps; and the
 /// best leaves of the first round whose pairs join the second.
 const LEAVES: usize = 16;
@@ -45,6 +52,8 @@ pub struct Candidate {
     pub names: Vec<String>,
     /// States searched.
     pub states: u64,
+    /// Steps of each state.
+    pub steps: f64,
     /// Slices that have states.
     pub slices: u64,
     /// The share of the states that is in the largest slice.
@@ -124,13 +133,16 @@ pub fn choose_subsystem(
     let mut leaves: Vec<LeafIx> = (0..net.leaves.len() as u32).map(LeafIx).collect();
     leaves.sort_by_key(|leaf| (usize::MAX - net.leaves[leaf.0 as usize].states.len(), *leaf));
     leaves.truncate(LEAVES);
+    let Some(&first) = leaves.first() else { return Ok(Choice { candidates: Vec::new(), tried: 0 }) };
+    let weight = candidate(prepared, vec![first], &options, grid, LEAST, stop)?.steps / STEPS as f64;
+    let first_sample = ((SAMPLE as f64 / weight.max(1.0)) as u64).max(LEAST);
     let try_all = |subsystems: Vec<Vec<LeafIx>>, sample: u64| -> Result<Vec<Candidate>> {
         let candidate = |leaves| candidate(prepared, leaves, &options, grid, sample, stop);
         let mut candidates = subsystems.into_iter().map(candidate).collect::<Result<Vec<_>>>()?;
         sort(&mut candidates);
         Ok(candidates)
     };
-    let mut candidates = try_all(leaves.into_iter().map(|leaf| vec![leaf]).collect(), SAMPLE)?;
+    let mut candidates = try_all(leaves.into_iter().map(|leaf| vec![leaf]).collect(), first_sample)?;
     let mut tried = candidates.len();
     for (round, &kept) in KEPT.iter().enumerate() {
         if candidates.len() <= 1 || candidates.iter().any(|candidate| candidate.ended) {
@@ -145,7 +157,7 @@ pub fn choose_subsystem(
             }
             tried += next.len() - kept.min(candidates.len());
         }
-        candidates = try_all(next, SAMPLE * FACTOR.pow(round as u32 + 1))?;
+        candidates = try_all(next, first_sample * FACTOR.pow(round as u32 + 1))?;
     }
     Ok(Choice { candidates, tried })
 }
@@ -166,16 +178,21 @@ fn candidate(
     stop: &dyn Fn() -> bool,
 ) -> Result<Candidate> {
     let control = Control { stop, progress: &|_| {}, page: &|_| Vec::new() };
+    let mut alone = Alone::default();
+    let ranks = &Ranks::new(&mut alone, stop);
+    // To choose steps for a sample would take far longer than the sample.
+    let options = &Options { reduce: None, ..options.clone() };
     let slicing = Slicing {
         prepared,
         subsystem: &leaves,
         options,
         grid,
+        ranks,
         sample: Some(sample),
-        journal: None,
+        kept: None,
         control: &control,
     };
-    let report: Report = prepared.visit(slicing)??;
+    let report: Report = slicing.search()?;
     let states = report.states.max(1) as f64;
     let (largest, sent, loaded) =
         (report.largest as f64 / states, report.sent as f64 / states, report.loaded as f64 / states);
@@ -185,6 +202,7 @@ fn candidate(
         leaves,
         names,
         states: report.states,
+        steps: report.transitions as f64 / states,
         slices: report.slices.iter().filter(|slice| slice.states > 0).count() as u64,
         largest,
         sent,

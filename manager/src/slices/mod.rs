@@ -10,28 +10,42 @@
 
 mod choose;
 mod coordinator;
+mod kept;
+mod moves;
+mod past;
+mod ranks;
+#[cfg(test)]
+mod ranks_tests;
+mod replay;
 mod rounds;
 #[cfg(test)]
 mod tests;
+mod turn;
 mod work;
 
-use crate::grid::driver::{self, Control, Ended};
+use crate::grid::driver::{Control, Opened};
+use crate::grid::journal::Identity;
 use crate::grid::work::Grid;
 pub use choose::{Candidate, Choice, choose_subsystem};
 use coordinator::Coordinator;
 use gridlock_lts::base::error::{Error, Limit, Result};
 use gridlock_lts::base::memory::{self, Budget};
-use gridlock_lts::engine::prepared::{Prepared, Visitor};
-use gridlock_lts::engine::search::Verdict;
+use gridlock_lts::engine::mesh::{Alone, Mesh};
+use gridlock_lts::engine::prepared::{FrugalVisitor, Prepared, Thrift};
+use gridlock_lts::engine::reduce::Keep;
+use gridlock_lts::engine::search::{Reduction, Verdict};
 use gridlock_lts::engine::successors::Successors;
 use gridlock_lts::model::network::{LeafIx, Local};
 use gridlock_worker::slice::layout::Layout;
 use gridlock_worker::slice::reach::Reach;
 use gridlock_worker::slice::store::Store;
-use gridlock_worker::slice::trace::{self, Searched};
+use gridlock_worker::slice::trace::Searched;
+pub use kept::Kept;
+use ranks::Ranks;
 pub use rounds::Record;
-use rounds::{Rounds, Setting};
-use std::path::PathBuf;
+use rounds::{Rounds, Setting, Stop};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -52,11 +66,32 @@ pub struct Options {
     pub spill: Option<PathBuf>,
     /// Stop after this many states.
     pub max_states: Option<u64>,
+    /// Whether steps are left out that are not needed, and what is kept besides verdicts.
+    pub reduce: Option<Keep>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { job_memory: 64 << 20, max_memory: None, max_resident: None, spill: None, max_states: None }
+        Options {
+            job_memory: 64 << 20,
+            max_memory: None,
+            max_resident: None,
+            spill: None,
+            max_states: None,
+            reduce: None,
+        }
+    }
+}
+
+impl Options {
+    fn limit(&self) -> u64 {
+        self.max_memory.unwrap_or_else(memory::default_limit)
+    }
+
+    /// What may be spent on leaving steps out. Which steps these are is a function of the state, so it does not matter who
+    /// activates a slice.
+    fn thrift(&self, grid: &Grid) -> Option<Thrift> {
+        self.reduce.map(|keep| Thrift { keep, memory: self.limit(), threads: grid.own_threads() })
     }
 }
 
@@ -155,27 +190,90 @@ pub struct Report {
     pub spilled: u64,
     /// Activations whose results were in the journal.
     pub resumed: u64,
+    /// What was kept, if steps were left out; states are then those visited, and not those there are.
+    pub reduction: Option<Reduction>,
     /// The slices, in the order in which they were found.
     pub slices: Vec<SliceSize>,
+    /// What each rank had, if there were several.
+    pub ranks: Vec<RankSize>,
     /// Time.
     pub time: Duration,
 }
 
-/// A journal and the results that were in it.
-pub type Opened = driver::Opened<Record>;
+/// What one of several ranks had when a search ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct RankSize {
+    /// Slices.
+    pub slices: u64,
+    /// Their states, forgotten ones included.
+    pub states: u64,
+    /// Bytes of states that it sent to others.
+    pub bytes_sent: u64,
+    /// The most bytes in use at a time.
+    pub peak_memory: u64,
+    /// Bytes written to files.
+    pub spilled: u64,
+}
 
 /// Checks the properties that are built into a network, by slices of a subsystem: the states that agree in the local
-/// states of these leaves. With a journal, what is in there is not done again.
+/// states of these leaves. With a checkpoint, what is in there is not done again.
 pub fn check(
     prepared: &Prepared,
     subsystem: &[LeafIx],
     options: &Options,
     grid: &Grid,
-    journal: Option<Opened>,
+    kept: Option<Kept>,
     control: &Control<Progress>,
 ) -> Result<Report> {
-    let slicing = Slicing { prepared, subsystem, options, grid, sample: None, journal, control };
-    prepared.visit(slicing)?
+    let mut alone = Alone::default();
+    let ranks = Ranks::new(&mut alone, control.stop);
+    let slicing = Slicing { prepared, subsystem, options, grid, ranks: &ranks, sample: None, kept, control };
+    slicing.search()
+}
+
+/// What rank 0 has settled, and what every rank needs to know.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Settled {
+    /// The subsystem.
+    pub leaves: Vec<u32>,
+    /// Bytes that a worker may use for a slice.
+    pub job_memory: u64,
+    /// What the run is called in a checkpoint.
+    pub identity: Identity,
+}
+
+/// The checkpoint of a run on ranks.
+pub struct Place<'a> {
+    /// The directory, which all ranks see.
+    pub dir: &'a Path,
+    /// Whether to go on with what is there.
+    pub resume: bool,
+    /// The journal, which rank 0 has opened.
+    pub opened: Option<Opened<Record>>,
+}
+
+/// All ranks together: the same, with slices that are at one rank or another. Rank 0 says what is settled; all come to the
+/// same report. `grid` are the threads of this rank.
+pub fn check_on_ranks(
+    mesh: &mut dyn Mesh,
+    prepared: &Prepared,
+    settled: Option<Settled>,
+    options: &Options,
+    grid: &Grid,
+    place: Option<Place>,
+    control: &Control<Progress>,
+) -> Result<Report> {
+    let ranks = &Ranks::new(mesh, control.stop);
+    let settled = ranks.share(&settled)?.swap_remove(0);
+    let settled = settled.ok_or_else(|| Error::internal("rank 0 has settled nothing"))?;
+    let subsystem: Vec<LeafIx> = settled.leaves.iter().copied().map(LeafIx).collect();
+    let options = &Options { job_memory: settled.job_memory, ..options.clone() };
+    let join = |Place { dir, resume, opened }| Kept::join(dir, &settled.identity, resume, opened, ranks);
+    let kept = place.map(join).transpose()?;
+    let stop = || ranks.is_stopped();
+    let control = &Control { stop: &stop, ..*control };
+    let subsystem = &subsystem[..];
+    Slicing { prepared, subsystem, options, grid, ranks, sample: None, kept, control }.search()
 }
 
 struct Slicing<'a> {
@@ -183,10 +281,20 @@ struct Slicing<'a> {
     subsystem: &'a [LeafIx],
     options: &'a Options,
     grid: &'a Grid<'a>,
+    ranks: &'a Ranks<'a>,
     /// End after the round in which this many states are reached.
     sample: Option<u64>,
-    journal: Option<Opened>,
+    kept: Option<Kept>,
     control: &'a Control<'a, Progress>,
+}
+
+impl Slicing<'_> {
+    fn search(self) -> Result<Report> {
+        let (prepared, thrift) = (self.prepared, self.options.thrift(self.grid));
+        let reduction = self.options.reduce.map(|keep| prepared.reduction(keep));
+        let report = prepared.visit_frugally(thrift, self)??;
+        Ok(Report { reduction, ..report })
+    }
 }
 
 /// How the memory of a search is shared out.
@@ -200,28 +308,27 @@ struct Shares {
 impl Shares {
     /// The limit, and the shares if there is enough for one activation.
     fn new(options: &Options, grid: &Grid, tables: u64) -> (u64, Option<Shares>) {
-        let limit = options.max_memory.unwrap_or_else(memory::default_limit);
+        let limit = options.limit();
+        let tables = tables + options.thrift(grid).map_or(0, |thrift| thrift.bytes());
         let job = options.job_memory.max(1);
-        // Slices that are stored need some memory, too: at least a tenth is theirs. Where ranks do the work, this is the
-        // memory of their messages.
-        let most = if grid.is_remote() { limit / 2 / job } else { limit / 10 * 9 / job };
-        let most = grid.slots().min(most).max(1);
+        // Slices that are stored need some memory, too: at least a tenth is theirs.
+        let most = grid.workers().min(limit / 10 * 9 / job).max(1);
         let store = limit.checked_sub(most * job + tables);
         (limit, store.map(|store| Shares { most, store }))
     }
 }
 
-impl Visitor for Slicing<'_> {
+impl FrugalVisitor for Slicing<'_> {
     type Out = Result<Report>;
 
     fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Result<Report> {
-        let Slicing { prepared, subsystem, options, grid, sample, journal, control } = self;
+        let Slicing { prepared, subsystem, options, grid, ranks, sample, kept, control } = self;
         let started = Instant::now();
         if let Some(leaf) = subsystem.iter().find(|leaf| leaf.0 as usize >= prepared.net().leaves.len()) {
             return Err(Error::Internal(format!("there is no leaf {}", leaf.0)));
         }
         let layout = Layout::of_leaves(prepared.packing(), subsystem);
-        let nothing = || Coordinator::new(layout.clone(), None, false);
+        let nothing = || Coordinator::new(layout.clone(), None, ranks.owners());
         if let Some(verdict) = prepared.violated_initially() {
             let report = Report::new(&nothing(), subsystem, prepared, Answer::Verdict(verdict), started);
             return Ok(Report { states: 1, ..report });
@@ -229,24 +336,38 @@ impl Visitor for Slicing<'_> {
         // What was built before this search, to choose its subsystem for instance.
         memory::trim();
         let (limit, shares) = Shares::new(options, grid, system.table_bytes());
-        let Some(Shares { most, store }) = shares else {
-            let answer = Answer::Unknown(Why::Limit(Limit::Memory(limit)));
-            return Ok(Report::new(&nothing(), subsystem, prepared, answer, started));
+        let shares = match ranks.agree(shares.ok_or(Error::Limit(Limit::Memory(limit)))) {
+            Ok(shares) => shares,
+            Err(trouble) => {
+                let answer = Answer::unknown(Stop::Trouble(trouble), limit)?;
+                return Ok(Report::new(&nothing(), subsystem, prepared, answer, started));
+            }
         };
         let directory = options.spill.clone().unwrap_or_else(std::env::temp_dir);
         // With room for what workers take meanwhile.
         let ceiling = options.max_resident.map_or(u64::MAX, |bytes| bytes / 8 * 7);
-        let store = Arc::new(Store::new(Arc::new(Budget::new(store)), directory).within(ceiling));
+        let store = Arc::new(Store::new(Arc::new(Budget::new(shares.store)), directory).within(ceiling));
         let expanded = Arc::default();
         let quota = sample.map_or(u64::MAX, |states| states / 16 + 1);
-        let work = SliceWork::new(system.clone(), store.clone(), quota, Arc::clone(&expanded));
-        let afar = grid.is_remote();
+        let work = SliceWork {
+            system: system.clone(),
+            store: store.clone(),
+            quota,
+            expanded: Arc::clone(&expanded),
+        };
+        let work = Arc::new(work);
         let reach = Reach::new(prepared.net(), prepared.packing(), subsystem);
-        let coordinator = Coordinator::new(layout, Some(reach), afar);
-        let setting = Setting { system, store, expanded, sample, most: most as usize, afar, started };
+        let coordinator = Coordinator::new(layout, Some(reach), ranks.owners());
+        let most = shares.most as usize;
+        let setting = Setting { system, store, ranks, expanded, sample, most, started };
         let mut rounds = Rounds::new(setting, options, coordinator);
-        let (ended, _) = grid.lead(&mut rounds, &work, journal, control)?;
-        let answer = rounds.answer(prepared, ended, limit, most * options.job_memory, control.stop)?;
+        let journal = kept.map(|Kept { journal, sources, .. }| {
+            rounds.replay(sources, control);
+            journal
+        });
+        let ended = grid.lead_here(&mut rounds, &work, journal, control);
+        rounds.settle(ended.map(|(ended, _)| ended))?;
+        let answer = rounds.answer(prepared, limit, shares.most * options.job_memory)?;
         let store = &work.store;
         let coordinator = rounds.first.as_deref().unwrap_or(&rounds.coordinator);
         let report = Report::new(coordinator, subsystem, prepared, answer, started);
@@ -255,50 +376,64 @@ impl Visitor for Slicing<'_> {
             Answer::Verdict(_) => report.states,
             Answer::Unknown(_) => report.states.max(work.expanded.load(Relaxed)),
         };
+        let me = ranks.rank();
+        let own = RankSize {
+            slices: coordinator.records.iter().filter(|record| record.owner == me).count() as u64,
+            states: coordinator
+                .records
+                .iter()
+                .filter(|record| record.owner == me)
+                .map(|record| record.states)
+                .sum(),
+            bytes_sent: 8 * ranks.sent().words,
+            peak_memory: store.memory().peak()
+                + if ranks.owners().contains(&me) {
+                    grid.workers().min(shares.most) * coordinator.totals.peak
+                } else {
+                    0
+                },
+            spilled: store.spilled(),
+        };
+        let all = ranks.share(&own)?;
         Ok(Report {
             states,
-            spilled: store.spilled(),
-            peak_memory: store.memory().peak() + grid.workers().min(most) * coordinator.totals.peak,
+            spilled: all.iter().map(|rank| rank.spilled).sum(),
+            // Of the rank that had most.
+            peak_memory: all.iter().map(|rank| rank.peak_memory).max().unwrap_or(0),
             resumed: rounds.resumed,
+            ranks: if ranks.has_company() { all } else { Vec::new() },
             ..report
         })
     }
 }
 
+impl Answer {
+    /// That of a search which ended before its end. The memory for what is stored is a part of the limit that the user knows.
+    fn unknown(stop: Stop, limit: u64) -> Result<Self> {
+        Ok(Answer::Unknown(match stop {
+            Stop::Journal(why) => Why::Journal(why),
+            Stop::Trouble(Error::Limit(Limit::Memory(_))) => Why::Limit(Limit::Memory(limit)),
+            Stop::Trouble(Error::Limit(limit)) => Why::Limit(limit),
+            Stop::Trouble(Error::Disk(message)) => Why::Disk(message),
+            Stop::Trouble(error @ (Error::Input(_) | Error::Internal(_))) => return Err(error),
+        }))
+    }
+}
+
 impl<S: Successors> Rounds<'_, S> {
-    /// The answer of a search that has ended. Its way is searched with this many bytes.
-    fn answer(
-        &mut self,
-        prepared: &Prepared,
-        ended: Ended,
-        limit: u64,
-        idle: u64,
-        stop: &dyn Fn() -> bool,
-    ) -> Result<Answer> {
-        let verdict = match (ended, self.trouble.take()) {
-            (Ended::Journal(trouble), _) => return Ok(Answer::Unknown(Why::Journal(trouble.to_string()))),
-            (_, Some(trouble)) => Err(trouble),
-            (Ended::Limit(limit), None) => return Ok(Answer::Unknown(Why::Limit(limit))),
-            (Ended::Stopped, None) => Err(Error::Limit(Limit::Interrupted)),
-            (Ended::Done, None) => self.verdict(prepared, idle, stop),
-        };
-        Ok(match verdict {
-            Ok(verdict) => Answer::Verdict(verdict),
-            // The memory for what is stored is a part of the limit that the user knows.
-            Err(Error::Limit(Limit::Memory(_))) => Answer::Unknown(Why::Limit(Limit::Memory(limit))),
-            Err(Error::Limit(limit)) => Answer::Unknown(Why::Limit(limit)),
-            Err(Error::Disk(message)) => Answer::Unknown(Why::Disk(message)),
-            Err(error @ (Error::Input(_) | Error::Internal(_))) => return Err(error),
-        })
+    /// All ranks together: the answer of a search that has ended. Its way is searched with this many bytes.
+    fn answer(&mut self, prepared: &Prepared, limit: u64, idle: u64) -> Result<Answer> {
+        if let Some(stop) = self.stop.take() {
+            return Answer::unknown(stop, limit);
+        }
+        match self.verdict(prepared, idle) {
+            Ok(verdict) => Ok(Answer::Verdict(verdict)),
+            Err(trouble) => Answer::unknown(Stop::Trouble(trouble), limit),
+        }
     }
 
     /// The verdict of a search that came to its end.
-    fn verdict(
-        &self,
-        prepared: &Prepared,
-        memory: u64,
-        stop: &dyn Fn() -> bool,
-    ) -> std::result::Result<Verdict, Error> {
+    fn verdict(&self, prepared: &Prepared, memory: u64) -> Result<Verdict> {
         if self.setting.sample.is_some() {
             // A sample is asked for figures only, and it does not remember how it came to where it began.
             return Err(Error::Limit(Limit::Interrupted));
@@ -316,12 +451,16 @@ impl<S: Successors> Rounds<'_, S> {
             partition: &coordinator.partition,
             slices: &coordinator.slices,
             memory,
-            stop,
+            // Others may be sending already.
+            stop: &|| self.setting.ranks.is_told(),
         };
-        let path = trace::path_to(&searched, found).map_err(|trouble| match trouble {
-            Error::Limit(Limit::JobMemory(bytes)) => Error::Limit(Limit::Memory(bytes)),
-            other => other,
-        })?;
+        let slice = coordinator.partition.slice_of(&found.state);
+        let leader = coordinator.owner(slice.ok_or_else(|| Error::internal("a finding has no slice"))?);
+        let path =
+            past::way(&searched, self.setting.ranks, leader, found).map_err(|trouble| match trouble {
+                Error::Limit(Limit::JobMemory(bytes)) => Error::Limit(Limit::Memory(bytes)),
+                other => other,
+            })?;
         prepared.verdict(found.what, &path)
     }
 }
@@ -359,25 +498,10 @@ impl Report {
             job_peak: totals.peak,
             spilled: 0,
             resumed: 0,
+            reduction: None,
             slices: slices.collect(),
+            ranks: Vec::new(),
             time: started.elapsed(),
         }
     }
-}
-
-/// On a rank that does not lead: activates slices until rank 0 says that it is over, and returns its exit code. The
-/// subsystem comes with the jobs.
-pub fn serve(prepared: &Prepared, grid: &Grid) -> Result<u8> {
-    struct Serve<'a>(&'a Grid<'a>);
-
-    impl Visitor for Serve<'_> {
-        type Out = Result<u8>;
-
-        fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Result<u8> {
-            // Results stay in memory until they are sent.
-            let store = Arc::new(Store::new(Arc::new(Budget::new(u64::MAX)), std::env::temp_dir()));
-            self.0.serve(&SliceWork::new(system, store, u64::MAX, Arc::default()))
-        }
-    }
-    prepared.visit(Serve(grid))?
 }

@@ -1,23 +1,25 @@
 //! The machine of a search by slices: rounds of activations, from the initial state to the last inbox.
 //!
-//! The slices of a round are handed out one at a time, the most expensive first; when all results are in, the coordinator
-//! takes them in the order of the slices. A finding whose way leads through slices that were forgotten is found once more
-//! by a search that remembers. Invariant: what the coordinator is told does not depend on where results come from:
-//! workers of any kind, or the journal of an earlier run, whose records of a round stand together, in any order.
+//! Each rank has one, and hands out those slices of a round that it has, one at a time, the most expensive first. When all
+//! results are in, ranks turn to the next round together. A finding whose way leads through slices that were forgotten is
+//! found once more by a search that remembers. Invariant: what the coordinator is told does not depend on where results come
+//! from: threads of any rank, or the checkpoint of an earlier run. While a rank is not in a turn, all others are in the
+//! same round, or wait for it at its end.
 
-use super::coordinator::Coordinator;
-use super::work::{Activations, SliceJob};
+use super::coordinator::{Coordinator, Told};
+use super::ranks::Ranks;
+use super::turn::Turn;
+use super::work::{Activated, SliceJob};
 use super::{Options, Progress};
+use crate::grid::driver::Ended;
 use crate::grid::journal::{Batch, Tally};
 use crate::grid::ledger::Ledger;
 use crate::grid::machine::{Accepted, Machine, Next, Numbered, Reply};
 use gridlock_lts::base::error::{Error, Limit, Result};
-use gridlock_lts::base::hash::Set;
 use gridlock_lts::engine::successors::Successors;
 use gridlock_worker::slice::begin;
-use gridlock_worker::slice::message::Done;
+use gridlock_worker::slice::message::{Done, SEGMENT_BYTES};
 use gridlock_worker::slice::partition::SliceIx;
-use gridlock_worker::slice::split::split;
 use gridlock_worker::slice::store::Store;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -27,15 +29,13 @@ use std::time::Instant;
 
 /// Rounds between two looks for slices that can be forgotten.
 const FORGET: u32 = if cfg!(test) { 1 } else { 8 };
-/// Expanding this many states takes about as long as a message to a rank and its answer. Slices with fewer go together.
-const BATCH: u64 = 1 << 13;
 
-/// The result of an activation, as the journal has it.
+/// The result of an activation, as a checkpoint has it; rank 0 only notes that there is one.
 #[derive(Deserialize, Debug)]
 pub struct Record {
-    round: u32,
-    slice: SliceIx,
-    done: Done,
+    pub(super) round: u32,
+    pub(super) slice: SliceIx,
+    pub(super) done: Option<Done>,
 }
 
 /// The same as it is written.
@@ -43,81 +43,110 @@ pub struct Record {
 struct RecordOf<'a> {
     round: u32,
     slice: SliceIx,
-    done: &'a Done,
+    done: Option<&'a Done>,
 }
 
 /// What a search is given.
-pub(super) struct Setting<S> {
+pub(super) struct Setting<'a, S> {
     pub(super) system: Arc<S>,
     pub(super) store: Arc<Store>,
-    /// States expanded by all workers, those of lost activations included.
+    pub(super) ranks: &'a Ranks<'a>,
+    /// States expanded by all workers of this process, those of lost activations included, and by others before the round.
     pub(super) expanded: Arc<AtomicU64>,
     /// End after the round in which this many states are reached.
     pub(super) sample: Option<u64>,
     /// Activations that may be under way at a time.
     pub(super) most: usize,
-    /// Whether workers follow the partition from afar.
-    pub(super) afar: bool,
     pub(super) started: Instant,
+}
+
+/// Why a search ended before it came to its end.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(super) enum Stop {
+    /// The checkpoint cannot be written.
+    Journal(String),
+    /// Anything else.
+    Trouble(Error),
+}
+
+/// What a rank says at the end of a round.
+#[derive(Serialize, Deserialize)]
+struct Status {
+    stop: Option<Stop>,
+    told: Vec<Told>,
+}
+
+/// Why all stop, if one of them says so: the first that says more than that it was told to.
+fn worst(stops: impl Iterator<Item = Option<Stop>>) -> Option<Stop> {
+    let stops: Vec<Stop> = stops.flatten().collect();
+    let told = |stop: &&Stop| **stop == Stop::Trouble(Error::Limit(Limit::Interrupted));
+    stops.iter().find(|stop| !told(stop)).or(stops.first()).cloned()
 }
 
 /// See the module head.
 pub(super) struct Rounds<'a, S> {
-    pub(super) setting: Setting<S>,
-    options: &'a Options,
+    pub(super) setting: Setting<'a, S>,
+    pub(super) options: &'a Options,
     pub(super) coordinator: Coordinator,
-    ledger: Ledger<SliceJob, Vec<SliceIx>, ()>,
-    /// Slices of the round that were not handed out yet.
-    queue: VecDeque<SliceIx>,
-    /// Those of the round whose results are not in the journal, while that is read.
-    unrecorded: Option<Set<SliceIx>>,
-    results: Vec<(SliceIx, Done)>,
+    ledger: Ledger<SliceJob, SliceIx, ()>,
+    /// The slices of the round.
+    pub(super) round: Vec<SliceIx>,
+    /// Those of this rank that were not handed out yet.
+    pub(super) queue: VecDeque<SliceIx>,
+    pub(super) results: Vec<(SliceIx, Done)>,
+    /// Results of the round before, for rank 0 to note.
+    noted: Vec<(SliceIx, u64)>,
     /// The search that forgot the way to what it found, once there is another.
     pub(super) first: Option<Box<Coordinator>>,
-    /// For each worker, how many changes of the partition it was sent.
-    known: Vec<usize>,
     pub(super) resumed: u64,
+    /// All ranks know that it is over.
     pub(super) over: bool,
-    pub(super) trouble: Option<Error>,
+    /// Whether the driver has looked around since the last turn.
+    looked: bool,
+    pub(super) stop: Option<Stop>,
 }
 
 impl<'a, S: Successors> Rounds<'a, S> {
     /// The initial state waits for its expansion.
-    pub(super) fn new(setting: Setting<S>, options: &'a Options, coordinator: Coordinator) -> Self {
+    pub(super) fn new(setting: Setting<'a, S>, options: &'a Options, coordinator: Coordinator) -> Self {
         let mut rounds = Rounds {
             setting,
             options,
             coordinator,
             ledger: Ledger::default(),
+            round: Vec::new(),
             queue: VecDeque::new(),
-            unrecorded: None,
             results: Vec::new(),
+            noted: Vec::new(),
             first: None,
-            known: Vec::new(),
             resumed: 0,
             over: false,
-            trouble: None,
+            looked: true,
+            stop: None,
         };
         let begun = rounds.begin();
         rounds.note(begun);
         rounds
     }
 
-    fn note<T>(&mut self, outcome: std::result::Result<T, Error>) -> Option<T> {
-        outcome
-            .map_err(|trouble| {
-                self.over = true;
-                self.trouble.get_or_insert(trouble);
-            })
-            .ok()
+    /// Trouble of this rank, which all are told at the end of the round.
+    pub(super) fn note<T>(&mut self, outcome: Result<T>) -> Option<T> {
+        outcome.map_err(|trouble| self.stop.get_or_insert(Stop::Trouble(trouble))).ok()
     }
 
-    fn begin(&mut self) -> std::result::Result<(), Error> {
-        let Setting { system, store, sample, .. } = &self.setting;
+    fn begin(&mut self) -> Result<()> {
+        let Setting { system, store, sample, ranks, .. } = &self.setting;
         let layout = self.coordinator.partition.layout().clone();
         let coordinator = &mut self.coordinator;
         begin::initial_states(&**system, &layout, store, sample.is_some(), &mut |target, segment| {
-            coordinator.deliver(target, segment, store)
+            let slice = coordinator.announce(&target, segment.states() as u64, store)?;
+            // All ranks know the state; one of them has it.
+            if coordinator.owner(slice) == ranks.rank() {
+                Arc::make_mut(&mut coordinator.slices[slice.0 as usize]).inbox.push(segment);
+            } else {
+                store.memory().give(SEGMENT_BYTES);
+            }
+            Ok(())
         })
     }
 
@@ -125,36 +154,72 @@ impl<'a, S: Successors> Rounds<'a, S> {
         (self.ledger.made() - self.ledger.done()) as usize
     }
 
-    /// Ends a round whose results are all in, and begins the next. Notes when there is none.
-    fn turn(&mut self) -> std::result::Result<(), Error> {
-        while self.ledger.process().is_some() {}
-        let store = self.setting.store.clone();
-        let mut results = std::mem::take(&mut self.results);
-        results.sort_by_key(|(slice, _)| *slice);
-        let absorbed = !results.is_empty();
-        for (slice, done) in results {
-            self.coordinator.absorb(slice, done, &store)?;
+    /// All ranks together: ends a round whose results are all in, and begins the next. Notes when there is none.
+    pub(super) fn turn(&mut self) {
+        let turned = self.try_turn();
+        if let Err(trouble) = turned {
+            // All ranks have come to the same.
+            self.stop.get_or_insert(Stop::Trouble(trouble));
+            self.over = true;
         }
-        if absorbed {
-            // Those of an activation that was lost were counted, too, and then again.
-            self.setting.expanded.store(self.coordinator.totals.states, Relaxed);
-            self.divide(&store)?;
-            if self.coordinator.round.is_multiple_of(FORGET) {
-                self.coordinator.forget(&store);
-            }
+        self.looked = false;
+    }
+
+    fn try_turn(&mut self) -> Result<()> {
+        while self.ledger.process().is_some() {}
+        let results = std::mem::take(&mut self.results);
+        let told: Vec<Told> = results.iter().map(|(slice, done)| Told::new(*slice, done)).collect();
+        if self.stop.is_none() && self.setting.ranks.has_company() && self.setting.ranks.is_stopped() {
+            self.stop = Some(Stop::Trouble(Error::Limit(Limit::Interrupted)));
+        }
+        let all = self.setting.ranks.share(&Status { stop: self.stop.take(), told })?;
+        let (stops, told): (Vec<_>, Vec<_>) =
+            all.into_iter().map(|status| (status.stop, status.told)).unzip();
+        self.stop = worst(stops.into_iter());
+        if self.stop.is_some() {
+            self.over = true;
+            return Ok(());
+        }
+        let mut told: Vec<Told> = told.into_iter().flatten().collect();
+        told.sort_by_key(|told| told.slice);
+        let mut expected = std::mem::take(&mut self.round);
+        expected.sort_unstable();
+        if !told.iter().map(|told| told.slice).eq(expected) {
+            return Err(Error::internal("the results of a round are not those of its slices"));
+        }
+        if !told.is_empty() {
+            self.absorb(told, results)?;
         }
         if self.coordinator.found.is_some() {
             return self.conclude();
         }
         if self.setting.sample.is_none_or(|sample| self.coordinator.totals.states < sample) {
-            self.queue = self.coordinator.next_round().into();
+            self.round = self.coordinator.next_round();
         }
-        self.over = self.queue.is_empty();
+        let me = self.setting.ranks.rank();
+        let own = self.round.iter().copied().filter(|&slice| self.coordinator.owner(slice) == me);
+        self.queue = own.collect();
+        self.over = self.round.is_empty();
+        Ok(())
+    }
+
+    fn absorb(&mut self, told: Vec<Told>, results: Vec<(SliceIx, Done)>) -> Result<()> {
+        let Setting { system, store, ranks, expanded, .. } = &self.setting;
+        let turn = Turn { system: &**system, store, ranks, job_memory: self.options.job_memory };
+        if ranks.has_company() && ranks.rank() == 0 && self.first.is_none() {
+            self.noted = told.iter().map(|told| (told.slice, told.states())).collect();
+        }
+        turn.absorb(&mut self.coordinator, told, results)?;
+        // Those of an activation that was lost were counted, too, and then again.
+        expanded.store(self.coordinator.totals.states, Relaxed);
+        if self.coordinator.round.is_multiple_of(FORGET) {
+            self.coordinator.forget(store);
+        }
         Ok(())
     }
 
     /// Something was found: that is the end, unless the way there was forgotten.
-    fn conclude(&mut self) -> std::result::Result<(), Error> {
+    fn conclude(&mut self) -> Result<()> {
         if let Some(first) = &self.first {
             self.over = true;
             if first.found != self.coordinator.found {
@@ -167,139 +232,116 @@ impl<'a, S: Successors> Rounds<'a, S> {
             return Ok(());
         }
         let layout = self.coordinator.partition.layout().clone();
-        let again = Coordinator::new(layout, None, self.setting.afar);
+        let again = Coordinator::new(layout, None, self.setting.ranks.owners());
         self.first = Some(Box::new(std::mem::replace(&mut self.coordinator, again)));
-        self.known.clear();
         self.setting.expanded.store(0, Relaxed);
-        self.begin()?;
-        self.turn()
+        let begun = self.begin();
+        self.note(begun);
+        self.try_turn()
     }
 
-    /// Divides the slices that turned out too large.
-    fn divide(&mut self, store: &Store) -> std::result::Result<(), Error> {
-        let job_memory = self.options.job_memory;
-        while let Some(slice) = self.coordinator.too_large() {
-            let of = &self.coordinator.slices[slice.0 as usize];
-            let layout = self.coordinator.partition.layout();
-            let halves = split(&*self.setting.system, layout, store, job_memory, of)?;
-            let halves = halves.ok_or(Error::Limit(Limit::JobMemory(job_memory)))?;
-            self.coordinator.divide(slice, halves, store)?;
-        }
-        Ok(())
-    }
-
-    /// The next slice, and for ranks those after it as long as they have few states together.
-    fn next_batch(&mut self) -> Vec<SliceIx> {
-        let most = if self.setting.afar { BATCH } else { 0 };
-        let (mut batch, mut sum) = (Vec::new(), 0u64);
-        while let Some(&slice) = self.queue.front() {
-            let of = &self.coordinator.slices[slice.0 as usize];
-            sum = sum.saturating_add(of.visited + of.waiting);
-            if !batch.is_empty() && sum > most {
-                break;
-            }
-            batch.push(slice);
-            self.queue.pop_front();
-        }
-        batch
-    }
-
-    fn hand_out(&mut self) -> SliceJob {
-        let batch = self.next_batch();
-        let slice = |slice: &SliceIx| self.coordinator.slices[slice.0 as usize].clone();
-        let job = SliceJob::new(
-            self.ledger.made(),
-            1 + u32::from(self.first.is_some()),
-            self.options.job_memory,
-            self.coordinator.partition.clone(),
-            batch.iter().map(slice).collect(),
-        );
-        self.ledger.add(job.clone(), batch);
+    fn hand_out(&mut self, slice: SliceIx) -> SliceJob {
+        let job = SliceJob {
+            number: self.ledger.made(),
+            job_memory: self.options.job_memory,
+            partition: self.coordinator.partition.clone(),
+            slice: self.coordinator.slices[slice.0 as usize].clone(),
+        };
+        self.ledger.add(job.clone(), slice);
+        self.looked = true;
         job
     }
-}
 
-fn unfit() -> Error {
-    Error::input(
-        "the checkpoint has results that this run does not ask for; begin again in another directory",
-    )
+    /// All ranks together: tells the others how this one has ended, and how all have is known to all after that.
+    pub(super) fn settle(&mut self, ended: Result<Ended>) -> Result<()> {
+        let mine = match (ended, self.stop.take()) {
+            (Ok(Ended::Journal(trouble)), _) => Some(Stop::Journal(trouble.to_string())),
+            (Err(trouble), _) => Some(Stop::Trouble(trouble)),
+            (Ok(_), Some(stop)) => Some(stop),
+            (Ok(Ended::Limit(limit)), None) => Some(Stop::Trouble(Error::Limit(limit))),
+            (Ok(Ended::Stopped), None) => Some(Stop::Trouble(Error::Limit(Limit::Interrupted))),
+            (Ok(Ended::Done), None) => None,
+        };
+        let ranks = self.setting.ranks;
+        let mut mine = mine;
+        if !self.over {
+            // The others are in this round, or wait at its end.
+            ranks.halt();
+            let all = ranks.share(&Status { stop: mine.clone(), told: Vec::new() })?;
+            mine = worst(all.into_iter().map(|status| status.stop));
+            self.over = true;
+        }
+        self.stop = worst(ranks.share(&mine)?.into_iter());
+        Ok(())
+    }
 }
 
 impl<S: Successors> Machine for Rounds<'_, S> {
     type Job = SliceJob;
-    type Answer = Activations;
+    type Answer = Activated;
     type Record = Record;
     type Status = Progress;
     /// Results are large, and what a failure of the machine takes away can be computed again.
     const DURABLE: bool = false;
 
-    fn resume(&mut self, record: Record) -> Result<()> {
-        if self.unrecorded.as_ref().is_none_or(Set::is_empty) {
-            let turned = self.turn();
-            self.note(turned);
-            self.unrecorded = Some(self.queue.iter().copied().collect());
-        }
-        if self.trouble.is_some() {
-            return Ok(());
-        }
-        let Record { round, slice, done } = record;
-        let fits = self.unrecorded.as_mut().is_some_and(|slices| slices.remove(&slice));
-        if !fits || self.over || self.first.is_some() || round != self.coordinator.round {
-            return Err(unfit());
-        }
-        self.setting.expanded.fetch_add(done.states, Relaxed);
-        let put_away = done.put_away(&self.setting.store);
-        if let Some(done) = self.note(put_away) {
-            self.results.push((slice, done));
-            self.resumed += 1;
-        }
-        Ok(())
+    fn resume(&mut self, _: Record) -> Result<()> {
+        Err(Error::internal("what a checkpoint has is read before the search begins"))
     }
 
     fn next(&mut self) -> Next<SliceJob> {
-        if let Some(unrecorded) = self.unrecorded.take() {
-            self.queue.retain(|slice| unrecorded.contains(slice));
-        }
         loop {
-            if self.over {
+            if self.over || self.stop.is_some() {
                 return Next::Done;
             }
             if let Some(job) = self.ledger.hand_out_again(u64::MAX) {
                 return Next::Job(job);
             }
             if self.queue.is_empty() && self.under_way() == 0 {
-                let turned = self.turn();
-                self.note(turned);
-            } else if self.queue.is_empty() || self.under_way() >= self.setting.most {
+                if !self.looked {
+                    // Nothing is to be done here in this round.
+                    self.looked = true;
+                    return Next::Wait;
+                }
+                self.turn();
+            } else if self.under_way() >= self.setting.most {
                 return Next::Wait;
             } else {
-                return Next::Job(self.hand_out());
+                match self.queue.pop_front() {
+                    Some(slice) => return Next::Job(self.hand_out(slice)),
+                    None => return Next::Wait,
+                }
             }
         }
     }
 
-    fn address(&mut self, job: &mut SliceJob, worker: u32) {
-        if self.setting.afar {
-            let worker = worker as usize;
-            self.known.resize(self.known.len().max(worker + 1), 0);
-            let changes = self.coordinator.partition.changes().len();
-            job.known = std::mem::replace(&mut self.known[worker], changes);
-        }
+    fn has_peers(&self) -> bool {
+        self.setting.ranks.has_company()
     }
 
-    fn record(&self, answer: &Activations, batch: &mut Batch) -> Result<()> {
+    fn record(&self, answer: &Activated, batch: &mut Batch) -> Result<()> {
         // The second search is not for the journal: the first one leads to it.
         let Some(made) = self.ledger.get(answer.number()).filter(|_| self.first.is_none()) else {
             return Ok(());
         };
-        for (&slice, done) in made.about.iter().zip(answer.outcomes.iter().flatten()) {
+        if let Ok(done) = &answer.outcome {
             let tally = Tally { states: done.states, nanoseconds: 0 };
-            batch.add(tally, &RecordOf { round: self.coordinator.round, slice, done })?;
+            batch.add(
+                tally,
+                &RecordOf { round: self.coordinator.round, slice: made.about, done: Some(done) },
+            )?;
         }
         Ok(())
     }
 
-    fn accept(&mut self, answer: Activations, _worker: u32) -> Accepted {
+    fn notes(&mut self, batch: &mut Batch) -> Result<()> {
+        for (slice, states) in std::mem::take(&mut self.noted) {
+            let tally = Tally { states, nanoseconds: 0 };
+            batch.add(tally, &RecordOf { round: self.coordinator.round, slice, done: None })?;
+        }
+        Ok(())
+    }
+
+    fn accept(&mut self, answer: Activated, _worker: u32) -> Accepted {
         let number = answer.number();
         let expected = self.ledger.expects(number);
         let Some(made) = self.ledger.get(number).filter(|_| expected == Accepted::New) else {
@@ -309,31 +351,15 @@ impl<S: Successors> Machine for Rounds<'_, S> {
             self.ledger.lose(number);
             return expected;
         }
-        let slices = made.about.clone();
+        let slice = made.about;
         self.ledger.answer(number, ());
-        if answer.outcomes.len() < slices.len() && answer.outcomes.iter().all(std::result::Result::is_ok) {
-            self.note::<()>(Err(Error::internal("a slice has no result")));
-        }
-        for (slice, done) in slices.into_iter().zip(answer.outcomes) {
-            let done = done.and_then(|done| {
-                if !self.setting.afar {
-                    return Ok(done);
-                }
-                self.setting.expanded.fetch_add(done.states, Relaxed);
-                done.put_away(&self.setting.store)
-            });
-            if let Some(done) = self.note(done) {
-                self.results.push((slice, done));
-            }
+        if let Some(done) = self.note(answer.outcome) {
+            self.results.push((slice, done));
         }
         expected
     }
 
-    fn lost(&mut self, number: u64, worker: u32) -> bool {
-        if let Some(known) = self.known.get_mut(worker as usize) {
-            // It may have been lost before the changes were looked at.
-            *known = 0;
-        }
+    fn lost(&mut self, number: u64, _worker: u32) -> bool {
         self.ledger.lose(number)
     }
 

@@ -4,6 +4,7 @@ use super::*;
 use crate::grid::journal::Journal;
 use gridlock_lts::base::rng::Rng;
 use gridlock_lts::engine::pack::Packing;
+use gridlock_lts::engine::prepared::Visitor;
 use gridlock_lts::engine::search;
 use gridlock_lts::engine::successors::{EveryStep, Steps, Via};
 use gridlock_lts::property::Finding;
@@ -12,26 +13,32 @@ use gridlock_lts::samples::random::{self, Shape};
 use gridlock_lts::samples::synthetic;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-fn control() -> Control<'static, Progress> {
+pub(super) fn control() -> Control<'static, Progress> {
     Control { stop: &|| false, progress: &|_| {}, page: &|_| Vec::new() }
 }
 
 /// Searches with some threads.
-fn run(
+pub(super) fn run(
     prepared: &Prepared,
     subsystem: &[LeafIx],
     options: &Options,
     workers: usize,
-    journal: Option<Opened>,
+    kept: Option<Kept>,
 ) -> Result<Report> {
-    check(prepared, subsystem, options, &Grid::threads(workers, None), journal, &control())
+    check(prepared, subsystem, options, &Grid::threads(workers, None), kept, &control())
+}
+
+/// The checkpoint in a directory, for one process.
+pub(super) fn open(dir: &Path, identity: &Identity) -> Kept {
+    let opened = Journal::<Record>::open(dir, identity, true).expect("a journal");
+    Kept::alone(dir, identity, true, opened).expect("a checkpoint")
 }
 
 fn choose(prepared: &Prepared, options: &Options, workers: usize) -> Choice {
     choose_subsystem(prepared, options, &Grid::threads(workers, None), &|| false).expect("a choice")
 }
 
-fn random_subsystem(leaves: usize, rng: &mut Rng) -> Vec<LeafIx> {
+pub(super) fn random_subsystem(leaves: usize, rng: &mut Rng) -> Vec<LeafIx> {
     let count = rng.between(1, leaves.min(3));
     let mut all: Vec<LeafIx> = (0..leaves as u32).map(LeafIx).collect();
     while all.len() > count {
@@ -60,6 +67,8 @@ struct Seen {
     spilled: usize,
     split: usize,
     unknown: usize,
+    /// Searches with fewer states because of a reduction.
+    fewer: u64,
 }
 
 fn compare(
@@ -72,6 +81,19 @@ fn compare(
     let prepared = Prepared::new(net.clone(), properties);
     let expected = search::check(net, prepared.properties(), &search::Options::default()).expect("a report");
     let subsystem = random_subsystem(net.leaves.len(), rng);
+    let reduce = (seed % 5 == 1).then_some(Keep::Verdicts);
+    let expected = match reduce {
+        None => expected,
+        // The same verdict, and the same states as breadth first with the same steps left out.
+        Some(_) => {
+            let options = search::Options { reduce, ..search::Options::default() };
+            let reduced = search::check(net, prepared.properties(), &options).expect("a report");
+            let holds = |report: &search::Report| matches!(report.verdict, Verdict::Holds);
+            assert_eq!(holds(&expected), holds(&reduced), "seed {seed}");
+            seen.fewer += u64::from(reduced.stats.states < expected.stats.states);
+            reduced
+        }
+    };
     let words = prepared.packing().words() as u64;
     let job_memory = words * [1200, 1500, 2500, 5000, 100_000][rng.below(5)];
     // So much that eight workers fit, and sometimes hardly anything besides.
@@ -79,7 +101,10 @@ fn compare(
     let reports = [1, 2, 3, 8].map(|workers| {
         let options = Options {
             job_memory,
-            max_memory: Some((workers as u64 * job_memory + room) * 10 / 9),
+            max_memory: Some(
+                (workers as u64 * job_memory + room) * if reduce.is_some() { 40 } else { 10 } / 9,
+            ),
+            reduce,
             ..Options::default()
         };
         run(&prepared, &subsystem, &options, workers, None)
@@ -125,7 +150,8 @@ fn same_as_breadth_first_with_any_number_of_workers() {
         let properties = if seed % 3 == 0 { Vec::new() } else { random::properties(&net, seed) };
         compare(&net, properties, seed, &mut seen);
     }
-    let Seen { holds, found, spilled, split, unknown } = seen;
+    let Seen { holds, found, spilled, split, unknown, fewer } = seen;
+    assert!(fewer > 200, "{seen:?}");
     assert!(holds > 3000 && found > 1000 && spilled > 100 && split > 200, "{seen:?}");
     assert!(unknown < 600, "{seen:?}");
 }
@@ -249,7 +275,10 @@ fn a_subsystem_that_divides_well_is_chosen() {
 }
 
 /// What a search did, apart from the way there.
-fn facts(report: &Report) -> (Answer, [u64; 7], u64, u64, Vec<SliceSize>) {
+pub(super) type Facts = (Answer, [u64; 7], u64, u64, Vec<SliceSize>);
+
+/// That of a report.
+pub(super) fn facts(report: &Report) -> Facts {
     (report.answer.clone(), counts(report), report.loaded, report.forgotten, report.slices.clone())
 }
 
@@ -282,7 +311,7 @@ fn a_search_is_resumed_wherever_it_was_cut_off() {
         split += usize::from(expected.splits > 0);
         let dir = tempfile::tempdir().expect("a directory");
         let identity = vec![("seed".to_owned(), seed.to_string())];
-        let open = || Journal::<Record>::open(dir.path(), &identity, true).expect("a journal");
+        let open = || open(dir.path(), &identity);
         let whole = run(&prepared, &subsystem, &options(1), 1, Some(open())).expect("a report");
         assert_eq!((facts(&whole), whole.resumed), (facts(&expected), 0), "seed {seed}");
         let path = dir.path().join("journal");
@@ -306,7 +335,7 @@ fn a_search_is_resumed_wherever_it_was_cut_off() {
 #[test]
 fn a_journal_of_another_search_is_no_crash() {
     let dir = tempfile::tempdir().expect("a directory");
-    let open = || Journal::<Record>::open(dir.path(), &Vec::new(), true).expect("a journal");
+    let open = || open(dir.path(), &Vec::new());
     let net = synthetic::counters(3, 9);
     let prepared = Prepared::new(net.clone(), []);
     let options = Options::default();
@@ -320,7 +349,7 @@ fn a_journal_of_another_search_is_no_crash() {
 #[test]
 fn a_stopped_search_keeps_what_it_has() {
     let dir = tempfile::tempdir().expect("a directory");
-    let open = || Journal::<Record>::open(dir.path(), &Vec::new(), true).expect("a journal");
+    let open = || open(dir.path(), &Vec::new());
     let net = synthetic::counters(3, 30);
     let prepared = Prepared::new(net.clone(), []);
     let options = Options { job_memory: 40_000, ..Options::default() };
@@ -420,13 +449,15 @@ fn a_slice_whose_thread_is_stuck_goes_to_another() {
     let grid = Grid::threads(2, Some(Duration::from_millis(200)));
     let (subsystem, control) = ([LeafIx(0)], control());
     let run = |silence: Silence| {
+        let mut alone = Alone::default();
         let slicing = Slicing {
             prepared: &prepared,
             subsystem: &subsystem,
             options: &options,
             grid: &grid,
+            ranks: &Ranks::new(&mut alone, control.stop),
             sample: None,
-            journal: None,
+            kept: None,
             control: &control,
         };
         prepared.visit(WithBalky(slicing, silence)).expect("a system")
@@ -458,13 +489,15 @@ fn a_thread_that_was_given_up_and_goes_on_changes_nothing() {
         asked if asked % 500 == 0 => Duration::from_millis(5),
         _ => Duration::ZERO,
     };
+    let mut alone = Alone::default();
     let slicing = Slicing {
         prepared: &prepared,
         subsystem: &[LeafIx(0)],
         options: &options,
         grid: &grid,
+        ranks: &Ranks::new(&mut alone, control.stop),
         sample: None,
-        journal: None,
+        kept: None,
         control: &control,
     };
     let report = prepared.visit(WithBalky(slicing, silence)).expect("a system").expect("a report");

@@ -176,6 +176,7 @@ impl<'b, S: Successors> Activation<'_, 'b, S> {
                 set.insert_all(states, |k| list.extend_from_slice(&states[k * words..(k + 1) * words]));
             }
             self.done.consumed += 1;
+            self.done.received += segment.states() as u64;
             self.stop_if_asked()?;
         }
         Ok(())

@@ -1,7 +1,8 @@
 //! What goes into an activation and what comes out of it: a slice and a result, as values and as bytes.
 //!
-//! Bytes are for ranks and for checkpoints. A segment is written with its compressed states as they are, wherever they
-//! were stored, and read into memory of its own; [`Done::put_away`] gives it to a store, which may put it into a file.
+//! Bytes are for checkpoints, and segments also go from rank to rank. A segment is written with its compressed states as they
+//! are, wherever they were stored, and read into memory of its own; [`Done::put_away`] gives it to a store, which may put it
+//! into a file.
 //! Invariant: a result that was written, read and stored is as good as the one it was made from: the same states in
 //! the same segments.
 
@@ -16,7 +17,7 @@ use serde::{Deserialize, Serialize};
 pub const SEGMENT_BYTES: u64 = 64;
 
 /// The states that one activation expanded.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct Run {
     /// The number of the activation. What it received was sent by activations with lower numbers; a run that was divided
     /// with its slice keeps its number in both parts.
@@ -26,17 +27,17 @@ pub struct Run {
 }
 
 /// The states that agree in the bits of a mask.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct Slice {
     /// The bits that are the same for all states.
     pub mask: Box<[u64]>,
     /// What they are.
     pub key: Box<[u64]>,
-    /// What was expanded so far.
+    /// What was expanded so far, at the rank that has the slice; elsewhere there are only the numbers.
     pub runs: Vec<Run>,
     /// The number of states in all runs.
     pub visited: u64,
-    /// States that others have found for this slice; some more than once, some in a run already.
+    /// States that others have found for this slice; some more than once, some in a run already. At its rank as well.
     pub inbox: Vec<Segment>,
     /// The number of states in the inbox.
     pub waiting: u64,
@@ -59,7 +60,7 @@ impl Slice {
 /// What came out of an activation.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Done {
-    /// How many states were expanded. This comes first: whoever only counts need not read on.
+    /// How many states were expanded. This comes first, so that a reader who only counts can stop here.
     pub states: u64,
     /// These states.
     pub run: Vec<Segment>,
@@ -67,8 +68,10 @@ pub struct Done {
     pub transitions: u64,
     /// How many of them have no steps.
     pub deadlocks: u64,
-    /// So many segments of the inbox were read, from the first on.
+    /// How many segments of the inbox were read, from the first on.
     pub consumed: usize,
+    /// The number of states in them.
+    pub received: u64,
     /// States of the slice that were found and not expanded.
     pub left: Vec<Segment>,
     /// States for other slices.

@@ -14,8 +14,6 @@ pub mod activation;
 pub mod begin;
 pub mod buffer;
 mod bytes;
-pub mod code;
-pub mod layout;
 pub mod message;
 pub mod partition;
 pub mod reach;
@@ -24,3 +22,5 @@ pub mod sizes;
 pub mod split;
 pub mod store;
 pub mod trace;
+
+pub use gridlock_lts::engine::runs::{code, layout};

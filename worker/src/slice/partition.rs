@@ -51,15 +51,6 @@ pub enum Target {
     Key(Box<[u64]>),
 }
 
-/// How a partition changed.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum Change {
-    /// See [`Partition::add`].
-    Add(Box<[u64]>, SliceIx),
-    /// See [`Partition::divide`].
-    Divide(Box<[u64]>, Bit, SliceIx),
-}
-
 /// Slices by their keys.
 #[derive(Clone, Debug)]
 pub struct Partition {
@@ -68,27 +59,12 @@ pub struct Partition {
     /// from the low ones, so all keys were in one place.
     roots: Map<Box<[u64]>, u32>,
     nodes: Vec<Node>,
-    /// All changes so far, if somebody wants to follow them.
-    log: Option<Vec<Change>>,
 }
 
 impl Partition {
-    /// A partition without slices. It remembers its changes if `logged`.
-    pub fn new(layout: Layout, logged: bool) -> Self {
-        Partition { layout, roots: Map::default(), nodes: Vec::new(), log: logged.then(Vec::new) }
-    }
-
-    /// All changes so far, if they are remembered.
-    pub fn changes(&self) -> &[Change] {
-        self.log.as_deref().unwrap_or(&[])
-    }
-
-    /// Follows the change of another partition.
-    pub fn apply(&mut self, change: Change) {
-        match change {
-            Change::Add(key, slice) => self.add(&key, slice),
-            Change::Divide(member, by, other) => self.divide(&member, by, other),
-        }
+    /// A partition without slices.
+    pub fn new(layout: Layout) -> Self {
+        Partition { layout, roots: Map::default(), nodes: Vec::new() }
     }
 
     /// Which bits are the key.
@@ -98,9 +74,6 @@ impl Partition {
 
     /// Makes a slice for a key that has none.
     pub fn add(&mut self, key: &[u64], slice: SliceIx) {
-        if let Some(log) = &mut self.log {
-            log.push(Change::Add(key.into(), slice));
-        }
         let node = self.nodes.len() as u32;
         self.nodes.push(Node::Slice(slice));
         let mixed = key.iter().map(|&word| mix(word)).collect();
@@ -113,9 +86,6 @@ impl Partition {
     pub fn divide(&mut self, member: &[u64], by: Bit, other: SliceIx) {
         let Some(node) = self.node(member) else { return };
         let Node::Slice(slice) = self.nodes[node as usize] else { return };
-        if let Some(log) = &mut self.log {
-            log.push(Change::Divide(member.into(), by, other));
-        }
         let first = self.nodes.len() as u32;
         self.nodes.push(Node::Slice(slice));
         self.nodes.push(Node::Slice(other));
@@ -200,14 +170,12 @@ mod tests {
 
     #[test]
     fn every_state_goes_to_its_slice() {
-        let mut partition = Partition::new(Layout::new(&[3]), true);
+        let mut partition = Partition::new(Layout::new(&[3]));
         for key in 0..3 {
             partition.add(&[key], SliceIx(key as u32));
         }
         partition.divide(&[2], Bit { word: 0, bit: 4 }, SliceIx(3));
         partition.divide(&[18], Bit { word: 0, bit: 2 }, SliceIx(4));
-        let mut follower = Partition::new(Layout::new(&[3]), false);
-        partition.changes().iter().for_each(|change| follower.apply(change.clone()));
         let expected = |state: u64| match state {
             s if s & 3 == 3 => None,
             s if s & 3 == 2 && s & 16 != 0 => Some(SliceIx(if s & 4 != 0 { 4 } else { 3 })),
@@ -221,7 +189,6 @@ mod tests {
                 routed += part.len();
                 for &state in part {
                     assert_eq!(partition.slice_of(&[state]), expected(state));
-                    assert_eq!(follower.slice_of(&[state]), expected(state));
                     match &target {
                         Target::Slice(slice) => assert_eq!(expected(state), Some(*slice)),
                         Target::Key(key) => assert_eq!((expected(state), key[0]), (None, state & 3)),

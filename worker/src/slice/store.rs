@@ -125,7 +125,7 @@ impl Segment {
     }
 
     /// A segment of this many states that came with a message. Nobody accounts for its memory.
-    pub(super) fn of_message(mut bytes: Vec<u8>, count: u32) -> Option<Self> {
+    pub fn of_message(mut bytes: Vec<u8>, count: u32) -> Option<Self> {
         let len = u32::try_from(bytes.len()).ok()?;
         let checksum = crc32fast::hash(&bytes);
         bytes.extend_from_slice(&[0; SLACK]);
@@ -136,6 +136,11 @@ impl Segment {
     /// The number of bytes of its compressed states.
     pub fn bytes(&self) -> usize {
         self.len as usize
+    }
+
+    /// Its compressed states, wherever they are. `buffer` is for bytes from files.
+    pub fn compressed<'a>(&'a self, buffer: &'a mut Vec<u8>) -> Result<&'a [u8]> {
+        Ok(&self.content(buffer)?[..self.bytes()])
     }
 
     /// Whether it is in a file.

@@ -5,7 +5,7 @@
 //! goes backwards inside the activation until a predecessor lies in an earlier one, and goes on from there. If the slice
 //! was divided since, the run of an activation is in several parts. Invariant: the number of the activation decreases
 //! with every one that is left, so it ends, at the initial state in the first. Only steps are taken that are no findings
-//! themselves. The way need not be the shortest.
+//! themselves. The way need not be the shortest. What is asked of the [`Past`] is answered the same, whoever has the slices.
 
 use super::buffer::Buffer;
 use super::layout::Layout;
@@ -17,6 +17,7 @@ use gridlock_lts::engine::pack::Width;
 use gridlock_lts::engine::predecessors::Predecessors;
 use gridlock_lts::engine::successors::{Steps, Successors};
 use gridlock_lts::model::network::{Network, VectorIx};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Predecessors of one state that are tried before all states are looked through instead.
@@ -25,7 +26,7 @@ const COMBINATIONS: usize = if cfg!(test) { 20 } else { 1 << 16 };
 const CANDIDATES: usize = if cfg!(test) { 3 } else { 1 << 14 };
 
 /// A step of a path: the vector and the target.
-type PathStep = (VectorIx, Vec<u64>);
+pub type PathStep = (VectorIx, Vec<u64>);
 
 fn internal(broken: &str) -> Error {
     Error::internal(broken)
@@ -47,72 +48,52 @@ pub struct Searched<'a, S> {
     pub stop: &'a dyn Fn() -> bool,
 }
 
-/// The steps from the initial state to a finding, that of the finding included.
-pub fn path_to<S: Successors>(searched: &Searched<S>, found: &Found) -> Result<Vec<PathStep>, Error> {
-    let predecessors = Predecessors::new(searched.network, searched.system.packing());
-    let mut back = Back {
-        searched,
-        predecessors: &predecessors,
-        initial: searched.system.initial(),
-        steps: Steps::new(searched.system.width().words()),
-        bytes: Vec::new(),
-        path: Vec::new(),
-    };
-    let mut state = found.state.clone();
-    let mut activation = u64::MAX;
-    while state != back.initial {
-        activation = back.find(&state, activation)?;
-        state = back.leave(activation, &state)?;
-    }
-    back.path.reverse();
-    back.path.extend(found.step.clone());
-    Ok(back.path)
+/// A state of a slice that may be the one before another state.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub struct Candidate {
+    /// Where the state belongs.
+    pub slice: SliceIx,
+    /// The state.
+    pub state: Vec<u64>,
+    /// The other one.
+    pub target: Vec<u64>,
 }
 
-struct Back<'a, S> {
+/// States that were expanded: those of a run, which is told by its slice and its place there.
+pub type OfRun = (SliceIx, usize, Vec<u64>);
+
+/// What all slices remember, wherever they are.
+pub trait Past {
+    /// The activation before another one in which a state was expanded.
+    fn find(&mut self, slice: SliceIx, state: &[u64], before: u64) -> Result<Option<u64>, Error>;
+
+    /// Hands over the states that an activation expanded, wherever they are now, in any order.
+    fn load(
+        &mut self,
+        activation: u64,
+        visit: &mut dyn FnMut(&[u64]) -> Result<(), Error>,
+    ) -> Result<(), Error>;
+
+    /// The first of some candidates, which are sorted, that was expanded before an activation and has a step to its target:
+    /// by slice, by run and by the place in the run.
+    fn earlier(&mut self, activation: u64, candidates: &[Candidate]) -> Result<Option<Candidate>, Error>;
+
+    /// All predecessors of a state that were expanded up to an activation, by slice and run.
+    fn predecessors(&mut self, target: &[u64], activation: u64) -> Result<Vec<OfRun>, Error>;
+}
+
+/// What the slices of this process remember.
+pub struct Remembered<'a, S> {
     searched: &'a Searched<'a, S>,
-    predecessors: &'a Predecessors<'a>,
-    initial: Vec<u64>,
     steps: Steps,
     bytes: Vec<u8>,
-    /// From the finding backwards.
-    path: Vec<PathStep>,
 }
 
-/// The states of one run, sorted, and for each the state that it was seen from, going backwards.
-struct Loaded<'b> {
-    words: usize,
-    states: Buffer<'b>,
-    next: Buffer<'b>,
-}
-
-const UNSEEN: u64 = u64::MAX;
-
-impl Loaded<'_> {
-    fn state(&self, k: usize) -> &[u64] {
-        &self.states[k * self.words..][..self.words]
-    }
-
-    fn index(&self, state: &[u64]) -> Option<usize> {
-        let (mut low, mut high) = (0, self.next.len());
-        while low < high {
-            let middle = low + (high - low) / 2;
-            match self.state(middle).cmp(state) {
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Equal => return Some(middle),
-                std::cmp::Ordering::Greater => high = middle,
-            }
-        }
-        None
-    }
-}
-
-/// A state outside of a run, and the state of the run to which it leads.
-type Candidate = (SliceIx, Vec<u64>, usize);
-
-impl<S: Successors> Back<'_, S> {
-    fn slice(&self, slice: SliceIx) -> &Slice {
-        &self.searched.slices[slice.0 as usize]
+impl<'a, S: Successors> Remembered<'a, S> {
+    /// That of a search.
+    pub fn new(searched: &'a Searched<'a, S>) -> Self {
+        let steps = Steps::new(searched.system.width().words());
+        Remembered { searched, steps, bytes: Vec::new() }
     }
 
     /// The runs of activations whose numbers are wanted, as slices and indices.
@@ -153,19 +134,169 @@ impl<S: Successors> Back<'_, S> {
         Ok(false)
     }
 
-    /// The activation in which a state was expanded, one before another.
-    fn find(&mut self, state: &[u64], before: u64) -> Result<u64, Error> {
-        let slice =
-            self.searched.partition.slice_of(state).ok_or_else(|| internal("a state has no slice"))?;
-        for run in 0..self.slice(slice).runs.len() {
-            let activation = self.slice(slice).runs[run].activation;
-            if activation < before && self.scan(slice, run, |_, other| Ok(other == state))? {
-                return Ok(activation);
-            }
-        }
-        Err(internal("a state of a trace was never expanded"))
+    /// The vector of a step that is no finding; the least of several.
+    fn step(&mut self, from: &[u64], to: &[u64]) -> Result<Option<VectorIx>, Error> {
+        innocent(self.searched.system, &mut self.steps, from, to)
     }
 
+    /// The runs of a slice before an activation.
+    fn before(&self, slice: SliceIx, activation: u64) -> Result<Vec<(usize, u64)>, Error> {
+        let of =
+            self.searched.slices.get(slice.0 as usize).ok_or_else(|| internal("there is no such slice"))?;
+        let runs = of.runs.iter().map(|run| run.activation).enumerate();
+        Ok(runs.filter(|&(_, number)| number < activation).collect())
+    }
+}
+
+fn innocent<S: Successors>(
+    system: &S,
+    steps: &mut Steps,
+    from: &[u64],
+    to: &[u64],
+) -> Result<Option<VectorIx>, Error> {
+    steps.clear();
+    system.expand(from, steps)?;
+    let innocent = steps
+        .iter()
+        .filter(|&(target, via)| target == to && !(via.is_marked() && system.finding(target, via).is_some()));
+    Ok(innocent.map(|(_, via)| via.vector()).min())
+}
+
+impl<S: Successors> Past for Remembered<'_, S> {
+    fn find(&mut self, slice: SliceIx, state: &[u64], before: u64) -> Result<Option<u64>, Error> {
+        for (run, activation) in self.before(slice, before)? {
+            if self.scan(slice, run, |_, other| Ok(other == state))? {
+                return Ok(Some(activation));
+            }
+        }
+        Ok(None)
+    }
+
+    fn load(
+        &mut self,
+        activation: u64,
+        visit: &mut dyn FnMut(&[u64]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        for (slice, run) in self.runs(|number| number == activation) {
+            self.scan(slice, run, |_, state| visit(state).map(|()| false))?;
+        }
+        Ok(())
+    }
+
+    fn earlier(&mut self, activation: u64, candidates: &[Candidate]) -> Result<Option<Candidate>, Error> {
+        let mut rest = candidates;
+        while let Some(first) = rest.first() {
+            let slice = first.slice;
+            let (group, others) = rest.split_at(rest.partition_point(|c| c.slice == slice));
+            rest = others;
+            for (run, _) in self.before(slice, activation)? {
+                let mut hit = None;
+                self.scan(slice, run, |past, state| {
+                    let start = group.partition_point(|c| c.state[..] < *state);
+                    for candidate in group[start..].iter().take_while(|c| c.state == state) {
+                        if past.step(state, &candidate.target)?.is_some() {
+                            hit = Some(candidate.clone());
+                            return Ok(true);
+                        }
+                    }
+                    Ok(false)
+                })?;
+                if hit.is_some() {
+                    return Ok(hit);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// By expanding everything again: slow, but the number of combinations of local predecessors does not matter.
+    fn predecessors(&mut self, target: &[u64], activation: u64) -> Result<Vec<OfRun>, Error> {
+        let mut found = Vec::new();
+        for (slice, run) in self.runs(|number| number <= activation) {
+            let mut before = Vec::new();
+            self.scan(slice, run, |past, state| {
+                if past.step(state, target)?.is_some() {
+                    before.extend_from_slice(state);
+                }
+                Ok(false)
+            })?;
+            if !before.is_empty() {
+                found.push((slice, run, before));
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// The steps from the initial state to a finding, that of the finding included.
+pub fn path_to<S: Successors>(
+    searched: &Searched<S>,
+    past: &mut dyn Past,
+    found: &Found,
+) -> Result<Vec<PathStep>, Error> {
+    let predecessors = Predecessors::new(searched.network, searched.system.packing());
+    let mut back = Back {
+        searched,
+        past,
+        predecessors: &predecessors,
+        initial: searched.system.initial(),
+        steps: Steps::new(searched.system.width().words()),
+        path: Vec::new(),
+    };
+    let mut state = found.state.clone();
+    let mut activation = u64::MAX;
+    while state != back.initial {
+        let slice = searched.partition.slice_of(&state).ok_or_else(|| internal("a state has no slice"))?;
+        activation = back
+            .past
+            .find(slice, &state, activation)?
+            .ok_or_else(|| internal("a state of a trace was never expanded"))?;
+        state = back.leave(activation, &state)?;
+    }
+    back.path.reverse();
+    back.path.extend(found.step.clone());
+    Ok(back.path)
+}
+
+struct Back<'a, S> {
+    searched: &'a Searched<'a, S>,
+    past: &'a mut dyn Past,
+    predecessors: &'a Predecessors<'a>,
+    initial: Vec<u64>,
+    steps: Steps,
+    /// From the finding backwards.
+    path: Vec<PathStep>,
+}
+
+/// The states of one run, sorted, and for each the state that it was seen from, going backwards.
+struct Loaded<'b> {
+    words: usize,
+    states: Buffer<'b>,
+    next: Buffer<'b>,
+}
+
+const UNSEEN: u64 = u64::MAX;
+
+impl Loaded<'_> {
+    fn state(&self, k: usize) -> &[u64] {
+        &self.states[k * self.words..][..self.words]
+    }
+
+    fn index(&self, state: &[u64]) -> Option<usize> {
+        let (mut low, mut high) = (0, self.next.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.state(middle).cmp(state) {
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Equal => return Some(middle),
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        None
+    }
+}
+
+impl<S: Successors> Back<'_, S> {
     /// Goes back inside an activation until a predecessor is in an earlier one, or until the initial state. Returns that state,
     /// after the steps from there to `state` have been added to the path.
     fn leave(&mut self, activation: u64, state: &[u64]) -> Result<Vec<u64>, Error> {
@@ -190,7 +321,8 @@ impl<S: Successors> Back<'_, S> {
             }
             before.clear();
             if !self.predecessors.of(&target, COMBINATIONS, &mut |state, _| before.extend_from_slice(state)) {
-                before = self.all_predecessors(&target, activation)?;
+                let of_runs = self.past.predecessors(&target, activation)?;
+                before = of_runs.into_iter().flat_map(|(_, _, states)| states).collect();
             }
             for state in before.chunks_exact(words) {
                 match loaded.index(state) {
@@ -203,15 +335,19 @@ impl<S: Successors> Back<'_, S> {
                     }
                     Some(_) => {}
                     None => {
-                        let slice = self.searched.partition.slice_of(state);
-                        candidates.extend(slice.map(|slice| (slice, state.to_vec(), here)));
+                        if let Some(slice) = self.searched.partition.slice_of(state) {
+                            let (state, target) = (state.to_vec(), target.clone());
+                            candidates.push(Candidate { slice, state, target });
+                        }
                     }
                 }
             }
             if candidates.len() >= CANDIDATES || head == queue.len() {
-                if let Some((_, state, here)) = self.earlier(&mut candidates, activation, &loaded)? {
+                candidates.sort();
+                candidates.dedup();
+                if let Some(Candidate { state, target, .. }) = self.past.earlier(activation, &candidates)? {
+                    let here = loaded.index(&target).ok_or_else(|| internal("a state is not in its run"))?;
                     self.add_path(&loaded, here)?;
-                    let target = loaded.state(here).to_vec();
                     let vector = self.step(&state, &target)?.ok_or_else(|| internal("a step is missing"))?;
                     self.path.push((vector, target));
                     return Ok(state);
@@ -227,13 +363,11 @@ impl<S: Successors> Back<'_, S> {
         let width = self.searched.system.width();
         let words = width.words();
         let mut states = Buffer::new(budget);
-        for (slice, run) in self.runs(|number| number == activation) {
-            self.scan(slice, run, |_, state| {
-                states.reserve(words).map_err(Exhausted::of_job)?;
-                states.words().extend_from_slice(state);
-                Ok(false)
-            })?;
-        }
+        self.past.load(activation, &mut |state| {
+            states.reserve(words).map_err(Exhausted::of_job)?;
+            states.words().extend_from_slice(state);
+            Ok(())
+        })?;
         let count = states.len() / words;
         let sorting = Layout::sorting_bytes(words, count);
         budget.take(sorting).map_err(Exhausted::of_job)?;
@@ -246,12 +380,7 @@ impl<S: Successors> Back<'_, S> {
 
     /// The vector of a step that is no finding; the least of several.
     fn step(&mut self, from: &[u64], to: &[u64]) -> Result<Option<VectorIx>, Error> {
-        self.steps.clear();
-        self.searched.system.expand(from, &mut self.steps)?;
-        let innocent = self.steps.iter().filter(|&(target, via)| {
-            target == to && !(via.is_marked() && self.searched.system.finding(target, via).is_some())
-        });
-        Ok(innocent.map(|(_, via)| via.vector()).min())
+        innocent(self.searched.system, &mut self.steps, from, to)
     }
 
     /// Adds the steps from a state of a run to the one where the search began.
@@ -269,57 +398,5 @@ impl<S: Successors> Back<'_, S> {
         }
         self.path[begin..].reverse();
         Ok(())
-    }
-
-    /// The first candidate that was expanded in an earlier activation.
-    fn earlier(
-        &mut self,
-        candidates: &mut Vec<Candidate>,
-        activation: u64,
-        loaded: &Loaded,
-    ) -> Result<Option<Candidate>, Error> {
-        candidates.sort();
-        candidates.dedup();
-        let mut rest = &candidates[..];
-        while let Some(first) = rest.first() {
-            let slice = first.0;
-            let (group, others) = rest.split_at(rest.partition_point(|c| c.0 == slice));
-            rest = others;
-            for run in 0..self.slice(slice).runs.len() {
-                if self.slice(slice).runs[run].activation >= activation {
-                    continue;
-                }
-                let mut hit = None;
-                self.scan(slice, run, |back, state| {
-                    let start = group.partition_point(|c| c.1[..] < *state);
-                    for candidate in group[start..].iter().take_while(|c| c.1 == state) {
-                        if back.step(state, loaded.state(candidate.2))?.is_some() {
-                            hit = Some(candidate.clone());
-                            return Ok(true);
-                        }
-                    }
-                    Ok(false)
-                })?;
-                if hit.is_some() {
-                    return Ok(hit);
-                }
-            }
-        }
-        Ok(None)
-    }
-
-    /// All predecessors of a state that were expanded up to an activation, by expanding everything again: slow, but the
-    /// number of combinations of local predecessors does not matter.
-    fn all_predecessors(&mut self, target: &[u64], activation: u64) -> Result<Vec<u64>, Error> {
-        let mut before = Vec::new();
-        for (slice, run) in self.runs(|number| number <= activation) {
-            self.scan(slice, run, |back, state| {
-                if back.step(state, target)?.is_some() {
-                    before.extend_from_slice(state);
-                }
-                Ok(false)
-            })?;
-        }
-        Ok(before)
     }
 }

@@ -12,7 +12,7 @@ mod walk;
 use crate::arguments::{Resources, TableArguments, TableMode};
 use crate::chart;
 use crate::input::{Specification, is_stdin};
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Exit, Failure};
 use crate::output::print;
 use crate::quantities::counted;
 use crate::saved_trace::{self, Wanted};
@@ -25,7 +25,7 @@ use gridlock_lts::model::network::Outcome;
 use gridlock_lts::model::trace_file::TraceFile;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use server::{Answer as Reply, Question};
+use server::{Question, Reply};
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;
 use view::View;
@@ -71,7 +71,7 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool) -> Result<Answer, Failure> {
+pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool) -> Result<Exit, Failure> {
     let path = &arguments.specification;
     if is_stdin(path) && arguments.trace.as_deref().is_some_and(is_stdin) {
         return Err(Failure::input("only one of the two can be read from standard input"));
@@ -110,7 +110,7 @@ pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool) -> Result<Answer, 
     server::serve(listener, Gate::new(port, secret), watch, |question| explorer.answer(&question))
         .map_err(failed)?;
     match watch.stopped() {
-        Some(Reason::Interrupted) | None => Ok(Answer::Yes),
+        Some(Reason::Interrupted) | None => Ok(Exit::Yes),
         Some(_) => Err(Failure::Stopped),
     }
 }

@@ -67,7 +67,7 @@ pub struct Question {
 }
 
 /// An answer as JSON.
-pub enum Answer {
+pub enum Reply {
     /// What was asked for, or a problem that the page shows.
     Json(Vec<u8>),
     /// There is no such question.
@@ -77,14 +77,14 @@ pub enum Answer {
 }
 
 /// A question, and where the answer is waited for.
-type Asked = (Question, oneshot::Sender<Answer>);
+type Asked = (Question, oneshot::Sender<Reply>);
 
 /// Serves until the watch says that the run ends.
 pub fn serve(
     listener: std::net::TcpListener,
     gate: Gate,
     watch: &Watch,
-    mut answer: impl FnMut(Question) -> Answer,
+    mut answer: impl FnMut(Question) -> Reply,
 ) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
     runtime.block_on(async {
@@ -192,9 +192,9 @@ async fn respond(
         return Ok(plain(StatusCode::SERVICE_UNAVAILABLE, over));
     }
     Ok(match answer.await {
-        Ok(Answer::Json(json)) => response(StatusCode::OK, "application/json", json),
-        Ok(Answer::Unknown) => plain(StatusCode::NOT_FOUND, "There is nothing here."),
-        Ok(Answer::Wrong(why)) => plain(StatusCode::BAD_REQUEST, why),
+        Ok(Reply::Json(json)) => response(StatusCode::OK, "application/json", json),
+        Ok(Reply::Unknown) => plain(StatusCode::NOT_FOUND, "There is nothing here."),
+        Ok(Reply::Wrong(why)) => plain(StatusCode::BAD_REQUEST, why),
         Err(_) => plain(StatusCode::SERVICE_UNAVAILABLE, over),
     })
 }

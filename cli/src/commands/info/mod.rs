@@ -1,18 +1,22 @@
 //! `gridlock info`: what a specification is made of.
 
 mod cycle;
+mod local;
 mod summary;
 
 use crate::arguments::{Resources, TableArguments, TableMode};
-use crate::input::Specification;
-use crate::outcome::{Answer, Failure};
+use crate::input::{Specification, require_closed};
+use crate::outcome::{Exit, Failure};
 use crate::output::print;
 use crate::quantities::{count, counted, duration};
+use crate::road::properties::Wanted;
 use crate::terminal::Style;
 use crate::watch::Watch;
 use clap::Args;
 use gridlock_lang::data::disagreement::Disagreements;
 use gridlock_lang::system::Options;
+use gridlock_lts::base::memory::resident;
+use local::Local;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,6 +30,7 @@ const HELP: &str = "\
 Examples:
   gridlock info abp.mcrl2
   gridlock info abp.mcrl2 --all
+  gridlock info paxos.mcrl2 --local --property agreement.mcf
   gridlock info abp.mcrl2 --json | jq '.processes[] | select(.cyclic == false) | .name'
 
 What it shows:
@@ -39,6 +44,9 @@ What it shows:
   vectors     the same with values: local transitions that together make a step
   labels      what these steps look like from outside, `tau` (hidden) among them
   bits        what a state of the whole system takes in memory
+  local       with --local: local states and moves of each process, if it moves against all that
+              the others may ever offer; the sum, that of the processes that --network does not
+              name, and which properties hold because nothing there could violate them
 
 Fields of --json (new ones may be added; `version` changes if one changes its meaning):
   version           1
@@ -65,7 +73,14 @@ Fields of --json (new ones may be added; `version` changes if one changes its me
   vectors           number of vectors
   labels            number of visible labels, `tau` counted if it occurs
   bits_per_state    sum of the bits of all processes
-  words_per_state   64-bit words that a state takes";
+  words_per_state   64-bit words that a state takes
+  local             with --local, else null
+    processes       list of {name, network, states, moves}
+    states, moves   of all processes
+    node_states     of those that are not the network
+    node_moves      the same for moves
+    properties      list of {property, safe}: safe is false if that decides nothing, and null
+                    if only a search can decide it";
 
 /// Show what a specification is made of: processes, actions, rules
 ///
@@ -86,6 +101,17 @@ pub struct Arguments {
     #[arg(long)]
     all: bool,
 
+    /// Look at the processes one by one, and say what that decides about properties
+    #[arg(long)]
+    local: bool,
+
+    /// With --local: processes that are the network, by name, `*` for anything; may be repeated
+    #[arg(long, value_name = "PATTERN", requires = "local")]
+    network: Vec<String>,
+
+    #[command(flatten)]
+    wanted: Wanted,
+
     #[command(flatten)]
     pub resources: Resources,
 
@@ -94,7 +120,7 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments, watch: &Watch) -> Result<Answer, Failure> {
+pub fn run(arguments: &Arguments, watch: &Watch) -> Result<Exit, Failure> {
     let start = Instant::now();
     let specification = Specification::read(&arguments.specification)?;
     let disagreements = Arc::new(Disagreements::default());
@@ -102,7 +128,15 @@ pub fn run(arguments: &Arguments, watch: &Watch) -> Result<Answer, Failure> {
     let options = Options { disagreements: Some(disagreements.clone()), ..options };
     let system = specification.load(&specification.name, &options, options.table_limit, watch)?;
     specification.tell(&disagreements);
-    let summary = Summary::new(&specification.name, &system, start.elapsed());
+    let mut summary = Summary::new(&specification.name, &system, start.elapsed());
+    if arguments.local {
+        require_closed(&system, "--local")?;
+        let properties = arguments.wanted.translate(&system.builder)?;
+        let memory = arguments.resources.memory().saturating_sub(resident().unwrap_or(0));
+        summary.local = Some(Local::new(&system.network, &properties, &arguments.network, memory)?);
+    } else if let Some(flag) = arguments.wanted.arguments().first() {
+        return Err(Failure::input(format!("{flag} belongs to --local: without it nothing is decided")));
+    }
     print(watch, |out| {
         if arguments.json {
             serde_json::to_writer_pretty(&mut *out, &summary)?;
@@ -111,7 +145,7 @@ pub fn run(arguments: &Arguments, watch: &Watch) -> Result<Answer, Failure> {
             show(&summary, arguments.all, out)
         }
     })?;
-    Ok(Answer::Yes)
+    Ok(Exit::Yes)
 }
 
 fn show(summary: &Summary, all: bool, out: &mut dyn Write) -> io::Result<()> {
@@ -155,7 +189,7 @@ fn show(summary: &Summary, all: bool, out: &mut dyn Write) -> io::Result<()> {
     if summary.rules.len() > shown {
         writeln!(out, "  ... and {} more (--all shows them)", count((summary.rules.len() - shown) as u64))?;
     }
-    Ok(())
+    summary.local.iter().try_for_each(|local| local.show(out))
 }
 
 /// What can never happen: usually something was forgotten in an `allow` or a `comm`.

@@ -1,6 +1,7 @@
 //! What `info` tells about a specification. The structures are its JSON; the help of the command documents every field.
 
 use super::cycle::has_cycle;
+use super::local::Local;
 use gridlock_lang::network::build::Builder;
 use gridlock_lang::network::explain::blocked_everywhere;
 use gridlock_lang::system::System;
@@ -30,6 +31,7 @@ pub struct Summary {
     pub labels: usize,
     pub bits_per_state: usize,
     pub words_per_state: usize,
+    pub local: Option<Local>,
 }
 
 #[derive(Serialize)]
@@ -91,6 +93,7 @@ impl Summary {
             build_seconds: build_time.as_secs_f64(),
             bits_per_state: processes.iter().map(|p| p.bits as usize).sum(),
             words_per_state: packing.words(),
+            local: None,
             // Where tables are filled on demand, a process that has not moved yet may move later.
             globals: builder
                 .globals()

@@ -4,7 +4,7 @@
 
 mod shard;
 
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Exit, Failure};
 use crate::output::{check_place, first_failure, print};
 use crate::quantities::{big, count};
 use crate::shown_trace::{JSON_VERSION, ShownStep, write_steps};
@@ -79,7 +79,7 @@ struct MergedShard<'a> {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments, watch: &Watch) -> Result<Answer, Failure> {
+pub fn run(arguments: &Arguments, watch: &Watch) -> Result<Exit, Failure> {
     let on_stdout = arguments.json.as_ref().is_some_and(|path| path.as_os_str() == "-");
     if let Some(path) = arguments.json.as_ref().filter(|_| !on_stdout) {
         check_place(path)?;
@@ -108,16 +108,16 @@ pub fn run(arguments: &Arguments, watch: &Watch) -> Result<Answer, Failure> {
         }
     }
     match merged.verdict {
-        "holds" => Ok(Answer::Yes),
-        "violated" => Ok(Answer::No),
+        "holds" => Ok(Exit::Yes),
+        "violated" => Ok(Exit::No),
         "faulty" => Err(Failure::Input(merged.message.unwrap_or_default())),
-        _ => Ok(Answer::Unknown),
+        _ => Ok(Exit::Unknown),
     }
 }
 
 fn merge<'a>(shards: &'a [Shard], traces: &BigUint) -> Merged<'a> {
     let missing = gaps(shards.iter().map(|shard| shard.ids.clone()).collect(), traces);
-    // The one that speaks for all: whoever found something, else whoever comes first.
+    // The one that speaks for all: the first that found something, else the first.
     let found = shards.iter().find(|s| matches!(s.says, Says::Violated | Says::Faulty));
     let speaker = found.or_else(|| shards.iter().find(|s| !s.result.is_null())).unwrap_or(&shards[0]);
     let field = |name: &str| speaker.result.get(name).unwrap_or(&Value::Null);

@@ -6,7 +6,7 @@ mod show;
 
 use crate::arguments::{Resources, TableArguments, TableMode};
 use crate::input::{Specification, is_stdin};
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Exit, Failure};
 use crate::output::print;
 use crate::quantities::counted;
 use crate::terminal::{Escaping, Style, tell};
@@ -59,7 +59,7 @@ fn after_help() -> String {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments, watch: &Watch) -> Result<Answer, Failure> {
+pub fn run(arguments: &Arguments, watch: &Watch) -> Result<Exit, Failure> {
     let path = &arguments.specification;
     if is_stdin(path) {
         return Err(Failure::input(
@@ -81,8 +81,8 @@ pub fn run(arguments: &Arguments, watch: &Watch) -> Result<Answer, Failure> {
         show: Show { style: Style::of_stdout() },
     };
     match simulation.orders(&mut Escaping(io::stdout().lock())) {
-        Ok(()) => Ok(Answer::Yes),
-        Err(End::Output(e)) => print(watch, |_| Err(e)).map(|()| Answer::Yes),
+        Ok(()) => Ok(Exit::Yes),
+        Err(End::Output(e)) => print(watch, |_| Err(e)).map(|()| Exit::Yes),
         Err(End::Failure(failure)) => Err(failure),
     }
 }

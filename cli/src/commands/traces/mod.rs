@@ -4,7 +4,7 @@ mod show;
 
 use crate::arguments::{Resources, TableArguments, TableMode};
 use crate::input::{Specification, require_closed};
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Exit, Failure};
 use crate::output::{check_place, print};
 use crate::quantities::{big, count};
 use crate::terminal::tell;
@@ -84,7 +84,7 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool) -> Result<Answer, Failure> {
+pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool) -> Result<Exit, Failure> {
     if let Some(path) = &arguments.dot {
         if path.as_os_str() == "-" {
             return Err(Failure::input("--dot needs the name of a file; standard output has the result"));
@@ -129,7 +129,7 @@ pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool) -> Result<Answer, 
         watch,
         |out| if arguments.json { summary.write_json(out) } else { summary.write_text(single, out) },
     )?;
-    Ok(Answer::Yes)
+    Ok(Exit::Yes)
 }
 
 fn draw(path: &std::path::Path, net: &Network, guide: &Guide) -> Result<(), Failure> {

@@ -294,8 +294,9 @@ impl<'m> Translation<'m> {
         next: NodeId,
     ) -> Result<NodeId, Diagnostic> {
         let span = self.around.unwrap_or(action.span);
+        let actions = action.span;
         let action = self.action(action)?;
-        let modal = Modal { unknowns, condition: joined(true, guards), action, next };
+        let modal = Modal { unknowns, condition: joined(true, guards), action, actions, next };
         self.add(Kind::Modal(every, Arc::new(modal)), span)
     }
 

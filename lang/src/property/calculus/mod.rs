@@ -202,6 +202,29 @@ impl Calculus {
         Ok(Position(known.positions.of((*body, self.values(*body, &inner)))))
     }
 
+    /// Whether one node is a part of what another stands for.
+    fn leads_to(&self, from: NodeId, to: NodeId) -> bool {
+        let mut met = vec![false; self.nodes.len()];
+        let mut work = vec![from];
+        while let Some(node) = work.pop() {
+            if node == to {
+                return true;
+            }
+            if std::mem::replace(&mut met[node as usize], true) {
+                continue;
+            }
+            match &self.node(node).kind {
+                Kind::Const(_) | Kind::Data(..) => {}
+                Kind::Junction(_, parts) => work.extend(parts),
+                Kind::Quantifier(_, _, _, next) | Kind::Call(next, _) | Kind::Body(_, next, _) => {
+                    work.push(*next)
+                }
+                Kind::Modal(_, modal) => work.push(modal.next),
+            }
+        }
+        false
+    }
+
     /// What a node is in another state.
     fn there(&self, known: &mut Known, node: NodeId, env: &[(Slot, Value)]) -> Result<Tree, Diagnostic> {
         Ok(match &self.node(node).kind {
@@ -274,6 +297,16 @@ impl Equations for Calculus {
             Kind::Body(_, _, rank) => Some(rank),
             _ => None,
         }
+    }
+
+    fn antecedent(&self, modality: Modality) -> Option<String> {
+        let node = self.known().modalities.all[modality.0 as usize].0;
+        let Kind::Modal(true, modal) = &self.node(node).kind else { return None };
+        let says_nothing = matches!(self.node(modal.next).kind, Kind::Const(_) | Kind::Data(..));
+        if says_nothing || self.leads_to(modal.next, node) {
+            return None;
+        }
+        Some(format!("'{}'", self.places.quoted(modal.actions)))
     }
 
     fn describe(&self, position: Position) -> String {

@@ -66,6 +66,8 @@ pub struct Modal {
     pub condition: Code,
     /// Which steps are meant.
     pub action: Action,
+    /// Where the formula says so.
+    pub actions: Span,
     /// What must hold afterwards.
     pub next: NodeId,
 }

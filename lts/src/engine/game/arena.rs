@@ -8,6 +8,7 @@ use crate::engine::successors::{EveryStep, Steps, Via};
 use crate::property::Finding;
 use crate::property::formula::Class;
 use hashbrown::HashTable;
+use std::collections::BTreeSet;
 use std::hash::Hasher as _;
 
 /// The number of a state.
@@ -110,6 +111,11 @@ impl<'s, S: EveryStep> Arena<'s, S> {
 
     pub(super) fn depth(&self) -> u32 {
         self.depth.iter().copied().max().unwrap_or(0)
+    }
+
+    /// The classes of all steps that were met.
+    pub(super) fn classes(&self) -> BTreeSet<Class> {
+        self.moves.iter().map(|step| step.class).collect()
     }
 
     /// Bytes in use.

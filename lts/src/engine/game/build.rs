@@ -1,7 +1,10 @@
 //! Makes the game of a network and a formula, vertex by vertex.
 //!
 //! A vertex is a state with a position, or a part of a position's tree where the other player moves. Vertices are
-//! expanded in the order in which they are found. Invariant: equal pairs of state and position are one vertex.
+//! expanded in the order in which they are found, or depth first: what closes a cycle, or is a small part of the game that
+//! nothing leads out of, is soon complete then. Invariant: equal pairs of state and position are one vertex.
+//!
+//! What is known of some pairs already ([`Known`]) need not be played: they count as decided.
 
 use super::arena::{Arena, Fault, State, Stop};
 use super::graph::{FALSE, Graph, Player, TRUE, Vertex};
@@ -28,6 +31,17 @@ pub(super) enum Place {
 /// A step that one of the players can take: the class of a vector.
 pub(super) type ClassOf<'a> = &'a mut dyn FnMut(Via) -> Result<Class>;
 
+/// Which vertex is expanded next.
+pub(super) enum Order {
+    /// The first that was found.
+    Breadth,
+    /// The last that was found: these are waiting.
+    Depth(Vec<Vertex>),
+}
+
+/// What is known of a pair of a state and a position, if anything.
+pub(super) type Known<'s> = &'s dyn Fn(&[u64], Position) -> Option<bool>;
+
 /// See the module head.
 pub(super) struct Game<'s, S: EveryStep> {
     pub(super) arena: Arena<'s, S>,
@@ -35,29 +49,50 @@ pub(super) struct Game<'s, S: EveryStep> {
     pub(super) places: Vec<Place>,
     equations: &'s dyn Equations,
     pairs: Map<(State, Position), Vertex>,
-    /// The trees of the inner vertices that are not expanded yet, in their order.
-    waiting: std::collections::VecDeque<Tree>,
+    /// The trees of the inner vertices that are not expanded yet.
+    waiting: Map<Vertex, Tree>,
     trees: Vec<Option<Arc<Tree>>>,
     max_depth: Option<u64>,
     edges: Vec<Vertex>,
+    order: Order,
+    known: Option<Known<'s>>,
+    /// Vertices before this one are expanded.
+    first_open: usize,
 }
 
 impl<'s, S: EveryStep> Game<'s, S> {
     /// A game with its initial vertex only, which is [`Game::INITIAL`].
-    pub(super) fn new(system: &'s S, equations: &'s dyn Equations, max_depth: Option<u64>) -> Result<Self> {
+    pub(super) fn new(
+        system: &'s S,
+        equations: &'s dyn Equations,
+        max_depth: Option<u64>,
+        order: Order,
+    ) -> Result<Self> {
         let mut game = Game {
             arena: Arena::new(system),
             graph: Graph::new(),
             places: vec![Place::Const, Place::Const],
             equations,
             pairs: Map::default(),
-            waiting: std::collections::VecDeque::new(),
+            waiting: Map::default(),
             trees: Vec::new(),
             max_depth,
             edges: Vec::new(),
+            order,
+            known: None,
+            first_open: 0,
         };
-        game.pair(0, Position(0))?;
+        let initial = game.pair(0, Position(0))?;
+        if let Order::Depth(waiting) = &mut game.order {
+            waiting.push(initial);
+        }
         Ok(game)
+    }
+
+    /// The same with what is known of other pairs than the initial one.
+    pub(super) fn knowing(mut self, known: Known<'s>) -> Self {
+        self.known = Some(known);
+        self
     }
 
     pub(super) const INITIAL: Vertex = 2;
@@ -68,7 +103,8 @@ impl<'s, S: EveryStep> Game<'s, S> {
             + self.graph.bytes()
             + self.places.capacity() * 12
             + self.pairs.capacity() * 14
-            + self.waiting.capacity() * 32
+            + self.waiting.capacity() * 44
+            + if let Order::Depth(waiting) = &self.order { waiting.capacity() * 4 } else { 0 }
     }
 
     pub(super) fn positions(&self) -> usize {
@@ -82,6 +118,11 @@ impl<'s, S: EveryStep> Game<'s, S> {
     fn pair(&mut self, state: State, position: Position) -> Result<Vertex> {
         if let Some(vertex) = self.pairs.get(&(state, position)) {
             return Ok(*vertex);
+        }
+        if let Some(known) = self.known
+            && let Some(truth) = known(self.arena.state(state), position)
+        {
+            return Ok(if truth { TRUE } else { FALSE });
         }
         let vertex = self.add(Place::Pair(state, position), self.equations.rank(position))?;
         self.pairs.insert((state, position), vertex);
@@ -118,26 +159,53 @@ impl<'s, S: EveryStep> Game<'s, S> {
         self.graph.expanded() == self.graph.len()
     }
 
-    /// Gives the next vertex its edges.
+    /// The vertex that is expanded next.
+    fn next(&mut self) -> Option<Vertex> {
+        match &mut self.order {
+            Order::Breadth => {
+                while self.first_open < self.graph.len() && self.graph.is_expanded(self.first_open as Vertex)
+                {
+                    self.first_open += 1;
+                }
+                (self.first_open < self.graph.len()).then_some(self.first_open as Vertex)
+            }
+            Order::Depth(waiting) => loop {
+                let vertex = waiting.pop()?;
+                if !self.graph.is_expanded(vertex) {
+                    return Some(vertex);
+                }
+            },
+        }
+    }
+
+    /// Gives the next vertex its edges; there must be one.
     pub(super) fn expand(&mut self, class: ClassOf) -> Result<(), Stop> {
-        let vertex = self.graph.expanded();
+        let vertex = self.next().ok_or_else(|| Error::internal("all of a game is expanded"))?;
         let mut edges = std::mem::take(&mut self.edges);
         edges.clear();
-        let owner = match self.places[vertex] {
+        let owner = match self.places[vertex as usize] {
             Place::Const => return Err(Error::internal("a constant has no edges").into()),
             Place::Pair(state, position) => {
                 let tree = self.tree(position)?;
                 self.branch(state, &tree, class, &mut edges)?
             }
             Place::Inner(state) => {
-                let tree =
-                    self.waiting.pop_front().ok_or_else(|| Error::internal("an inner vertex has a tree"))?;
+                let tree = self
+                    .waiting
+                    .remove(&vertex)
+                    .ok_or_else(|| Error::internal("an inner vertex has a tree"))?;
                 self.branch(state, &tree, class, &mut edges)?
             }
         };
         edges.sort_unstable();
         edges.dedup();
-        self.graph.expand(owner, &edges);
+        if self.graph.edge_count() + edges.len() >= u32::MAX as usize {
+            return Err(Error::input("the formula and the system together have more than 2^32 steps").into());
+        }
+        self.graph.expand(vertex, owner, &edges);
+        if let Order::Depth(waiting) = &mut self.order {
+            waiting.extend(edges.iter().rev().filter(|to| !self.graph.is_expanded(**to)));
+        }
         self.edges = edges;
         Ok(())
     }
@@ -214,8 +282,9 @@ impl<'s, S: EveryStep> Game<'s, S> {
                 }
             }
             Tree::Junction(..) | Tree::Every(_) | Tree::Some(_) => {
-                self.waiting.push_back(tree.clone());
-                edges.push(self.add(Place::Inner(state), None)?);
+                let vertex = self.add(Place::Inner(state), None)?;
+                self.waiting.insert(vertex, tree.clone());
+                edges.push(vertex);
             }
         }
         Ok(())

@@ -9,7 +9,7 @@ use crate::property::formula::{Equations, Position, Tree};
 /// How the run of an [`Evidence`] ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
-    /// It goes round for ever: after its last step it is where it was after so many steps.
+    /// It goes round for ever: after its last step it is where it was after the given number of steps.
     Repeats(usize),
     /// Its last step, or that no step is possible at its end, decides.
     Decides,
@@ -26,8 +26,10 @@ pub struct Evidence {
     pub end: End,
     /// What the formula asks for at its end.
     pub asks: String,
-    /// Pairs of states and parts of the formula that the proof consists of.
+    /// Pairs of states and parts of the formula that the proof consists of; 0 if there are too many to be checked.
     pub pairs: u64,
+    /// How many states can be reached from its end as far as the proof goes there, if all continuations matter.
+    pub closure: Option<u64>,
 }
 
 /// The run of a certificate that was checked.
@@ -58,7 +60,25 @@ pub(super) fn of(net: &Network, equations: &dyn Equations, certificate: &Certifi
         }
     };
     let asks = equations.describe(certificate.pairs[at as usize].1);
-    Ok(Evidence { trace, end, asks, pairs: certificate.pairs.len() as u64 })
+    let closure = (end == End::Branches).then(|| closure(certificate, at));
+    Ok(Evidence { trace, end, asks, pairs: certificate.pairs.len() as u64, closure })
+}
+
+/// How many different states there are from a pair on.
+fn closure(certificate: &Certificate, from: u32) -> u64 {
+    let mut met = vec![false; certificate.pairs.len()];
+    let mut states = vec![false; certificate.states.len()];
+    met[from as usize] = true;
+    let mut work = vec![from];
+    while let Some(at) = work.pop() {
+        states[certificate.pairs[at as usize].0 as usize] = true;
+        for &next in &certificate.next[at as usize] {
+            if !std::mem::replace(&mut met[next as usize], true) {
+                work.push(next);
+            }
+        }
+    }
+    states.into_iter().filter(|met| *met).count() as u64
 }
 
 /// The step from one pair to the next; none if the formula goes on in the same state.

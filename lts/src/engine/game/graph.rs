@@ -38,23 +38,27 @@ impl Player {
     }
 }
 
-/// A game, as far as it is known: the vertices from [`Graph::expanded`] on have no edges yet.
+/// A game, as far as it is known: vertices get their edges in any order.
 pub(super) struct Graph {
     /// For each vertex its owner (bit 0) and its rank plus one (the rest), 0 for none.
     info: Vec<u32>,
-    /// Where the edges of each expanded vertex end.
-    ends: Vec<u64>,
+    /// Where the edges of each vertex begin, and how many there are; [`UNKNOWN`] if it has none yet.
+    ranges: Vec<(u32, u32)>,
     edges: Vec<Vertex>,
+    expanded: usize,
 }
+
+/// The number of edges of a vertex that is not expanded.
+const UNKNOWN: u32 = u32::MAX;
 
 impl Graph {
     /// The vertices [`TRUE`] and [`FALSE`] only.
     pub(super) fn new() -> Self {
-        let mut graph = Graph { info: Vec::new(), ends: Vec::new(), edges: Vec::new() };
-        graph.add(None);
-        graph.add(None);
-        graph.expand(Player::All, &[]);
-        graph.expand(Player::Some, &[]);
+        let mut graph = Graph { info: Vec::new(), ranges: Vec::new(), edges: Vec::new(), expanded: 0 };
+        for (constant, stuck) in [(TRUE, Player::All), (FALSE, Player::Some)] {
+            graph.add(None);
+            graph.expand(constant, stuck, &[]);
+        }
         graph
     }
 
@@ -64,7 +68,12 @@ impl Graph {
 
     /// How many vertices have their edges.
     pub(super) fn expanded(&self) -> usize {
-        self.ends.len()
+        self.expanded
+    }
+
+    /// Whether a vertex has its edges.
+    pub(super) fn is_expanded(&self, vertex: Vertex) -> bool {
+        self.ranges[vertex as usize].1 != UNKNOWN
     }
 
     pub(super) fn edge_count(&self) -> usize {
@@ -72,20 +81,22 @@ impl Graph {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.info.capacity() * 4 + self.ends.capacity() * 8 + self.edges.capacity() * 4
+        self.info.capacity() * 4 + self.ranges.capacity() * 8 + self.edges.capacity() * 4
     }
 
     /// A new vertex.
     pub(super) fn add(&mut self, rank: Option<u32>) -> Vertex {
         self.info.push(rank.map_or(0, |rank| (rank + 1) << 1));
+        self.ranges.push((0, UNKNOWN));
         (self.info.len() - 1) as Vertex
     }
 
-    /// Gives the first vertex without edges its owner and edges.
-    pub(super) fn expand(&mut self, owner: Player, edges: &[Vertex]) {
-        self.info[self.ends.len()] |= owner.index() as u32;
+    /// Gives a vertex its owner and edges, once. There must be fewer than 2^32 edges in all.
+    pub(super) fn expand(&mut self, vertex: Vertex, owner: Player, edges: &[Vertex]) {
+        self.info[vertex as usize] |= owner.index() as u32;
+        self.ranges[vertex as usize] = (self.edges.len() as u32, edges.len() as u32);
         self.edges.extend_from_slice(edges);
-        self.ends.push(self.edges.len() as u64);
+        self.expanded += 1;
     }
 
     pub(super) fn owner(&self, vertex: Vertex) -> Player {
@@ -98,9 +109,9 @@ impl Graph {
 
     /// Where one can go; nothing for vertices that are not expanded.
     pub(super) fn edges(&self, vertex: Vertex) -> &[Vertex] {
-        let v = vertex as usize;
-        let Some(&end) = self.ends.get(v) else { return &[] };
-        let begin = if v == 0 { 0 } else { self.ends[v - 1] };
-        &self.edges[begin as usize..end as usize]
+        match self.ranges[vertex as usize] {
+            (_, UNKNOWN) => &[],
+            (begin, count) => &self.edges[begin as usize..begin as usize + count as usize],
+        }
     }
 }

@@ -9,6 +9,7 @@
 //! wins every play.
 
 use super::graph::{Graph, Player, Vertex};
+use crate::base::error::Result;
 
 /// No choice.
 pub(super) const NOWHERE: Vertex = Vertex::MAX;
@@ -25,18 +26,28 @@ pub(super) struct Solution {
     pub(super) choice: Vec<Vertex>,
 }
 
-/// Solves a game. Vertices that are not expanded yet are won by `unknown`.
-pub(super) fn solve(graph: &Graph, unknown: Player) -> Solution {
+/// Solves a game. Vertices that are not expanded yet are won by `unknown`. `go_on` is asked again and again, and an error of
+/// it is returned.
+pub(super) fn solve(graph: &Graph, unknown: Player, go_on: GoOn) -> Result<Solution> {
     let n = graph.len();
     let mut solver =
-        Solver { graph, winner: vec![None; n], choice: vec![NOWHERE; n], local: vec![NOWHERE; n] };
-    solver.winner[graph.expanded()..].fill(Some(unknown));
-    solver.components();
+        Solver { graph, winner: vec![None; n], choice: vec![NOWHERE; n], local: vec![NOWHERE; n], go_on };
+    for vertex in (0..n as Vertex).filter(|vertex| !graph.is_expanded(*vertex)) {
+        solver.winner[vertex as usize] = Some(unknown);
+    }
+    solver.components()?;
     let winner = solver.winner.into_iter().map(|winner| winner.unwrap_or(unknown)).collect();
-    Solution { winner, choice: solver.choice }
+    Ok(Solution { winner, choice: solver.choice })
 }
 
+/// Whether there is a reason to stop.
+pub(super) type GoOn<'a> = &'a dyn Fn() -> Result<()>;
+
+/// Vertices between two questions whether to go on.
+const BETWEEN: usize = 1 << 16;
+
 struct Solver<'g> {
+    go_on: GoOn<'g>,
     graph: &'g Graph,
     winner: Vec<Option<Player>>,
     choice: Vec<Vertex>,
@@ -46,17 +57,21 @@ struct Solver<'g> {
 
 impl Solver<'_> {
     /// Tarjan's algorithm, without recursion: components come after all that they lead to.
-    fn components(&mut self) {
-        let expanded = self.graph.expanded();
-        let (mut index, mut low) = (vec![0u32; expanded], vec![0u32; expanded]);
-        let mut open = vec![false; expanded];
+    fn components(&mut self) -> Result<()> {
+        let graph = self.graph;
+        let all = graph.len();
+        let (mut index, mut low) = (vec![0u32; all], vec![0u32; all]);
+        let mut open = vec![false; all];
         let (mut stack, mut calls): (Vec<Vertex>, Vec<(Vertex, u32)>) = (Vec::new(), Vec::new());
         let mut count = 0;
-        for root in 0..expanded as Vertex {
+        for root in (0..all as Vertex).filter(|root| graph.is_expanded(*root)) {
             let mut enter = (index[root as usize] == 0).then_some(root);
             while enter.is_some() || !calls.is_empty() {
                 if let Some(v) = enter.take() {
                     count += 1;
+                    if (count as usize).is_multiple_of(BETWEEN) {
+                        (self.go_on)()?;
+                    }
                     (index[v as usize], low[v as usize], open[v as usize]) = (count, count, true);
                     stack.push(v);
                     calls.push((v, 0));
@@ -66,7 +81,7 @@ impl Solver<'_> {
                 if let Some(&w) = self.graph.edges(v as Vertex).get(*at as usize) {
                     *at += 1;
                     match w as usize {
-                        w if w >= expanded => {}
+                        w if !graph.is_expanded(w as Vertex) => {}
                         w if index[w] == 0 => enter = Some(w as Vertex),
                         w if open[w] => low[v] = low[v].min(index[w]),
                         _ => {}
@@ -82,14 +97,15 @@ impl Solver<'_> {
                     let begin = stack.iter().rposition(|w| *w as usize == v).expect("it is on the stack");
                     let component = stack.split_off(begin);
                     component.iter().for_each(|w| open[*w as usize] = false);
-                    self.component(&component);
+                    self.component(&component)?;
                 }
             }
         }
+        Ok(())
     }
 
     /// Solves a component, all of whose successors outside are solved.
-    fn component(&mut self, component: &[Vertex]) {
+    fn component(&mut self, component: &[Vertex]) -> Result<()> {
         let graph = self.graph;
         if let &[v] = component
             && !graph.edges(v).contains(&v)
@@ -98,7 +114,7 @@ impl Solver<'_> {
             let good = graph.edges(v).iter().find(|w| self.winner[**w as usize] == Some(owner));
             self.winner[v as usize] = Some(if good.is_some() { owner } else { owner.other() });
             self.choice[v as usize] = good.copied().unwrap_or(NOWHERE);
-            return;
+            return Ok(());
         }
         for (at, v) in component.iter().enumerate() {
             self.local[*v as usize] = at as u32;
@@ -118,13 +134,14 @@ impl Solver<'_> {
             }
         }
         let rest = part.settle(decided);
-        part.solve(rest);
+        part.solve(rest, self.go_on)?;
         for (at, &v) in component.iter().enumerate() {
             self.winner[v as usize] = part.winner[at];
             let owner_wins = part.winner[at] == Some(graph.owner(v));
             self.choice[v as usize] = if owner_wins { part.choice[at] } else { NOWHERE };
             self.local[v as usize] = NOWHERE;
         }
+        Ok(())
     }
 }
 
@@ -265,8 +282,9 @@ impl Part {
     }
 
     /// Solves the game of these vertices, which are the ones alive; afterwards they are not.
-    fn solve(&mut self, mut game: Vec<u32>) {
+    fn solve(&mut self, mut game: Vec<u32>, go_on: GoOn) -> Result<()> {
         while let Some(greatest) = game.iter().map(|at| self.rank[*at as usize]).max() {
+            go_on()?;
             let player = Player::of_rank(greatest);
             let mine = |rank: u32| Player::of_rank(rank) == player;
             let mut lost = Vec::new();
@@ -277,7 +295,7 @@ impl Part {
                 let near = self.attract(player, &tops);
                 near.iter().for_each(|at| self.alive[*at as usize] = false);
                 let far: Vec<u32> = game.iter().copied().filter(|at| self.alive[*at as usize]).collect();
-                self.solve(far.clone());
+                self.solve(far.clone(), go_on)?;
                 game.iter().for_each(|at| self.alive[*at as usize] = true);
                 let other = Some(player.other());
                 lost = far.into_iter().filter(|at| self.winner[*at as usize] == other).collect();
@@ -293,7 +311,7 @@ impl Part {
                     }
                 }
                 game.iter().for_each(|at| self.alive[*at as usize] = false);
-                return;
+                return Ok(());
             }
             for at in self.attract(player.other(), &lost) {
                 self.winner[at as usize] = Some(player.other());
@@ -301,5 +319,6 @@ impl Part {
             }
             game.retain(|at| self.alive[*at as usize]);
         }
+        Ok(())
     }
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::base::rng::Rng;
+use crate::engine::search::sweep::Truths;
 use crate::model::network::{Label, Local, Outcome, VectorIx};
 use crate::property::formula::{Modality, Position, Tree};
 use crate::samples::random::{Reveal, Shape};
@@ -252,7 +253,7 @@ fn games_agree_with_iteration() {
             let formula = Formula::random(&mut rng);
             let expected = kleene(&formula, &moves, &mut Vec::new())[0];
             let decided = answer(&net, &formula, Mistake::None).expect("no data, no errors");
-            let holds = if expected { Answer::Holds } else { Answer::Violated };
+            let holds = if expected { Decision::Holds } else { Decision::Violated };
             assert_eq!(decided.answer, holds, "seed {seed}: {formula:?}");
             let opposite = answer(&net, &formula.negated(), Mistake::None).expect("no data, no errors");
             assert_ne!(decided.answer, opposite.answer, "seed {seed}: {formula:?}");
@@ -285,7 +286,7 @@ fn deliberate_mistakes_are_noticed() {
             let moves = moves(&net);
             let formula = Formula::random(&mut rng);
             let expected = kleene(&formula, &moves, &mut Vec::new())[0];
-            let got = answer(&net, &formula, mistake).map(|decided| decided.answer == Answer::Holds);
+            let got = answer(&net, &formula, mistake).map(|decided| decided.answer == Decision::Holds);
             got != Ok(expected)
         });
         assert!(noticed, "{mistake:?}");
@@ -306,12 +307,13 @@ fn certificates_of_the_wrong_answer_are_refused() {
         impl Visitor for Forging<'_> {
             type Out = bool;
             fn visit<S: EveryStep + Send + Sync + 'static>(self, system: Arc<S>) -> bool {
-                let mut game = Game::new(&*system, self.1, None).expect("an initial vertex");
+                let mut game = Game::new(&*system, self.1, None, Order::Breadth).expect("an initial vertex");
                 let mut class = |via: Via| Ok(class(self.0, via.vector()));
                 while !game.is_complete() {
                     assert!(game.expand(&mut class).is_ok());
                 }
-                let mut solution = solve::solve(&game.graph, Player::All);
+                let mut solution =
+                    solve::solve(&game.graph, Player::All, &|| Ok(())).expect("nobody stops it");
                 for vertex in 0..game.graph.len() {
                     // Everybody is said to lose, and goes wherever there is something.
                     solution.winner[vertex] = solution.winner[vertex].other();
@@ -330,4 +332,149 @@ fn certificates_of_the_wrong_answer_are_refused() {
         refused += 1;
     }
     assert_eq!(refused, 300);
+}
+
+/// Listens to sweeps: whether it was told that the formula does not hold.
+#[derive(Default)]
+struct Listens(bool);
+
+impl Audience for Listens {
+    fn has_enough(&mut self, _: u64) -> bool {
+        false
+    }
+
+    fn hear(&mut self, truths: &dyn Truths) -> Result<()> {
+        self.0 = !truths.holds();
+        Ok(())
+    }
+}
+
+/// The answer of sweeps, if the formula is for them.
+fn swept(net: &Network, parts: &Parts, workers: usize) -> Option<bool> {
+    struct Sweeping<'a>(&'a Network, &'a Parts, usize);
+    impl Visitor for Sweeping<'_> {
+        type Out = Option<bool>;
+        fn visit<S: EveryStep + Send + Sync + 'static>(self, system: Arc<S>) -> Option<bool> {
+            let options = Options { workers: self.2, ..Options::default() };
+            let mut audience = Listens::default();
+            let swept = sweep::decide(&*system, self.0, self.1, &options, &mut audience).expect("no limits");
+            let swept = swept.map(|swept| swept.holds);
+            assert_eq!(audience.0, swept == Some(false), "who listens is told of what does not hold");
+            swept
+        }
+    }
+    let Instrumented { network, alarms } = property::instrument(net, &[]);
+    let packing = Packing::for_network(&network);
+    prepared::visit(&network, packing, alarms, Sweeping(net, parts, workers)).expect("compiles")
+}
+
+/// `[true*]<true*.P>true`, `P` is inevitable, and what random formulas have without alternation.
+fn without_alternation(rng: &mut Rng) -> Formula {
+    let fix = |greatest, var, body| Formula::Fix(greatest, var, Box::new(body));
+    let modal = |every, mask, f| Formula::Modal(every, mask, Box::new(f));
+    let goal = 1 + rng.below((1 << CLASSES) - 2) as u32;
+    let (all, others) = ((1 << CLASSES) - 1, ((1 << CLASSES) - 1) & !goal);
+    let or = |f, g| Formula::Junction(false, vec![f, g]);
+    let and = |f, g| Formula::Junction(true, vec![f, g]);
+    match rng.below(6) {
+        0 => {
+            let possible = fix(
+                false,
+                1,
+                or(modal(false, goal, Formula::Const(true)), modal(false, all, Formula::Var(1))),
+            );
+            fix(true, 0, and(possible, modal(true, all, Formula::Var(0))))
+        }
+        1 => {
+            let not_stuck = modal(false, all, Formula::Const(true));
+            fix(false, 0, and(not_stuck, modal(true, others, Formula::Var(0))))
+        }
+        2 => {
+            let not_stuck = modal(false, all, Formula::Const(true));
+            let inevitable = fix(false, 1, and(not_stuck, modal(true, others, Formula::Var(1))));
+            fix(true, 0, and(modal(true, goal, inevitable), modal(true, all, Formula::Var(0))))
+        }
+        _ => Formula::random(rng),
+    }
+}
+
+#[test]
+fn sweeps_agree_with_iteration() {
+    let mut rng = Rng::new(23);
+    let mut verdicts = [0; 2];
+    let count = if std::env::var_os("GRIDLOCK_SLOW").is_some() { 20_000 } else { 2000 };
+    for seed in 0..count {
+        let net = Shape::default().network(seed);
+        let moves = moves(&net);
+        if moves.len() > 300 {
+            continue;
+        }
+        let formula = without_alternation(&mut rng);
+        let expected = kleene(&formula, &moves, &mut Vec::new())[0];
+        let parts = Parts::new(&formula, Mistake::None);
+        for workers in [1, 3] {
+            let Some(holds) = swept(&net, &parts, workers) else { continue };
+            assert_eq!(holds, expected, "seed {seed}, {workers} workers: {formula:?}");
+            verdicts[usize::from(expected)] += 1;
+        }
+    }
+    assert!(verdicts.iter().all(|n| *n > count / 4), "{verdicts:?}");
+}
+
+#[test]
+fn mistakes_of_sweeps_are_noticed() {
+    for mistake in [Mistake::Ranks, Mistake::NoSteps] {
+        let mut rng = Rng::new(24);
+        let noticed = (0..600).any(|seed| {
+            let net = Shape::default().network(seed);
+            let formula = without_alternation(&mut rng);
+            let expected = kleene(&formula, &moves(&net), &mut Vec::new())[0];
+            swept(&net, &Parts::new(&formula, mistake), 1).is_some_and(|holds| holds != expected)
+        });
+        assert!(noticed, "{mistake:?}");
+    }
+}
+
+/// Games that are set aside for sweeps and for games depth first: answer, evidence and figures are the same for every number
+/// of workers, and what does not hold has evidence.
+#[test]
+fn workers_make_no_difference() {
+    let mut rng = Rng::new(25);
+    let mut violated = 0;
+    for seed in 0..100 {
+        let net = Shape::default().network(seed);
+        if moves(&net).len() < 40 {
+            continue;
+        }
+        let parts = Parts::new(&without_alternation(&mut rng), Mistake::None);
+        let decided = |workers| {
+            let options = Options { workers, ..Options::default() };
+            let decided = decide(&net, &parts, &options).expect("no data, no errors");
+            (decided.answer, decided.evidence, decided.stats.states, decided.stats.transitions, decided.pairs)
+        };
+        let one = decided(1);
+        for workers in [2, 3, 8] {
+            assert_eq!(decided(workers), one, "seed {seed}, {workers} workers");
+        }
+        if one.0 == Decision::Violated {
+            violated += 1;
+            assert!(one.1.is_some(), "seed {seed}");
+        }
+    }
+    assert!(violated > 0);
+}
+
+/// Limits are heard while a game is solved.
+#[test]
+fn solving_can_be_stopped() {
+    let mut graph = graph::Graph::new();
+    // Two players take turns on a circle with ranks of both.
+    let vertices: Vec<Vertex> = (0..6).map(|rank| graph.add(Some(rank))).collect();
+    for (at, vertex) in vertices.iter().enumerate() {
+        let owner = if at % 2 == 0 { Player::Some } else { Player::All };
+        graph.expand(*vertex, owner, &[vertices[(at + 1) % 6], vertices[(at + 2) % 6]]);
+    }
+    assert!(solve::solve(&graph, Player::All, &|| Ok(())).is_ok());
+    let stopped = solve::solve(&graph, Player::All, &|| Err(Limit::Interrupted.into()));
+    assert!(matches!(stopped, Err(Error::Limit(Limit::Interrupted))));
 }

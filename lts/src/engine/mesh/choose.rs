@@ -78,7 +78,7 @@ impl Sample {
     }
 }
 
-/// Chooses for a network whose tables are complete, and so many ranks.
+/// Chooses for a network whose tables are complete and a number of ranks.
 pub fn choose(net: &Network, ranks: usize) -> Choice {
     let packing = Packing::for_network(net);
     let sample = Sample::of(net, &packing);

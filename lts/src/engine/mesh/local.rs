@@ -2,6 +2,9 @@
 //!
 //! For tests and simulations: what a network does rarely happens here all the time, and [`Mischief`] does what a network
 //! must never do. A message counts as taken when its receiver has it, as with synchronous sends.
+//!
+//! A thousand ranks are a thousand threads that mostly sleep. What a rank does under the one lock takes a time that does not
+//! grow with the number of ranks, apart from the two calls that all make together, which need what they give and get.
 
 use super::{Mesh, Patience, UNFINISHED};
 use crate::base::hash::Map;
@@ -14,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub struct Disorder {
     /// Decides which message waits how long, and which of several comes first.
     pub seed: u64,
-    /// A receiver looks at most so many times in vain for a message that is there.
+    /// At most how often a receiver looks in vain for a message that is there.
     pub delay: usize,
     /// A fault of the network.
     pub mischief: Option<Mischief>,
@@ -40,9 +43,13 @@ struct Flying {
     message: Vec<u64>,
 }
 
-/// What all ranks gave to a call that they make together.
+/// A call that all ranks make together.
+#[derive(Default)]
 struct Round {
-    given: Vec<Option<Vec<u64>>>,
+    /// What they gave: one after the other, or added up.
+    words: Vec<u64>,
+    /// How many have given, and how many have read.
+    given: usize,
     read: usize,
 }
 
@@ -53,6 +60,8 @@ struct Shared {
     boxes: Vec<Vec<Flying>>,
     /// From each rank to each.
     unfinished: Vec<usize>,
+    /// From each rank.
+    under_way: Vec<usize>,
     /// What comes too late: after which round, and to whom.
     late: Vec<(u64, usize, Flying)>,
     rounds: Map<u64, Round>,
@@ -73,7 +82,7 @@ pub struct LocalMesh {
     round: u64,
 }
 
-/// So many ranks, one for each thread that takes part.
+/// `size` ranks, one for each thread that takes part.
 pub fn ranks(size: usize, disorder: Disorder) -> Vec<LocalMesh> {
     let shared = Shared {
         rng: Rng::new(disorder.seed),
@@ -81,6 +90,7 @@ pub fn ranks(size: usize, disorder: Disorder) -> Vec<LocalMesh> {
         posted: 0,
         boxes: (0..size).map(|_| Vec::new()).collect(),
         unfinished: vec![0; size * size],
+        under_way: vec![0; size],
         late: Vec::new(),
         rounds: Map::default(),
     };
@@ -98,21 +108,28 @@ impl LocalMesh {
         self.hub.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What all ranks give, once all have; `idle` is called meanwhile.
-    fn gather(&mut self, mine: &[u64], idle: &mut dyn FnMut(&mut Self)) -> Vec<Vec<u64>> {
-        let (round, size) = (self.round, self.size);
+    /// A call of all ranks: `give` puts in what this one has, and once all have, `get` reads; `idle` is called meanwhile.
+    fn together(
+        &mut self,
+        give: impl FnOnce(&mut Vec<u64>),
+        get: impl FnOnce(&[u64]) -> Vec<u64>,
+        idle: &mut dyn FnMut(&mut Self),
+    ) -> Vec<u64> {
+        let round = self.round;
         self.round += 1;
-        let empty = || Round { given: vec![None; size], read: 0 };
-        self.lock().rounds.entry(round).or_insert_with(empty).given[self.rank] = Some(mine.to_vec());
+        let mut shared = self.lock();
+        let entry = shared.rounds.entry(round).or_default();
+        give(&mut entry.words);
+        entry.given += 1;
+        drop(shared);
         let mut patience = Patience::default();
         loop {
             let mut shared = self.lock();
-            let there = &shared.rounds[&round].given;
-            if there.iter().all(Option::is_some) {
-                let all = there.iter().flatten().cloned().collect();
-                let entry = shared.rounds.get_mut(&round).expect("it is there until all have read it");
+            let entry = shared.rounds.get_mut(&round).expect("it is there until all have read it");
+            if entry.given == self.size {
+                let all = get(&entry.words);
                 entry.read += 1;
-                if entry.read == size {
+                if entry.read == self.size {
                     shared.rounds.remove(&round);
                     // From now on all believe that nothing is under way.
                     for (after, to, flying) in std::mem::take(&mut shared.late) {
@@ -129,6 +146,25 @@ impl LocalMesh {
             idle(self);
             patience.rest();
         }
+    }
+}
+
+impl Shared {
+    fn fly(&mut self, to: usize, flying: Flying) {
+        self.unfinished[flying.from * self.boxes.len() + to] += 1;
+        self.under_way[flying.from] += 1;
+        self.boxes[to].push(flying);
+    }
+
+    /// Which of the messages to a rank comes next.
+    fn next(&mut self, to: usize) -> Option<usize> {
+        let waiting = &mut self.boxes[to];
+        if self.disorder.delay == 0 {
+            return (!waiting.is_empty()).then(|| self.rng.below(waiting.len()));
+        }
+        waiting.iter_mut().for_each(|flying| flying.looks = flying.looks.saturating_sub(1));
+        let here: Vec<usize> = (0..waiting.len()).filter(|&k| waiting[k].looks == 0).collect();
+        here.get(self.rng.below(here.len().max(1))).copied()
     }
 }
 
@@ -155,7 +191,7 @@ impl Mesh for LocalMesh {
 
     fn post(&mut self, to: usize, mut message: Vec<u64>) {
         assert!(self.has_room(to) && to != self.rank, "there must be room, and somebody else");
-        let (from, pair, round) = (self.rank, self.rank * self.size + to, self.round);
+        let (from, round) = (self.rank, self.round);
         let shared = &mut *self.lock();
         let number = shared.posted;
         shared.posted += 1;
@@ -167,8 +203,7 @@ impl Mesh for LocalMesh {
                 return;
             }
             Some(Mischief::Double(n)) if n == number => {
-                shared.unfinished[pair] += 1;
-                shared.boxes[to].push(Flying { from, looks: 0, message: message.clone() });
+                shared.fly(to, Flying { from, looks: 0, message: message.clone() });
             }
             Some(Mischief::Damage(n)) if n == number => {
                 let (at, bit) = (shared.rng.below(message.len()), shared.rng.below(64));
@@ -176,24 +211,24 @@ impl Mesh for LocalMesh {
             }
             _ => {}
         }
-        shared.unfinished[pair] += 1;
-        shared.boxes[to].push(Flying { from, looks, message });
+        shared.fly(to, Flying { from, looks, message });
     }
 
     fn take(&mut self) -> Option<(usize, Vec<u64>)> {
         let shared = &mut *self.lock();
-        let waiting = &mut shared.boxes[self.rank];
-        waiting.iter_mut().for_each(|flying| flying.looks = flying.looks.saturating_sub(1));
-        let here: Vec<usize> = (0..waiting.len()).filter(|&k| waiting[k].looks == 0).collect();
-        let Flying { from, message, .. } =
-            waiting.swap_remove(*here.get(shared.rng.below(here.len().max(1)))?);
+        let at = shared.next(self.rank)?;
+        let Flying { from, message, .. } = shared.boxes[self.rank].swap_remove(at);
+        // A late message is under way in nobody's books.
         let pair = &mut shared.unfinished[from * self.size + self.rank];
-        *pair = pair.saturating_sub(1);
+        if *pair > 0 {
+            *pair -= 1;
+            shared.under_way[from] -= 1;
+        }
         Some((from, message))
     }
 
     fn all_taken(&mut self) -> bool {
-        self.lock().unfinished[self.rank * self.size..(self.rank + 1) * self.size].iter().all(|&n| n == 0)
+        self.lock().under_way[self.rank] == 0
     }
 
     fn halt(&mut self) {
@@ -209,26 +244,33 @@ impl Mesh for LocalMesh {
         mine: &[u64],
         attend: &mut dyn FnMut(Option<(usize, Vec<u64>)>) -> bool,
     ) -> Vec<u64> {
-        let all = self.gather(mine, &mut |mesh| {
+        let each = mine.len() / self.size;
+        let own = self.rank * each..(self.rank + 1) * each;
+        let add = |sums: &mut Vec<u64>| {
+            sums.resize(mine.len(), 0);
+            sums.iter_mut().zip(mine).for_each(|(sum, word)| *sum = sum.wrapping_add(*word));
+        };
+        let idle = &mut |mesh: &mut Self| {
             let message = mesh.take();
             if attend(message) {
                 mesh.halt();
             }
-        });
-        let each = mine.len() / self.size;
-        let own = self.rank * each..(self.rank + 1) * each;
-        let add = |sums: Vec<u64>, theirs: &Vec<u64>| {
-            sums.iter().zip(&theirs[own.clone()]).map(|(a, b)| a.wrapping_add(*b)).collect()
         };
-        all.iter().fold(vec![0; each], add)
+        self.together(add, |sums| sums[own].to_vec(), idle)
     }
 
     fn share(&mut self, mine: &[u64], attend: &mut dyn FnMut() -> bool) -> Vec<u64> {
+        let at = self.rank * mine.len();
+        let all = self.size * mine.len();
+        let put = |words: &mut Vec<u64>| {
+            words.resize(all, 0);
+            words[at..at + mine.len()].copy_from_slice(mine);
+        };
         let idle = &mut |mesh: &mut Self| {
             if attend() {
                 mesh.halt();
             }
         };
-        self.gather(mine, idle).concat()
+        self.together(put, <[u64]>::to_vec, idle)
     }
 }

@@ -11,6 +11,7 @@
 
 pub mod choose;
 pub mod local;
+pub mod parcels;
 
 use crate::engine::pack::Packing;
 use crate::model::network::LeafIx;
@@ -168,6 +169,20 @@ fn mix(x: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ (x >> 31)
+}
+
+/// A hash of some words that depends on their order.
+fn digest(seed: u64, words: &[u64]) -> u64 {
+    words.iter().fold(seed ^ 0x51_7cc1_b727_220a, |h, &word| {
+        let x = (h ^ word).wrapping_mul(0x9fb2_1c65_1e98_df25);
+        x ^ (x >> 29)
+    })
+}
+
+/// A hash of a message, its sender and its receiver: sums of those of all that were sent and of all that came tell whether
+/// they are the same.
+pub(crate) fn print(from: usize, to: usize, message: &[u64]) -> u64 {
+    digest(digest(from as u64, &[to as u64]), message)
 }
 
 /// How long to wait for another rank before looking again: not at all at first, since answers take microseconds, and then

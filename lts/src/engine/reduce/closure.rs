@@ -1,11 +1,18 @@
 //! A set of vectors at one state, and how it is closed.
 //!
-//! Invariant: `outside`, `warm` and `free` say at all times what `members` say: how many vectors of a label are not in the
-//! set, how many of these are enabled, and which labels have any.
+//! Invariant: `counts` and `free` say at all times what `members` say: how many vectors of a label are not in the set and
+//! how many of these are enabled, and which labels have any.
 
 use super::Mutant;
 use super::memo::{Memo, NONE, Strength};
-use super::tables::Tables;
+use super::tables::{Part, Tables};
+
+/// How many vectors of a label are not in a set, and how many of these are enabled.
+#[derive(Clone, Copy, Default, Debug)]
+struct Count {
+    outside: u32,
+    warm: u32,
+}
 
 /// What an enabled vector costs that a closure would have to add, where a disabled one costs 1.
 const ENABLED: u32 = 1000;
@@ -24,15 +31,20 @@ pub(super) struct Closure {
     pub(super) members: Vec<u32>,
     /// Steps of the members.
     pub(super) size: u32,
-    outside: Vec<u32>,
-    warm: Vec<u32>,
+    counts: Vec<Count>,
     free: Vec<u64>,
+    /// The same of the empty set in this state: going back to it is a copy.
+    empty_counts: Vec<Count>,
+    empty_free: Vec<u64>,
     /// For each label the number of the visit that found its topic, and the topic.
     topics: Vec<(u32, u32)>,
     visit: u32,
     /// Counts the labels that become free; for each leaf when one of its labels last did.
     clock: u32,
     freed: Vec<u32>,
+    /// Leaves with labels that became free and whose vectors were not looked at since.
+    fresh: Vec<u32>,
+    is_fresh: Vec<bool>,
     /// For each vector when it was last seen to be valid, and the leaf that keeps it disabled.
     valid: Vec<(u32, u32)>,
     /// Members that are not looked at yet.
@@ -42,10 +54,12 @@ pub(super) struct Closure {
 }
 
 impl Closure {
-    pub(super) fn new(tables: &Tables, mutant: Mutant) -> Self {
-        let outside = (0..tables.labels).map(|label| tables.vectors_of(label).len() as u32).collect();
+    pub(super) fn new(tables: &Tables, room: u64, mutant: Mutant) -> Self {
+        let count = |label| Count { outside: tables.vectors_of(label).len() as u32, warm: 0 };
+        let counts: Vec<Count> = (0..tables.labels).map(count).collect();
+        let free: Vec<u64> = tables.leaves.iter().flat_map(|leaf| leaf.used.iter().copied()).collect();
         Closure {
-            memo: Memo::new(tables),
+            memo: Memo::new(tables, room),
             mutant,
             locals: vec![0; tables.leaves.len()],
             enabled: Vec::new(),
@@ -53,13 +67,16 @@ impl Closure {
             contains: vec![false; tables.vectors],
             members: Vec::new(),
             size: 0,
-            outside,
-            warm: vec![0; tables.labels],
-            free: tables.leaves.iter().flat_map(|leaf| leaf.used.iter().copied()).collect(),
+            empty_counts: counts.clone(),
+            counts,
+            empty_free: free.clone(),
+            free,
             topics: vec![(0, 0); tables.labels],
             visit: 0,
             clock: 0,
             freed: vec![0; tables.leaves.len()],
+            fresh: Vec::new(),
+            is_fresh: vec![false; tables.leaves.len()],
             valid: vec![(0, NONE); tables.vectors],
             hot: Vec::new(),
             cold: Vec::new(),
@@ -67,11 +84,14 @@ impl Closure {
         }
     }
 
+    /// Bytes in use.
+    pub(super) fn bytes(&self) -> u64 {
+        let labels = self.counts.len() * (2 * size_of::<Count>() + 8) + 16 * self.free.len();
+        self.memo.bytes() + (labels + 32 * self.steps.len()) as u64
+    }
+
     /// Goes to another state, whose local states are in `locals`; `vias` are the vectors of its steps.
     pub(super) fn visit(&mut self, tables: &Tables, vias: impl Iterator<Item = u32>) {
-        if self.memo.is_full() {
-            self.memo.forget();
-        }
         self.visit = self.visit.wrapping_add(1);
         if self.visit == 0 {
             self.topics.fill((0, 0));
@@ -81,8 +101,9 @@ impl Closure {
             self.steps[v as usize] += 1;
             if self.steps[v as usize] == 1 {
                 self.enabled.push(v);
-                for &(leaf, label) in tables.parts(v) {
-                    self.warm[tables.leaves[leaf as usize].base + label as usize] += 1;
+                for part in tables.parts(v) {
+                    self.counts[part.slot as usize].warm += 1;
+                    self.empty_counts[part.slot as usize].warm += 1;
                 }
             }
         }
@@ -91,11 +112,12 @@ impl Closure {
 
     /// Leaves the state.
     pub(super) fn leave(&mut self, tables: &Tables) {
-        self.shrink(tables, 0);
+        self.empty();
         for &v in &self.enabled {
             self.steps[v as usize] = 0;
-            for &(leaf, label) in tables.parts(v) {
-                self.warm[tables.leaves[leaf as usize].base + label as usize] = 0;
+            for part in tables.parts(v) {
+                self.counts[part.slot as usize].warm = 0;
+                self.empty_counts[part.slot as usize].warm = 0;
             }
         }
         self.enabled.clear();
@@ -129,13 +151,12 @@ impl Closure {
         self.contains[vector as usize] = true;
         let steps = self.steps[vector as usize];
         self.size += steps;
-        for &(l, label) in tables.parts(vector) {
-            let leaf = &tables.leaves[l as usize];
-            let slot = leaf.base + label as usize;
-            self.outside[slot] -= 1;
-            self.warm[slot] -= u32::from(steps > 0);
-            if self.outside[slot] == 0 {
-                self.free[leaf.word_base + label as usize / 64] &= !(1 << (label % 64));
+        for part in tables.parts(vector) {
+            let count = &mut self.counts[part.slot as usize];
+            count.outside -= 1;
+            count.warm -= u32::from(steps > 0);
+            if count.outside == 0 {
+                self.free[part.word as usize] &= !part.mask;
             }
         }
     }
@@ -145,23 +166,56 @@ impl Closure {
         self.contains[vector as usize] = false;
         let steps = self.steps[vector as usize];
         self.size -= steps;
-        for &(l, label) in tables.parts(vector) {
-            let leaf = &tables.leaves[l as usize];
-            let slot = leaf.base + label as usize;
-            self.outside[slot] += 1;
-            self.warm[slot] += u32::from(steps > 0);
-            // A phantom's label is never free.
-            if self.outside[slot] == 1 {
-                let word = leaf.word_base + label as usize / 64;
-                self.free[word] |= (1 << (label % 64)) & leaf.used[label as usize / 64];
+        for part in tables.parts(vector) {
+            let count = &mut self.counts[part.slot as usize];
+            count.outside += 1;
+            count.warm += u32::from(steps > 0);
+            if count.outside == 1 {
+                self.free[part.word as usize] |= part.mask;
                 self.clock += 1;
-                self.freed[l as usize] = self.clock;
+                self.freed[part.leaf as usize] = self.clock;
+                if !std::mem::replace(&mut self.is_fresh[part.leaf as usize], true) {
+                    self.fresh.push(part.leaf);
+                }
             }
         }
     }
 
+    /// The next leaf whose vectors must be looked at after others were taken out.
+    pub(super) fn next_fresh(&mut self) -> Option<u32> {
+        let leaf = self.fresh.pop()?;
+        self.is_fresh[leaf as usize] = false;
+        Some(leaf)
+    }
+
+    /// Makes all vectors members.
+    pub(super) fn fill(&mut self, tables: &Tables) {
+        self.members.clear();
+        self.members.extend(0..tables.vectors as u32);
+        self.size = self.enabled.iter().map(|&v| self.steps[v as usize]).sum();
+        self.contains.fill(true);
+        self.counts.fill(Count::default());
+        self.free.fill(0);
+    }
+
+    /// Takes out all members.
+    pub(super) fn empty(&mut self) {
+        if !self.members.is_empty() {
+            self.members.clear();
+            self.size = 0;
+            self.contains.fill(false);
+            self.counts.copy_from_slice(&self.empty_counts);
+            self.free.copy_from_slice(&self.empty_free);
+        }
+        self.hot.clear();
+        self.cold.clear();
+    }
+
     /// Takes out all but the first members.
     pub(super) fn shrink(&mut self, tables: &Tables, len: usize) {
+        if len == 0 {
+            return self.empty();
+        }
         while self.members.len() > len {
             if let Some(vector) = self.members.pop() {
                 self.take(tables, vector);
@@ -173,25 +227,25 @@ impl Closure {
 
     /// The topic of a label of a leaf in its state.
     #[inline]
-    fn topic(&mut self, tables: &Tables, leaf: u32, label: u32) -> u32 {
-        let slot = tables.leaves[leaf as usize].base + label as usize;
-        if self.topics[slot].0 != self.visit {
-            let topic = self.memo.topic(tables, leaf, self.locals[leaf as usize], label);
-            self.topics[slot] = (self.visit, topic);
+    fn topic(&mut self, tables: &Tables, part: &Part) -> u32 {
+        let known = &mut self.topics[part.slot as usize];
+        if known.0 != self.visit {
+            let topic = self.memo.topic(tables, part.leaf, self.locals[part.leaf as usize], part.label);
+            *known = (self.visit, topic);
         }
-        self.topics[slot].1
+        known.1
     }
 
     /// The first free label that an enabled vector does not commute with, and its leaf.
     #[inline]
     fn clash(&mut self, tables: &Tables, vector: u32, strength: Strength) -> Option<(u32, u32)> {
-        for &(l, label) in tables.parts(vector) {
-            let topic = self.topic(tables, l, label);
-            let leaf = &tables.leaves[l as usize];
+        for part in tables.parts(vector) {
+            let topic = self.topic(tables, part);
+            let leaf = &tables.leaves[part.leaf as usize];
             let free = &self.free[leaf.word_base..leaf.word_base + leaf.words];
             let clash = self.memo.clash(tables, topic, free, strength, self.mutant);
             if clash != NONE {
-                return Some((l, clash));
+                return Some((part.leaf, clash));
             }
         }
         None
@@ -199,12 +253,12 @@ impl Closure {
 
     /// Whether a label of a leaf stays disabled whatever is done outside the set.
     #[inline]
-    fn is_never(&mut self, tables: &Tables, l: u32, label: u32) -> bool {
-        let leaf = &tables.leaves[l as usize];
-        if leaf.offers(self.locals[l as usize], label) {
+    fn is_never(&mut self, tables: &Tables, part: &Part) -> bool {
+        let leaf = &tables.leaves[part.leaf as usize];
+        if leaf.offers(self.locals[part.leaf as usize], part.label) {
             return false;
         }
-        let topic = self.topic(tables, l, label);
+        let topic = self.topic(tables, part);
         let free = &self.free[leaf.word_base..leaf.word_base + leaf.words];
         self.memo.is_never(tables, topic, free)
     }
@@ -215,12 +269,20 @@ impl Closure {
         }
     }
 
-    /// Adds what an enabled vector needs to be a member or a key, until the set has this many steps.
+    /// Adds what an enabled vector needs to be a member or a key, until the set has this many steps. What is added for one
+    /// part gets in the way of no other: all conditions get easier as the set grows.
     pub(super) fn support(&mut self, tables: &Tables, vector: u32, strength: Strength, limit: u32) {
-        while self.size < limit
-            && let Some((leaf, label)) = self.clash(tables, vector, strength)
-        {
-            self.add_label(tables, leaf, label);
+        for part in tables.parts(vector) {
+            let topic = self.topic(tables, part);
+            let leaf = &tables.leaves[part.leaf as usize];
+            while self.size < limit {
+                let free = &self.free[leaf.word_base..leaf.word_base + leaf.words];
+                let clash = self.memo.clash(tables, topic, free, strength, self.mutant);
+                if clash == NONE {
+                    break;
+                }
+                self.add_label(tables, part.leaf, clash);
+            }
         }
     }
 
@@ -246,13 +308,13 @@ impl Closure {
     #[inline]
     fn disabling(&mut self, tables: &Tables, vector: u32) -> Option<u32> {
         if tables.is_phantom(vector) {
-            let (leaf, label) = tables.parts(vector)[0];
-            if tables.leaves[leaf as usize].offers(self.locals[leaf as usize], label) {
-                return Some(leaf);
+            let part = &tables.parts(vector)[0];
+            if tables.leaves[part.leaf as usize].offers(self.locals[part.leaf as usize], part.label) {
+                return Some(part.leaf);
             }
         }
         let mut parts = tables.parts(vector).iter();
-        parts.find(|&&(leaf, label)| self.is_never(tables, leaf, label)).map(|&(leaf, _)| leaf)
+        parts.find(|part| self.is_never(tables, part)).map(|part| part.leaf)
     }
 
     /// Adds what makes a disabled vector stay disabled, by the part for which that is cheapest.
@@ -261,22 +323,22 @@ impl Closure {
             return;
         }
         let mut best = (u32::MAX, NONE);
-        for &(l, label) in tables.parts(vector) {
-            let leaf = &tables.leaves[l as usize];
-            if leaf.offers(self.locals[l as usize], label) {
+        for part in tables.parts(vector) {
+            let leaf = &tables.leaves[part.leaf as usize];
+            if leaf.offers(self.locals[part.leaf as usize], part.label) {
                 continue;
             }
-            let topic = self.topic(tables, l, label);
+            let topic = self.topic(tables, part);
             let free = &self.free[leaf.word_base..leaf.word_base + leaf.words];
             let (exits, entries) = self.memo.cuts(tables, topic, free);
             for cut in [exits, entries] {
                 let cost = |&label: &u32| {
-                    let slot = leaf.base + label as usize;
-                    self.outside[slot] + (ENABLED - 1) * self.warm[slot]
+                    let Count { outside, warm } = self.counts[leaf.base + label as usize];
+                    outside + (ENABLED - 1) * warm
                 };
                 let cost = cut.iter().map(cost).fold(0, u32::saturating_add);
                 if cost < best.0 {
-                    best = (cost, l);
+                    best = (cost, part.leaf);
                     self.chosen.clear();
                     self.chosen.extend_from_slice(cut);
                 }
@@ -291,6 +353,7 @@ impl Closure {
 
     /// Says that all members are valid now.
     pub(super) fn set_valid(&mut self) {
+        while self.next_fresh().is_some() {}
         for &vector in &self.members {
             self.valid[vector as usize] = (self.clock, NONE);
         }
@@ -301,7 +364,7 @@ impl Closure {
         let (when, disabling) = self.valid[vector as usize];
         let is_old = |leaf: u32| self.freed[leaf as usize] <= when;
         let unchanged = if disabling == NONE {
-            tables.parts(vector).iter().all(|part| is_old(part.0))
+            tables.parts(vector).iter().all(|part| is_old(part.leaf))
         } else {
             is_old(disabling)
         };
@@ -326,10 +389,10 @@ impl Closure {
 
     /// Whether a step of a vector raises the potential: a key is put before any run whichever of its steps is taken.
     pub(super) fn rises(&self, tables: &Tables, vector: u32) -> bool {
-        let gain = |&(l, label): &(u32, u32)| {
-            let leaf = &tables.leaves[l as usize];
-            let from = self.locals[l as usize];
-            let to = leaf.with(from, label).iter().map(|m| leaf.potential[m.1 as usize]).max();
+        let gain = |part: &Part| {
+            let leaf = &tables.leaves[part.leaf as usize];
+            let from = self.locals[part.leaf as usize];
+            let to = leaf.with(from, part.label).iter().map(|m| leaf.potential[m.1 as usize]).max();
             to.unwrap_or(0) - leaf.potential[from as usize]
         };
         let gain: i64 = tables.parts(vector).iter().map(gain).sum();

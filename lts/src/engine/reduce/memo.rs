@@ -23,23 +23,33 @@ pub(super) enum Strength {
     Strong,
 }
 
-/// Bytes that are remembered before everything is forgotten.
-const MOST: usize = if cfg!(test) { 1 << 14 } else { 1 << 26 };
+/// Bytes that are remembered before everything is forgotten, if there is as much memory.
+pub(crate) const MOST: u64 = if cfg!(test) { 1 << 14 } else { 1 << 26 };
 
-/// What is known about a leaf in a state and one of its labels. Sets are places in [`Memo::sets`].
-#[derive(Clone, Copy, Debug)]
+/// A set of labels: itself if a word is enough, else its place in [`Memo::sets`].
+type Place = u64;
+
+/// What settles a question for many sets of free labels, two kinds of clashes first (weak, strong): free labels of which none
+/// clashes, here or wherever they lead; free labels that lead to no state that offers the label; the labels of a path to one
+/// that does.
+const NO_PATH: usize = 2;
+const PATH: usize = 3;
+/// Witnesses of a kind that a topic has at most.
+const WITNESSES: usize = 3;
+
+/// What is known about a leaf in a state and one of its labels.
+#[derive(Clone, Debug)]
 struct Topic {
     leaf: u32,
     state: u32,
     label: u32,
+    /// Whether the clashing labels are known, weak and strong.
+    worked_out: [bool; 2],
+    /// How many witnesses of each kind there are.
+    had: [u8; 4],
     /// The labels by which the leaf can leave the state and with which the label does not commute there, weak and strong.
-    clashing: [u32; 2],
-    /// Free labels of which none, here or wherever they lead, clashes.
-    peaceful: [u32; 2],
-    /// Free labels that lead to no state that offers the label.
-    never: u32,
-    /// The labels of a path to one that does.
-    path: u32,
+    clashing: [Place; 2],
+    witnesses: [[Place; WITNESSES]; 4],
 }
 
 /// Kinds of questions whose answers are remembered together with the free labels: clashes, weak and strong, cuts, and
@@ -59,13 +69,14 @@ pub(super) struct Memo {
     places: Vec<u32>,
     far_places: Map<u64, u32>,
     sets: Vec<u64>,
-    /// By topic, kind and a hash of the free labels: the free labels and the answer.
-    exact: Map<u64, (u32, u32)>,
+    /// By topic, kind and the free labels, or a hash of them and their place: the answer.
+    exact: Map<(u64, u64), (u32, u32)>,
     /// Lists of labels: exits, then entries, each with its length before it.
     cuts: Vec<u32>,
     walk: Walk,
     exits: Vec<u32>,
     entries: Vec<u32>,
+    scratch: Vec<u64>,
 }
 
 /// States in the order in which they are reached.
@@ -110,6 +121,17 @@ impl Walk {
         self.stamps[state as usize] == self.now
     }
 
+    /// Takes those labels out of a set that lead from the states to others: with the rest free, the states would be the same.
+    fn stay(&self, leaf: &Leaf, set: &mut [u64]) {
+        for &state in &self.states {
+            for &(label, to) in leaf.moves(state) {
+                if !self.is_marked(to) {
+                    set[label as usize / 64] &= !(1 << (label % 64));
+                }
+            }
+        }
+    }
+
     /// Reaches what the k-th state leads to.
     fn step(&mut self, leaf: &Leaf, k: usize, free: &[u64]) {
         for &(label, to) in leaf.moves(self.states[k]) {
@@ -133,25 +155,31 @@ fn is_subset(one: &[u64], other: &[u64]) -> bool {
 }
 
 impl Memo {
-    pub(super) fn new(tables: &Tables) -> Self {
-        let places = Some(tables.places).filter(|&places| places <= PLACES).unwrap_or(0);
+    /// `room`: bytes that may be in use about.
+    pub(super) fn new(tables: &Tables, room: u64) -> Self {
+        let places = Some(tables.places).filter(|&places| places <= PLACES.min(room / 16)).unwrap_or(0);
         Memo { places: vec![NONE; places as usize], ..Memo::default() }
     }
 
     /// Forgets everything.
     pub(super) fn forget(&mut self) {
-        self.topics.clear();
-        self.places.fill(NONE);
-        self.far_places.clear();
-        self.sets.clear();
-        self.exact.clear();
-        self.cuts.clear();
+        let (mut places, walk) = (std::mem::take(&mut self.places), std::mem::take(&mut self.walk));
+        places.fill(NONE);
+        *self = Memo { places, walk, ..Memo::default() };
     }
 
-    pub(super) fn is_full(&self) -> bool {
-        // A key with its place in a map takes about 32 bytes.
-        let entries = self.topics.len() * (size_of::<Topic>() + 32) + self.exact.len() * 32;
-        8 * self.sets.len() + 4 * self.cuts.len() + entries > MOST
+    /// Bytes that are in use, about.
+    pub(super) fn bytes(&self) -> u64 {
+        self.forgettable() + 4 * self.places.len() as u64
+    }
+
+    /// Bytes of what can be forgotten, about.
+    pub(super) fn forgettable(&self) -> u64 {
+        // Of eight places of a map seven are used.
+        let far = self.far_places.capacity() * (size_of::<(u64, u32)>() + 1) * 8 / 7;
+        let exact = self.exact.capacity() * (size_of::<((u64, u64), (u32, u32))>() + 1) * 8 / 7;
+        let topics = self.topics.capacity() * size_of::<Topic>();
+        (topics + 8 * self.sets.capacity() + 4 * self.cuts.capacity() + far + exact) as u64
     }
 
     /// The topic of a leaf in a state and a label.
@@ -165,21 +193,58 @@ impl Memo {
         };
         if *known == NONE {
             *known = next;
-            let (clashing, peaceful) = ([NONE; 2], [NONE; 2]);
-            self.topics.push(Topic { leaf, state, label, clashing, peaceful, never: NONE, path: NONE });
+            self.topics.push(Topic {
+                leaf,
+                state,
+                label,
+                worked_out: [false; 2],
+                had: [0; 4],
+                clashing: [0; 2],
+                witnesses: [[0; WITNESSES]; 4],
+            });
             return next;
         }
         *known
     }
 
-    fn set(&self, leaf: &Leaf, at: u32) -> &[u64] {
-        &self.sets[at as usize..at as usize + leaf.words]
+    #[inline]
+    fn set<'a>(&'a self, leaf: &Leaf, place: &'a Place) -> &'a [u64] {
+        if leaf.words == 1 {
+            return std::slice::from_ref(place);
+        }
+        &self.sets[*place as usize..*place as usize + leaf.words]
     }
 
-    fn add_set(&mut self, set: &[u64]) -> u32 {
-        let at = self.sets.len() as u32;
+    fn add_set(&mut self, set: &[u64]) -> Place {
+        if let &[word] = set {
+            return word;
+        }
+        let at = self.sets.len() as u64;
         self.sets.extend_from_slice(set);
         at
+    }
+
+    /// Whether some witness settles a question.
+    #[inline]
+    fn is_witnessed(&self, leaf: &Leaf, about: &Topic, kind: usize, free: &[u64]) -> bool {
+        let mut witnesses = about.witnesses[kind][..usize::from(about.had[kind])].iter();
+        witnesses.any(|place| match kind {
+            PATH => is_subset(self.set(leaf, place), free),
+            _ => is_subset(free, self.set(leaf, place)),
+        })
+    }
+
+    /// Keeps a witness; false if there are enough.
+    fn add_witness(&mut self, topic: u32, kind: usize, set: &[u64]) -> bool {
+        let had = usize::from(self.topics[topic as usize].had[kind]);
+        if had == WITNESSES {
+            return false;
+        }
+        let place = self.add_set(set);
+        let topic = &mut self.topics[topic as usize];
+        topic.witnesses[kind][had] = place;
+        topic.had[kind] += 1;
+        true
     }
 
     /// The first free label, nearest states first, with which a label does not commute; `NONE` if it does with all.
@@ -192,18 +257,16 @@ impl Memo {
         strength: Strength,
         mutant: Mutant,
     ) -> u32 {
-        let kind = usize::from(strength == Strength::Strong);
-        let about = self.topics[topic as usize];
-        let leaf = &tables.leaves[about.leaf as usize];
-        let clashing = match about.clashing[kind] {
-            NONE => self.work_out_clashing(leaf, topic, strength, mutant),
-            known => known,
-        };
-        if let Some(label) = first_common(self.set(leaf, clashing), free) {
+        let kind = strength as usize;
+        let leaf = &tables.leaves[self.topics[topic as usize].leaf as usize];
+        if !self.topics[topic as usize].worked_out[kind] {
+            self.work_out_clashing(leaf, topic, strength, mutant);
+        }
+        let about = &self.topics[topic as usize];
+        if let Some(label) = first_common(self.set(leaf, &about.clashing[kind]), free) {
             return label;
         }
-        let peaceful = about.peaceful[kind];
-        if peaceful != NONE && is_subset(free, self.set(leaf, peaceful)) {
+        if self.is_witnessed(leaf, about, kind, free) {
             return NONE;
         }
         self.distant_clash(tables, topic, free, strength, mutant)
@@ -218,69 +281,82 @@ impl Memo {
         strength: Strength,
         mutant: Mutant,
     ) -> u32 {
-        let kind = usize::from(strength == Strength::Strong);
-        if let Some(answer) = self.known(tables, topic, kind as u64, free) {
+        let kind = strength as usize;
+        if let Some(answer) = self.known(topic, kind as u64, free) {
             return answer;
         }
         let Topic { leaf: l, state, label, .. } = self.topics[topic as usize];
         let leaf = &tables.leaves[l as usize];
         let mut walk = std::mem::take(&mut self.walk);
+        let mut peaceful = std::mem::take(&mut self.scratch);
+        peaceful.clear();
+        peaceful.resize(leaf.words, u64::MAX);
         walk.begin(leaf, state);
-        walk.step(leaf, 0, free);
-        let (mut k, mut answer) = (1, NONE);
+        let (mut k, mut answer) = (0, NONE);
         while k < walk.states.len() && answer == NONE {
             let there = self.topic(tables, l, walk.states[k], label);
-            let clashing = match self.topics[there as usize].clashing[kind] {
-                NONE => self.work_out_clashing(leaf, there, strength, mutant),
-                known => known,
-            };
-            answer = first_common(self.set(leaf, clashing), free).unwrap_or(NONE);
+            if !self.topics[there as usize].worked_out[kind] {
+                self.work_out_clashing(leaf, there, strength, mutant);
+            }
+            let clashing = self.set(leaf, &self.topics[there as usize].clashing[kind]);
+            answer = first_common(clashing, free).unwrap_or(NONE);
+            peaceful.iter_mut().zip(clashing).for_each(|(all, word)| *all &= !word);
             walk.step(leaf, k, free);
             k += 1;
         }
-        self.walk = walk;
-        if answer == NONE && self.topics[topic as usize].peaceful[kind] == NONE {
-            self.topics[topic as usize].peaceful[kind] = self.add_set(free);
-        } else {
+        let mut kept = false;
+        if answer == NONE {
+            // With more free labels than asked for the answer may be the same.
+            walk.stay(leaf, &mut peaceful);
+            kept = self.add_witness(topic, kind, &peaceful);
+        }
+        if !kept {
             self.remember(topic, kind as u64, free, answer);
         }
+        (self.walk, self.scratch) = (walk, peaceful);
         answer
     }
 
     #[cold]
-    fn work_out_clashing(&mut self, leaf: &Leaf, topic: u32, strength: Strength, mutant: Mutant) -> u32 {
+    fn work_out_clashing(&mut self, leaf: &Leaf, topic: u32, strength: Strength, mutant: Mutant) {
         let Topic { state, label, .. } = self.topics[topic as usize];
-        let at = self.sets.len();
-        self.sets.resize(at + leaf.words, 0);
+        let (mut word, at) = (0, self.sets.len());
+        if leaf.words > 1 {
+            self.sets.resize(at + leaf.words, 0);
+        }
         for &(by, to) in leaf.moves(state) {
             if clashes(leaf, state, (by, to), label, strength, mutant) {
-                self.sets[at + by as usize / 64] |= 1 << (by % 64);
+                let set = if leaf.words > 1 { &mut self.sets[at + by as usize / 64] } else { &mut word };
+                *set |= 1 << (by % 64);
             }
         }
-        self.topics[topic as usize].clashing[usize::from(strength == Strength::Strong)] = at as u32;
-        at as u32
+        let topic = &mut self.topics[topic as usize];
+        topic.clashing[strength as usize] = if leaf.words > 1 { at as u64 } else { word };
+        topic.worked_out[strength as usize] = true;
     }
 
     /// Whether a label that the state does not offer stays disabled while only free labels are taken.
     #[inline]
     pub(super) fn is_never(&mut self, tables: &Tables, topic: u32, free: &[u64]) -> bool {
-        let about = self.topics[topic as usize];
+        let about = &self.topics[topic as usize];
         let leaf = &tables.leaves[about.leaf as usize];
-        if about.never != NONE && is_subset(free, self.set(leaf, about.never)) {
+        if self.is_witnessed(leaf, about, NO_PATH, free) {
             return true;
         }
-        if about.path != NONE && is_subset(self.set(leaf, about.path), free) {
+        if self.is_witnessed(leaf, about, PATH, free) {
             return false;
         }
-        match self.known(tables, topic, NEVER, free) {
+        match self.known(topic, NEVER, free) {
             Some(answer) => answer == 1,
             None => self.search(leaf, topic, free),
         }
     }
 
     fn search(&mut self, leaf: &Leaf, topic: u32, free: &[u64]) -> bool {
-        let Topic { state, label, never: old_never, path: old_path, .. } = self.topics[topic as usize];
+        let Topic { state, label, .. } = self.topics[topic as usize];
         let mut walk = std::mem::take(&mut self.walk);
+        let mut set = std::mem::take(&mut self.scratch);
+        set.clear();
         walk.begin(leaf, state);
         let mut k = 0;
         while k < walk.states.len() && !leaf.offers(walk.states[k], label) {
@@ -288,52 +364,52 @@ impl Memo {
             k += 1;
         }
         let never = k == walk.states.len();
-        if if never { old_never } else { old_path } != NONE {
-            self.remember(topic, NEVER, free, u32::from(never));
-        } else if never {
-            self.topics[topic as usize].never = self.add_set(free);
+        if never {
+            set.resize(leaf.words, u64::MAX);
+            walk.stay(leaf, &mut set);
         } else {
-            let at = self.sets.len();
-            self.sets.resize(at + leaf.words, 0);
+            set.resize(leaf.words, 0);
             while k > 0 {
                 let (from, by) = walk.from[k];
-                self.sets[at + by as usize / 64] |= 1 << (by % 64);
+                set[by as usize / 64] |= 1 << (by % 64);
                 k = from as usize;
             }
-            self.topics[topic as usize].path = at as u32;
         }
-        self.walk = walk;
+        if !self.add_witness(topic, if never { NO_PATH } else { PATH }, &set) {
+            self.remember(topic, NEVER, free, u32::from(never));
+        }
+        (self.walk, self.scratch) = (walk, set);
         never
     }
 
-    fn key(topic: u32, kind: u64, free: &[u64]) -> u64 {
-        let start = u64::from(topic) * KINDS + kind;
-        // The map looks at the low bits, and those of a product know nothing of the high bits of its factors.
-        free.iter().fold(start, |sum, &word| {
+    #[inline]
+    fn key(topic: u32, kind: u64, free: &[u64]) -> (u64, u64) {
+        // The map looks at the low bits, and those of a product know nothing of the high bits of its factors. Of a single
+        // word nothing is lost: the factor is odd, and the shift can be undone.
+        let mixed = free.iter().fold(0u64, |sum, &word| {
             let product = (sum.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             product ^ (product >> 32)
-        })
+        });
+        (u64::from(topic) * KINDS + kind, mixed)
     }
 
-    fn known(&self, tables: &Tables, topic: u32, kind: u64, free: &[u64]) -> Option<u32> {
+    #[inline]
+    fn known(&self, topic: u32, kind: u64, free: &[u64]) -> Option<u32> {
         let &(at, answer) = self.exact.get(&Self::key(topic, kind, free))?;
-        let leaf = &tables.leaves[self.topics[topic as usize].leaf as usize];
-        // Two questions may have one key; the set begins with what is asked.
-        let asked = u64::from(topic) * KINDS + kind;
-        let same = self.sets[at as usize] == asked && self.set(leaf, at + 1) == free;
+        // Two large sets may have one key.
+        let same = free.len() == 1 || &self.sets[at as usize..at as usize + free.len()] == free;
         same.then_some(answer)
     }
 
     fn remember(&mut self, topic: u32, kind: u64, free: &[u64], answer: u32) {
-        let at = self.add_set(&[u64::from(topic) * KINDS + kind]);
-        self.add_set(free);
+        let at = if free.len() == 1 { 0 } else { self.add_set(free) as u32 };
         self.exact.insert(Self::key(topic, kind, free), (at, answer));
     }
 
     /// Two sets of free labels, each of which must go so that a label that is disabled stays so: those by which the
     /// leaf leaves its state towards the label, and those by which it comes to states that offer it.
     pub(super) fn cuts(&mut self, tables: &Tables, topic: u32, free: &[u64]) -> (&[u32], &[u32]) {
-        let at = match self.known(tables, topic, CUTS, free) {
+        let at = match self.known(topic, CUTS, free) {
             Some(at) => at as usize,
             None => {
                 let Topic { leaf, state, label, .. } = self.topics[topic as usize];

@@ -16,22 +16,55 @@
 //! reduction reads complete tables only, because of tables that still grow it could not tell what is reachable. A search
 //! that needs every step asks for [`EveryStep`](crate::engine::successors::EveryStep), which [`Reduced`] is not.
 
+mod chains;
 mod closure;
 mod memo;
-mod pool;
+pub(crate) mod pool;
 mod potential;
 mod stubborn;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod two_phase;
 
+use crate::engine::mesh::Owner;
 use crate::engine::pack::{Packing, Width};
 use crate::engine::successors::{Compiled, Steps, Successors, Via};
 use crate::model::network::{LeafIx, Network};
 use crate::property::{Alarms, DeadEnd, Finding};
 use pool::Pool;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use stubborn::Stubborn;
 use tables::Tables;
+
+/// What a reduction is to be like.
+#[derive(Clone, Debug)]
+pub(crate) struct Wanted {
+    pub(crate) keep: Keep,
+    /// For states that are saved on ranks: which of them are this rank's. `None`: all.
+    pub(crate) own: Option<Own>,
+    /// Whether deadlocks must be kept; they are if nothing is forbidden.
+    pub(crate) deadlocks: bool,
+    /// Bytes that each thread may spend on what it remembers.
+    pub(crate) room: u64,
+}
+
+/// The share of all memory that threads may spend on what they remember, as a divisor.
+const SHARE: u64 = 8;
+
+impl Wanted {
+    /// With a share of the memory for what threads remember.
+    pub(crate) fn new(keep: Keep, deadlocks: bool, memory: u64, threads: usize) -> Self {
+        Wanted { keep, own: None, deadlocks, room: memory / SHARE / threads.max(1) as u64 }
+    }
+}
+
+/// Which states a rank owns.
+#[derive(Clone, Debug)]
+pub(crate) struct Own {
+    pub(crate) owner: Owner,
+    pub(crate) rank: usize,
+}
 
 /// What a reduction keeps besides every verdict.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,6 +73,36 @@ pub enum Keep {
     Verdicts,
     /// The length of shortest counterexamples.
     Lengths,
+    /// Verdicts, and deadlocks without their depth: states with a single step are passed and not stored.
+    Chains,
+    /// The same by other means, for comparison: steps are left out by the two-phase method.
+    TwoPhase {
+        /// Which states of phase 1 are stored.
+        save: Save,
+        /// On ranks: whether a rank also stores those that another one owns.
+        foreign: bool,
+    },
+}
+
+/// Which states of a phase 1 are stored although they are not searched from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Save {
+    /// All of them.
+    All,
+    /// Those after a step that does not raise the potential: every cycle has one.
+    BackEdges,
+    /// None.
+    Nothing,
+}
+
+impl Keep {
+    /// Whether some states are passed and not stored, so that the depth of a state is not its distance.
+    pub fn passes_states(self) -> bool {
+        match self {
+            Keep::Verdicts | Keep::Lengths => false,
+            Keep::Chains | Keep::TwoPhase { .. } => true,
+        }
+    }
 }
 
 /// Known ways to get it wrong, for tests that must notice.
@@ -63,7 +126,10 @@ enum Mutant {
     FaultKey,
 }
 
-pub(crate) use tables::asked;
+pub(crate) use chains::{Chained, Links};
+pub(crate) use memo::MOST;
+pub(crate) use tables::{Asked, asked};
+pub(crate) use two_phase::TwoPhase;
 
 /// A successor function without the steps that are not needed.
 #[derive(Debug)]
@@ -71,22 +137,51 @@ pub(crate) struct Reduced<W> {
     inner: Compiled<W>,
     tables: Tables,
     pool: Pool<Stubborn>,
+    /// Bytes that threads spend on what they remember.
+    remembered: AtomicU64,
+    room: u64,
     keep: Keep,
     mutant: Mutant,
 }
 
+/// A thread's memory is counted anew when it has grown by this number of bytes.
+const GRAIN: u64 = 1 << 14;
+
 impl<W: Width> Reduced<W> {
-    /// Reduces the compiled form of a network. `alarms` are those it was compiled with; `deadlocks` says whether deadlocks
-    /// must be kept (they are if nothing is forbidden).
-    pub(crate) fn new(
-        inner: Compiled<W>,
-        net: &Network,
-        alarms: &Alarms,
-        deadlocks: bool,
-        keep: Keep,
-    ) -> Self {
-        let tables = Tables::new(net, alarms, deadlocks);
-        Reduced { inner, tables, pool: Pool::default(), keep, mutant: Mutant::None }
+    /// Reduces the compiled form of a network. `alarms` are those it was compiled with.
+    pub(crate) fn new(inner: Compiled<W>, net: &Network, alarms: &Alarms, wanted: &Wanted) -> Self {
+        let tables = Tables::new(net, alarms, wanted.deadlocks);
+        Reduced {
+            inner,
+            tables,
+            pool: Pool::default(),
+            remembered: AtomicU64::new(0),
+            room: wanted.room.min(memo::MOST),
+            keep: wanted.keep,
+            mutant: Mutant::None,
+        }
+    }
+
+    /// The same with all steps.
+    pub(crate) fn full(&self) -> &Compiled<W> {
+        &self.inner
+    }
+
+    /// The potential of a local state.
+    pub(crate) fn potential(&self, leaf: usize, state: usize) -> i64 {
+        self.tables.leaves[leaf].potential[state]
+    }
+
+    /// Counts what a thread remembers, which forgets everything if it is too much.
+    fn account(&self, stubborn: &mut Stubborn) {
+        if stubborn.set.memo.forgettable() > self.room {
+            stubborn.set.memo.forget();
+        }
+        let bytes = stubborn.bytes();
+        if bytes.abs_diff(stubborn.counted) >= GRAIN {
+            let before = std::mem::replace(&mut stubborn.counted, bytes);
+            self.remembered.fetch_add(bytes.wrapping_sub(before), Relaxed);
+        }
     }
 }
 
@@ -117,7 +212,7 @@ impl<W: Width> Successors for Reduced<W> {
             return Ok(());
         }
         let tables = &self.tables;
-        let mut stubborn = self.pool.take(|| Stubborn::new(tables, self.keep, self.mutant));
+        let mut stubborn = self.pool.take(|| Stubborn::new(tables, self.room, self.keep, self.mutant));
         let packing = self.inner.packing();
         for (k, local) in stubborn.set.locals.iter_mut().enumerate() {
             *local = packing.field(LeafIx(k as u32)).get(state).0;
@@ -127,6 +222,7 @@ impl<W: Width> Successors for Reduced<W> {
             out.retain_from(before, |via| chosen[via.vector().0 as usize]);
         }
         stubborn.leave(tables);
+        self.account(&mut stubborn);
         Ok(())
     }
 
@@ -140,5 +236,9 @@ impl<W: Width> Successors for Reduced<W> {
 
     fn table_bytes(&self) -> u64 {
         self.inner.table_bytes() + self.tables.bytes()
+    }
+
+    fn growing_bytes(&self) -> u64 {
+        self.remembered.load(Relaxed)
     }
 }

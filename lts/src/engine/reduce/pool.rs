@@ -12,7 +12,7 @@ const SLOTS: usize = 64;
 
 /// Values that are lent to threads.
 #[derive(Debug)]
-pub(super) struct Pool<T>(Vec<Mutex<Option<Box<T>>>>);
+pub(crate) struct Pool<T>(Vec<Mutex<Option<Box<T>>>>);
 
 impl<T> Default for Pool<T> {
     fn default() -> Self {
@@ -28,7 +28,7 @@ thread_local! {
 impl<T> Pool<T> {
     /// Lends a value, a new one if all are in use. One that a panic left behind is thrown away.
     #[inline]
-    pub(super) fn take(&self, make: impl FnOnce() -> T) -> Lent<'_, T> {
+    pub(crate) fn take(&self, make: impl FnOnce() -> T) -> Lent<'_, T> {
         let last = LAST.get();
         if let Ok(mut slot) = self.0[last].try_lock() {
             slot.get_or_insert_with(|| Box::new(make()));
@@ -64,7 +64,7 @@ fn renewed<'a, T>(poisoned: PoisonError<MutexGuard<'a, Option<Box<T>>>>) -> Mute
 }
 
 /// A value on loan; it goes back when this is dropped.
-pub(super) struct Lent<'p, T>(MutexGuard<'p, Option<Box<T>>>);
+pub(crate) struct Lent<'p, T>(MutexGuard<'p, Option<Box<T>>>);
 
 impl<T> Deref for Lent<'_, T> {
     type Target = T;

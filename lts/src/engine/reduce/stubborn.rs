@@ -18,11 +18,20 @@ pub(super) struct Stubborn {
     /// The members of the best set so far.
     best: Vec<u32>,
     removed: Vec<u32>,
+    /// Bytes of it that are in the account.
+    pub(super) counted: u64,
 }
 
 impl Stubborn {
-    pub(super) fn new(tables: &Tables, keep: Keep, mutant: Mutant) -> Self {
-        Stubborn { keep, mutant, set: Closure::new(tables, mutant), best: Vec::new(), removed: Vec::new() }
+    pub(super) fn new(tables: &Tables, room: u64, keep: Keep, mutant: Mutant) -> Self {
+        Stubborn {
+            keep,
+            mutant,
+            set: Closure::new(tables, room, mutant),
+            best: Vec::new(),
+            removed: Vec::new(),
+            counted: 0,
+        }
     }
 
     /// Chooses among the steps of the state whose local states are in `set.locals`. Afterwards the chosen vectors are
@@ -41,6 +50,11 @@ impl Stubborn {
             self.restore(tables, false);
         }
         found < all
+    }
+
+    /// Bytes in use.
+    pub(super) fn bytes(&self) -> u64 {
+        self.set.bytes()
     }
 
     /// Leaves the state.
@@ -74,7 +88,7 @@ impl Stubborn {
                     return best;
                 }
                 let seed = self.set.enabled[k];
-                let rises = !proviso || (self.keep == Keep::Verdicts && self.set.rises(tables, seed));
+                let rises = !proviso || (self.keep != Keep::Lengths && self.set.rises(tables, seed));
                 let wanted = if on_top { blocked && asked.deadlocks && !rises } else { rises };
                 if !wanted || (tables.faults[seed as usize] && self.mutant != Mutant::FaultKey) {
                     continue;
@@ -103,7 +117,7 @@ impl Stubborn {
     fn restore(&mut self, tables: &Tables, all: bool) {
         self.set.shrink(tables, 0);
         if all {
-            (0..tables.vectors as u32).for_each(|v| self.set.put(tables, v));
+            self.set.fill(tables);
         } else {
             let best = std::mem::take(&mut self.best);
             best.iter().for_each(|&v| self.set.put(tables, v));
@@ -122,10 +136,8 @@ impl Stubborn {
             }
             self.removed.clear();
             self.remove(tables, vector);
-            let mut accepted = self.is_accepted(tables);
-            while accepted && self.remove_invalid(tables) {
-                accepted = self.is_accepted(tables);
-            }
+            let accepted =
+                self.is_accepted(tables) && self.remove_invalid(tables) && self.is_accepted(tables);
             if accepted {
                 let contains = &self.set.contains;
                 self.set.members.retain(|&v| contains[v as usize]);
@@ -133,6 +145,7 @@ impl Stubborn {
                 for k in 0..self.removed.len() {
                     self.set.put_back(tables, self.removed[k]);
                 }
+                while self.set.next_fresh().is_some() {}
             }
         }
     }
@@ -142,16 +155,22 @@ impl Stubborn {
         self.removed.push(vector);
     }
 
-    /// Takes out what is no member rightly; whether there was anything.
+    /// Takes out what is no member rightly any more, which leaves the largest valid set. False if that is given up because
+    /// the rest would not be accepted.
     fn remove_invalid(&mut self, tables: &Tables) -> bool {
-        let before = self.removed.len();
-        for k in 0..self.set.members.len() {
-            let vector = self.set.members[k];
-            if self.set.contains[vector as usize] && !self.set.is_valid(tables, vector) {
-                self.remove(tables, vector);
+        while let Some(leaf) = self.set.next_fresh() {
+            let mut fewer_steps = false;
+            for &vector in tables.vectors_of_leaf(leaf) {
+                if self.set.contains[vector as usize] && !self.set.is_valid(tables, vector) {
+                    self.remove(tables, vector);
+                    fewer_steps |= self.set.is_enabled(vector);
+                }
+            }
+            if fewer_steps && !self.is_accepted(tables) {
+                return false;
             }
         }
-        self.removed.len() > before
+        true
     }
 
     /// Whether a valid set keeps what must be kept.

@@ -74,6 +74,19 @@ pub(super) fn contains(set: &[u64], label: u32) -> bool {
     set[label as usize / 64] >> (label % 64) & 1 == 1
 }
 
+/// A leaf that takes part in a vector, with its label, and where the sets of a closure have them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Part {
+    pub(super) leaf: u32,
+    pub(super) label: u32,
+    /// The label's number among those of all leaves.
+    pub(super) slot: u32,
+    /// Its word among those of all leaves' sets of labels, and its bit there; none for a phantom's label, which is never
+    /// free.
+    pub(super) word: u32,
+    pub(super) mask: u64,
+}
+
 /// What must be kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Asked {
@@ -98,9 +111,11 @@ pub(crate) fn asked(net: &Network, alarms: &Alarms, deadlocks: bool) -> Asked {
 pub(super) struct Tables {
     pub(super) leaves: Vec<Leaf>,
     part_starts: Vec<u32>,
-    parts: Vec<(u32, u32)>,
+    parts: Vec<Part>,
     vector_starts: Vec<u32>,
     vectors_of: Vec<u32>,
+    leaf_starts: Vec<u32>,
+    vectors_of_leaf: Vec<u32>,
     /// Vectors that never move the system.
     pub(super) faults: Vec<bool>,
     /// What is forbidden: faults, vectors that a property forbids, phantoms.
@@ -154,14 +169,27 @@ impl Tables {
             net.vectors.iter().map(|v| matches!(v.outcome, Outcome::Fault(_))).collect();
         faults.resize(parts.len(), true);
         let asked = asked(net, alarms, deadlocks);
+        let part = |&(l, label): &(u32, u32)| {
+            let leaf = &leaves[l as usize];
+            let (index, bit) = (label as usize / 64, 1 << (label % 64));
+            Part {
+                leaf: l,
+                label,
+                slot: leaf.base as u32 + label,
+                word: (leaf.word_base + index) as u32,
+                mask: leaf.used[index] & bit,
+            }
+        };
         debug_assert_eq!(asked.targets, !targets.is_empty());
         let mut tables = Tables {
             part_starts: starts(parts.iter().map(Vec::len)),
             vectors: parts.len(),
             phantoms: parts.len() - net.vectors.len(),
-            parts: parts.concat(),
+            parts: parts.iter().flatten().map(part).collect(),
             vector_starts: Vec::new(),
             vectors_of: Vec::new(),
+            leaf_starts: Vec::new(),
+            vectors_of_leaf: Vec::new(),
             faults,
             targets,
             asked,
@@ -173,21 +201,24 @@ impl Tables {
         tables
     }
 
-    /// Lists the vectors of every label.
+    /// Lists the vectors of every label and of every leaf.
     fn index(&mut self) {
-        let mut lists = vec![Vec::new(); self.labels];
+        let (mut lists, mut of_leaf) = (vec![Vec::new(); self.labels], vec![Vec::new(); self.leaves.len()]);
         for v in 0..self.vectors as u32 {
-            for &(leaf, label) in self.parts(v) {
-                lists[self.leaves[leaf as usize].base + label as usize].push(v);
+            for part in self.parts(v) {
+                lists[part.slot as usize].push(v);
+                of_leaf[part.leaf as usize].push(v);
             }
         }
+        self.leaf_starts = starts(of_leaf.iter().map(Vec::len));
+        self.vectors_of_leaf = of_leaf.concat();
         self.vector_starts = starts(lists.iter().map(Vec::len));
         self.vectors_of = lists.concat();
     }
 
     /// Who takes part in a vector, with which label.
     #[inline]
-    pub(super) fn parts(&self, vector: u32) -> &[(u32, u32)] {
+    pub(super) fn parts(&self, vector: u32) -> &[Part] {
         let v = vector as usize;
         &self.parts[self.part_starts[v] as usize..self.part_starts[v + 1] as usize]
     }
@@ -204,13 +235,24 @@ impl Tables {
         &self.vectors_of[self.vector_starts[label] as usize..self.vector_starts[label + 1] as usize]
     }
 
+    /// The vectors that a leaf takes part in.
+    #[inline]
+    pub(super) fn vectors_of_leaf(&self, leaf: u32) -> &[u32] {
+        let l = leaf as usize;
+        &self.vectors_of_leaf[self.leaf_starts[l] as usize..self.leaf_starts[l + 1] as usize]
+    }
+
     pub(super) fn bytes(&self) -> u64 {
         let leaf = |l: &Leaf| {
             l.starts.len() * 4 + l.moves.len() * 8 + (l.enabled.len() + l.used.len() + l.potential.len()) * 8
         };
         let leaves: usize = self.leaves.iter().map(leaf).sum();
-        let lists = self.part_starts.len() + self.vector_starts.len() + self.vectors_of.len();
-        (leaves + lists * 4 + self.parts.len() * 8 + self.faults.len()) as u64
+        let lists = self.part_starts.len()
+            + self.vector_starts.len()
+            + self.vectors_of.len()
+            + self.leaf_starts.len()
+            + self.vectors_of_leaf.len();
+        (leaves + lists * 4 + self.parts.len() * size_of::<Part>() + self.faults.len()) as u64
     }
 }
 

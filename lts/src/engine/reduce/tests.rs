@@ -2,6 +2,7 @@
 //!
 //! `GRIDLOCK_SLOW` has more networks tried, `GRIDLOCK_REDUCE_NETWORKS` as many as it says.
 
+use super::chains::{Mistake, Pass};
 use super::*;
 use crate::base::rng::Rng;
 use crate::engine::pack::Many;
@@ -160,8 +161,32 @@ impl Case {
         let packing = Packing::for_network(&self.net);
         let width = Many(packing.words());
         let inner = Compiled::new(&self.net, packing, width, self.alarms.clone()).expect("compiles");
-        let reduced = Reduced::new(inner, &self.net, &self.alarms, self.deadlock, keep);
+        let wanted = Wanted::new(keep, self.deadlock, 1 << 30, 1);
+        let reduced = Reduced::new(inner, &self.net, &self.alarms, &wanted);
         Reduced { mutant, ..reduced }
+    }
+
+    fn chained(&self, mistake: Mistake) -> Chained<Links<Many>> {
+        let mut chained = Chained::new(Links::new(self.reduced(Keep::Chains, Mutant::None)));
+        chained.pass.mistake = mistake;
+        chained
+    }
+
+    fn two_phase(&self, save: Save, mutant: Mutant) -> Chained<TwoPhase<Many>> {
+        let packing = Packing::for_network(&self.net);
+        let width = Many(packing.words());
+        let inner = Compiled::new(&self.net, packing, width, self.alarms.clone()).expect("compiles");
+        Chained::new(TwoPhase::new(inner, &self.net, &self.alarms, save, None).with(mutant))
+    }
+
+    /// What chains got wrong: they keep no depths.
+    fn lost_on_chains(&self, seen: &Seen) -> Option<String> {
+        let (full, asked) = (&self.full, tables::asked(&self.net, &self.alarms, self.deadlock));
+        if asked.deadlocks && !seen.deadlocks.keys().eq(full.deadlocks.keys()) {
+            return Some(format!("deadlocks {:?} instead of {:?}", seen.deadlocks, full.deadlocks));
+        }
+        let same = seen.findings.keys().eq(full.findings.keys());
+        (!same).then(|| format!("findings {:?} instead of {:?}", seen.findings, full.findings))
     }
 
     /// What a reduction got wrong.
@@ -191,7 +216,7 @@ fn networks(few: u64, share: u64) -> u64 {
 
 #[test]
 fn keeps_deadlocks_and_findings() {
-    let (mut full, mut kept, mut found, mut deadlocks) = (0, [0; 2], 0, 0);
+    let (mut full, mut kept, mut stored, mut found, mut deadlocks) = (0, [0; 2], 0, 0, 0);
     for seed in 0..networks(1500, 12_000) {
         let Some(case) = Case::new(seed) else { continue };
         full += case.full.states;
@@ -205,8 +230,15 @@ fn keeps_deadlocks_and_findings() {
                 panic!("seed {seed}, {keep:?}: {difference}");
             }
         }
+        let seen = explore(&case.chained(Mistake::None), || {});
+        stored += seen.states;
+        if let Some(difference) = case.lost_on_chains(&seen) {
+            panic!("seed {seed}, chains: {difference}");
+        }
     }
-    println!("{full} states, {kept:?} with reduction, {found} findings, {deadlocks} deadlocks");
+    println!("{full} states, {kept:?} with reduction, {stored} stored with chains");
+    println!("{found} findings, {deadlocks} deadlocks");
+    assert!(20 * stored < 19 * kept[0], "{kept:?} with reduction, {stored} stored with chains");
     assert!(kept.iter().all(|&kept| 2 * kept < full), "{full} states, {kept:?} with reduction");
     assert!(found > 500 && deadlocks > 500, "{found} findings, {deadlocks} deadlocks");
 }
@@ -237,6 +269,110 @@ fn mistakes_are_noticed() {
     }
 }
 
+#[test]
+fn mistakes_on_chains_are_noticed() {
+    for mistake in [Mistake::Blind, Mistake::FirstOfSeveral] {
+        let noticed = |seed: &u64| {
+            let case = Case::new(*seed);
+            case.is_some_and(|case| case.lost_on_chains(&explore(&case.chained(mistake), || {})).is_some())
+        };
+        let seed = (0..20_000).find(noticed);
+        println!("{mistake:?} at seed {seed:?}");
+        assert!(seed.is_some(), "{mistake:?} goes unnoticed");
+    }
+}
+
+const SAVES: [Save; 3] = [Save::All, Save::BackEdges, Save::Nothing];
+
+#[test]
+fn two_phases_keep_deadlocks_and_findings() {
+    let (mut full, mut stored, mut saved) = (0, [0; 3], [0; 3]);
+    for seed in 0..networks(800, 6000) {
+        let Some(case) = Case::new(seed) else { continue };
+        full += case.full.states;
+        for (k, save) in SAVES.into_iter().enumerate() {
+            let system = case.two_phase(save, Mutant::None);
+            let seen = explore(&system, || {});
+            assert_eq!(case.lost_on_chains(&seen), None, "seed {seed}, {save:?}");
+            assert!(seen.deadlocks.keys().eq(case.full.deadlocks.keys()), "seed {seed}, {save:?}");
+            stored[k] += seen.states;
+            saved[k] += system.saved().expect("counted");
+        }
+    }
+    println!("{full} states, {stored:?} expanded, {saved:?} saved besides");
+    assert!(saved[0] > saved[1] && saved[1] > saved[2] && saved[2] == 0, "{saved:?}");
+    assert!(stored.iter().all(|&stored| 10 * stored < 9 * full), "{full} states, {stored:?} expanded");
+}
+
+#[test]
+fn mistakes_in_phase_1_are_noticed() {
+    for mutant in [Mutant::WeakKey, Mutant::NoWeakCheck, Mutant::NoProviso] {
+        let noticed = |seed: &u64| {
+            Case::new(*seed).is_some_and(|case| {
+                let seen = explore(&case.two_phase(Save::All, mutant), || {});
+                case.lost_on_chains(&seen).is_some()
+            })
+        };
+        let seed = (0..20_000).find(noticed);
+        println!("{mutant:?} at seed {seed:?}");
+        assert!(seed.is_some(), "{mutant:?} goes unnoticed");
+    }
+}
+
+/// What chains pass and where they end is what the reduction visits, no more and no less.
+#[test]
+fn chains_pass_what_they_do_not_store() {
+    let (mut passed, mut stored) = (0, 0);
+    for seed in 0..networks(300, 3000).min(3000) {
+        let Some(case) = Case::new(seed) else { continue };
+        let (reduced, chained) = (case.reduced(Keep::Chains, Mutant::None), case.chained(Mistake::None));
+        let visited = |system: &dyn Fn(&[u64], &mut Steps), ways: bool| {
+            let mut visited = BTreeSet::from([reduced.initial()]);
+            let (mut stack, mut on_ways) = (vec![reduced.initial()], BTreeSet::new());
+            let mut steps = Steps::new(reduced.packing().words());
+            while let Some(state) = stack.pop() {
+                steps.clear();
+                system(&state, &mut steps);
+                for (target, via) in steps.iter() {
+                    if via.is_marked() && matches!(reduced.finding(target, via), Some(Finding::Fault(_))) {
+                        continue;
+                    }
+                    if ways {
+                        let way = chained.unfold(&state, target).expect("a way");
+                        assert_eq!(way.last().map(|step| &step.1[..]), Some(target), "seed {seed}");
+                        on_ways.extend(way.into_iter().map(|step| step.1));
+                    }
+                    if visited.insert(target.to_vec()) {
+                        stack.push(target.to_vec());
+                    }
+                }
+            }
+            (visited, on_ways)
+        };
+        let (all, _) = visited(&|state, out| reduced.expand(state, out).expect("complete tables"), false);
+        let (kept, on_ways) =
+            visited(&|state, out| chained.expand(state, out).expect("complete tables"), true);
+        assert!(kept.is_subset(&all) && on_ways.is_subset(&all), "seed {seed}");
+        // What is not kept is passed; where several chains lead from one state to another, a way is one of them only.
+        let mut on_chains = BTreeSet::new();
+        let mut steps = Steps::new(reduced.packing().words());
+        for state in &kept {
+            steps.clear();
+            reduced.expand(state, &mut steps).expect("complete tables");
+            for (target, _) in steps.iter() {
+                on_chains.insert(target.to_vec());
+                let follow = &mut |_, next: &[u64]| {
+                    on_chains.insert(next.to_vec());
+                };
+                chained.pass.follow(&mut target.to_vec(), follow).expect("complete tables");
+            }
+        }
+        assert!(all.iter().all(|state| kept.contains(state) || on_chains.contains(state)), "seed {seed}");
+        (passed, stored) = (passed + chained.passed(), stored + kept.len());
+    }
+    assert!(passed > 1000 && stored > 1000, "{passed} passed, {stored} stored");
+}
+
 /// The choice is a function of the state: forgetting what was worked out changes nothing, nor does the order of states.
 #[test]
 fn the_choice_depends_on_the_state_alone() {
@@ -247,8 +383,9 @@ fn the_choice_depends_on_the_state_alone() {
             let rng = &mut Rng::new(seed);
             let forget = || {
                 if rng.percent(20) {
-                    let mut stubborn =
-                        forgetful.pool.take(|| Stubborn::new(&forgetful.tables, keep, Mutant::None));
+                    let mut stubborn = forgetful
+                        .pool
+                        .take(|| Stubborn::new(&forgetful.tables, forgetful.room, keep, Mutant::None));
                     stubborn.set.memo.forget();
                 }
             };

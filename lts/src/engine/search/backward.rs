@@ -65,8 +65,12 @@ impl<'r, 'a, 'm, S: Successors> Backward<'r, 'a, 'm, S> {
         let mut end = Vec::new();
         let mut state = state.to_vec();
         let mut left = depth;
-        // States one level deeper than this one have been visited.
-        let exact = depth + 1 < self.run.visited.table().depth_modulus();
+        // States one level deeper than this one have been visited. What is on a chain has not, nor what another state
+        // stands for.
+        let system = self.run.system;
+        let exact = depth + 1 < self.run.visited.table().depth_modulus()
+            && !system.has_chains()
+            && system.like_leaves().is_none();
         while exact && left > 0 {
             let Some(before) = self.predecessor(&state, left - 1) else { break };
             let (before, vector) =
@@ -126,7 +130,7 @@ impl<'r, 'a, 'm, S: Successors> Backward<'r, 'a, 'm, S> {
         while let Some((from, to, length)) = parts.pop() {
             match length {
                 0 => {}
-                1 => path.push((self.step(&from, &to)?, to)),
+                1 => path.extend(self.run.system.unfold(&from, &to)?),
                 _ => {
                     let middle = self.halfway(&from, &to, length)?;
                     parts.push((middle.clone(), to, length - length / 2));
@@ -135,16 +139,6 @@ impl<'r, 'a, 'm, S: Successors> Backward<'r, 'a, 'm, S> {
             }
         }
         Ok(())
-    }
-
-    fn step(&self, from: &[u64], to: &[u64]) -> Result<VectorIx> {
-        let mut steps = Steps::new(self.run.system.width().words());
-        self.run.system.expand(from, &mut steps)?;
-        let there = steps.iter().filter(|(target, _)| *target == to);
-        there
-            .map(|(_, via)| via.vector())
-            .min()
-            .ok_or_else(|| Error::internal("a step of a trace is missing"))
     }
 
     /// The least state halfway on a shortest path.

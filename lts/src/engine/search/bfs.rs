@@ -8,11 +8,14 @@
 //! Threads are started for each level that has several chunks: that costs some ten microseconds against a millisecond
 //! or more of work, and there is no barrier that a worker could miss.
 
+use super::owned::{Restored, restore};
 use super::recent::Recent;
 use super::run::{Done, Run};
+use super::saved::{Saver, Totals};
 use crate::base::error::{Error, Limit, Result};
 use crate::base::memory::{Budget, Exhausted};
 use crate::engine::look::{self, Found, keep_least};
+use crate::engine::mesh::{Alone, Mesh};
 use crate::engine::pack::Width;
 use crate::engine::successors::{Steps, Successors};
 use crate::engine::visited::Table;
@@ -38,6 +41,13 @@ impl<'a> Chunk<'a> {
         let capacity = CHUNK.max(8 * BATCH * words);
         budget.take((capacity * size_of::<u64>()) as u64)?;
         Ok(Chunk { states: Vec::with_capacity(capacity), budget })
+    }
+
+    /// Gives back what it does not need.
+    fn shrink(&mut self) {
+        let before = self.states.capacity();
+        self.states.shrink_to_fit();
+        self.budget.give(((before - self.states.capacity()) * size_of::<u64>()) as u64);
     }
 
     /// Whether a batch of new states fits.
@@ -67,7 +77,7 @@ impl<'a> Queue<'a> {
         Queue(stretches.collect())
     }
 
-    /// The next chunk of a worker: of its own, or else the last of whoever has the most left.
+    /// The next chunk of a worker: of its own, or else the last of the worker that has the most left.
     pub(super) fn take(&mut self, worker: usize) -> Option<Chunk<'a>> {
         self.0[worker]
             .pop_front()
@@ -101,8 +111,10 @@ impl<S: Successors> Route<S> for Here {
 
 /// Searches until everything is expanded, something is found, or the search is stopped. `None`: nothing was found.
 pub(super) fn search<S: Successors>(run: &Run<S>) -> Option<(Found, u64)> {
-    let mut level = match first_level(run) {
-        Ok(level) => level,
+    let mesh: &mut dyn Mesh = &mut Alone::default();
+    let mut saver = Saver::new(run.options.checkpoint, run.system.width(), run.options.workers, mesh);
+    let (mut level, first) = match begin(run, mesh, &mut saver) {
+        Ok(begun) => begun,
         Err(stop) => {
             run.stop(stop);
             return None;
@@ -111,33 +123,95 @@ pub(super) fn search<S: Successors>(run: &Run<S>) -> Option<(Found, u64)> {
     let words = run.system.width().words();
     let mut scratch: Vec<Scratch<S>> =
         (0..run.options.workers.max(1)).map(|_| Scratch::new(run.system)).collect();
-    for depth in 0.. {
+    for depth in first.. {
         let states: usize = level.iter().map(|chunk| chunk.states.len() / words).sum();
         if states == 0 {
             return None;
         }
+        if depth > first {
+            saver.keep(totals(run, depth, states as u64), &level);
+            run.pause();
+        }
+        if run.is_stopped() {
+            saver.commit(mesh);
+            return None;
+        }
         run.set_level(depth, states as u64);
         if let Some(max) = run.options.max_depth.filter(|&max| depth >= max) {
+            saver.commit(mesh);
             run.stop(Limit::Depth(max).into());
             return None;
         }
+        if saver.is_due() {
+            saver.commit(mesh);
+        }
         let failed = fill_tables(run, &mut level);
-        let (found, next) = expand_level(run, level, depth + 1, &mut scratch);
+        let Expanded { found, next, .. } = expand_level(run, level, depth + 1, &mut scratch, false);
         if let Some(found) = found {
             return Some((found, depth));
         }
         if let Some(error) = failed {
             run.stop(error);
         }
-        if !next.is_empty() && !run.is_stopped() {
-            run.pause();
-        }
         if run.is_stopped() {
+            saver.commit(mesh);
             return None;
         }
         level = next;
     }
     None
+}
+
+/// All states, level by level, for who goes through them again. `enough` is asked after each level, with the number of
+/// states, whether to end. `None`: it said so, something was found, or the search was stopped.
+pub(super) fn levels<'a, S: Successors>(
+    run: &Run<'a, S>,
+    enough: &mut dyn FnMut(u64) -> bool,
+) -> Result<Option<Vec<Vec<Chunk<'a>>>>> {
+    let words = run.system.width().words();
+    let workers = run.options.workers.max(1);
+    let mut scratch: Vec<Scratch<S>> = (0..workers).map(|_| Scratch::new(run.system)).collect();
+    let (mut levels, mut level) = (Vec::new(), first_level(run)?);
+    while !level.is_empty() {
+        let states: usize = level.iter().map(|chunk| chunk.states.len() / words).sum();
+        run.set_level(levels.len() as u64, states as u64);
+        let depth = levels.len() as u64 + 1;
+        let Expanded { found, next, mut expanded } = expand_level(run, level, depth, &mut scratch, true);
+        if found.is_some() || run.is_stopped() || enough(run.visited.len()) {
+            return Ok(None);
+        }
+        expanded.iter_mut().for_each(|chunk| chunk.shrink());
+        levels.push(expanded);
+        level = next;
+    }
+    Ok(Some(levels))
+}
+
+/// The level with which the search begins or goes on, and its depth.
+fn begin<'a, S: Successors>(
+    run: &Run<'a, S>,
+    mesh: &mut dyn Mesh,
+    saver: &mut Saver<S::Width>,
+) -> Result<(Vec<Chunk<'a>>, u64)> {
+    if let Some(Restored { level, totals }) = restore(run, mesh)? {
+        saver.resumed(totals);
+        return Ok((level, totals.depth));
+    }
+    let level = first_level(run)?;
+    saver.keep(totals(run, 0, 1), &level);
+    Ok((level, 0))
+}
+
+/// What has been counted before a level.
+fn totals<S: Successors>(run: &Run<S>, depth: u64, frontier: u64) -> Totals {
+    let (stats, earlier) = (run.stats(), run.earlier());
+    Totals {
+        depth,
+        frontier,
+        states: stats.states,
+        transitions: earlier.transitions + stats.transitions,
+        deadlocks: earlier.deadlocks + stats.deadlocks,
+    }
 }
 
 pub(super) fn first_level<'a, S: Successors>(run: &Run<'a, S>) -> Result<Vec<Chunk<'a>>> {
@@ -189,18 +263,27 @@ pub(super) fn fill<S: Successors>(
     Some(error)
 }
 
+/// What came of a level: of several findings the least, the next level, and the level itself if it was to be kept.
+struct Expanded<'a> {
+    found: Option<Found>,
+    next: Vec<Chunk<'a>>,
+    expanded: Vec<Chunk<'a>>,
+}
+
 fn expand_level<'a, S: Successors>(
     run: &Run<'a, S>,
     level: Vec<Chunk<'a>>,
     depth: u64,
     scratch: &mut [Scratch<S>],
-) -> (Option<Found>, Vec<Chunk<'a>>) {
+    keep: bool,
+) -> Expanded<'a> {
     let workers = run.options.workers.clamp(1, level.len());
     let queue = Mutex::new(Queue::new(level, workers));
     let work = |(number, scratch)| {
         let mut worker = Worker::new(run, depth, scratch, Here);
+        worker.expanded = keep.then(Vec::new);
         worker.work(&queue, number);
-        (worker.found, worker.full)
+        (worker.found, worker.full, worker.expanded)
     };
     let results: Vec<_> = std::thread::scope(|scope| {
         let work = &work;
@@ -213,12 +296,13 @@ fn expand_level<'a, S: Successors>(
         };
         std::iter::once(mine).chain(others.into_iter().map(join)).collect()
     });
-    let (mut found, mut next) = (None, Vec::new());
-    for (their, chunks) in results {
-        keep_least(&mut found, their);
-        next.extend(chunks);
+    let mut all = Expanded { found: None, next: Vec::new(), expanded: Vec::new() };
+    for (found, next, expanded) in results {
+        keep_least(&mut all.found, found);
+        all.next.extend(next);
+        all.expanded.extend(expanded.into_iter().flatten());
     }
-    (found, next)
+    all
 }
 
 /// What a worker keeps from level to level.
@@ -252,6 +336,8 @@ pub(super) struct Worker<'r, 'a, S: Successors, R> {
     table: Option<RwLockReadGuard<'r, Table<S::Width>>>,
     /// What is new.
     pub(super) full: Vec<Chunk<'a>>,
+    /// What it has expanded, if that is to be kept.
+    expanded: Option<Vec<Chunk<'a>>>,
     done: Done,
     pub(super) found: Option<Found>,
     pub(super) route: R,
@@ -260,7 +346,17 @@ pub(super) struct Worker<'r, 'a, S: Successors, R> {
 impl<'r, 'a, S: Successors, R: Route<S>> Worker<'r, 'a, S, R> {
     pub(super) fn new(run: &'r Run<'a, S>, depth: u64, scratch: &'r mut Scratch<S>, route: R) -> Self {
         let done = Done::default();
-        Worker { run, depth, scratch, table: None, full: Vec::new(), done, found: None, route }
+        Worker {
+            run,
+            depth,
+            scratch,
+            table: None,
+            full: Vec::new(),
+            expanded: None,
+            done,
+            found: None,
+            route,
+        }
     }
 
     pub(super) fn work(&mut self, queue: &Mutex<Queue<'a>>, number: usize) {
@@ -269,6 +365,9 @@ impl<'r, 'a, S: Successors, R: Route<S>> Worker<'r, 'a, S, R> {
             let Some(chunk) = chunk.filter(|_| !self.run.is_stopped()) else { break };
             if let Err(stop) = self.expand(&chunk.states) {
                 self.run.stop(stop);
+            }
+            if let Some(expanded) = &mut self.expanded {
+                expanded.push(chunk);
             }
             self.let_go();
             self.run.tell(&mut self.done);
@@ -324,12 +423,19 @@ impl<'r, 'a, S: Successors, R: Route<S>> Worker<'r, 'a, S, R> {
         let mut fresh = std::mem::take(fresh);
         fresh.resize(steps.targets().len().max(fresh.len()), 0);
         let len = recent.filter(steps.targets(), &mut fresh);
-        let looked_up = self.route.divide(&mut fresh[..len]).and_then(|len| self.look_up(&fresh[..len]));
+        let looked_up = self.hand_out(&mut fresh[..len]);
         self.scratch.fresh = fresh;
         looked_up?;
         self.scratch.steps.clear();
         self.scratch.ends.clear();
         Ok(())
+    }
+
+    /// Looks states up, or sends them on their way; those that are looked up come first afterwards.
+    #[inline]
+    pub(super) fn hand_out(&mut self, states: &mut [u64]) -> Result<()> {
+        let len = self.route.divide(states)?;
+        self.look_up(&states[..len])
     }
 
     /// Looks states up in the visited set; what is new belongs to the next level.

@@ -11,17 +11,21 @@ mod dfs;
 mod owned;
 mod recent;
 mod run;
+mod saved;
+pub(crate) mod sweep;
 #[cfg(test)]
 mod tests;
+
+pub use saved::{Checkpoint, Keeper, Saved, SavedFile};
 
 use crate::base::error::{Error, Limit, Result};
 use crate::base::memory::{self, Budget};
 use crate::engine::lazy::Lazy;
 use crate::engine::look::Found;
-use crate::engine::mesh::{Alone, Mesh};
+use crate::engine::mesh::{Alone, Mesh, Owner};
 use crate::engine::pack::Packing;
 use crate::engine::prepared::{self, FrugalVisitor};
-use crate::engine::reduce::{self, Keep};
+use crate::engine::reduce::{self, Keep, Own, Wanted};
 use crate::engine::successors::{Successors, Via};
 use crate::model::network::{LeafIx, Network};
 use crate::model::trace::Trace;
@@ -48,9 +52,9 @@ pub struct Options<'a> {
     pub order: Order,
     /// The number of threads.
     pub workers: usize,
-    /// Stop after so many states.
+    /// Stop after this number of states.
     pub max_states: Option<u64>,
-    /// Expand no state that is so many steps away from the initial one.
+    /// Expand no state at this depth.
     pub max_depth: Option<u64>,
     /// Bytes that visited states, frontiers and tables may take. `None`: 80 % of what the machine or its control group
     /// has.
@@ -65,11 +69,16 @@ pub struct Options<'a> {
     pub progress: Option<&'a (dyn Fn(&Stats) + Sync)>,
     /// Whether steps are left out that are not needed, and what is kept besides verdicts. Only for complete tables.
     pub reduce: Option<Keep>,
+    /// Whether of states that differ only in which of several like leaves is which one is searched. Only for complete
+    /// tables.
+    pub symmetry: bool,
     /// Is asked with the number of states whether to end, at points that depend on the system only: after each level, or
     /// depth first after some states. A search that it ends was interrupted.
     pub pause: Option<&'a (dyn Fn(u64) -> bool + Sync)>,
     /// On ranks: the leaves whose local states decide which rank owns a state. `None`: all of the state decides.
     pub owners: Option<&'a [LeafIx]>,
+    /// Breadth first: where levels are kept, so that the search can be resumed.
+    pub checkpoint: Option<&'a Checkpoint<'a>>,
 }
 
 impl Default for Options<'_> {
@@ -85,8 +94,10 @@ impl Default for Options<'_> {
             reason: None,
             progress: None,
             reduce: None,
+            symmetry: false,
             pause: None,
             owners: None,
+            checkpoint: None,
         }
     }
 }
@@ -140,6 +151,8 @@ pub enum Verdict {
 pub struct RankStats {
     /// States that it owns.
     pub states: u64,
+    /// States that a reduction passed and this rank stored all the same.
+    pub states_saved: u64,
     /// Steps of those that it expanded.
     pub transitions: u64,
     /// States that it sent to others.
@@ -163,6 +176,8 @@ pub struct Report {
     pub stats: Stats,
     /// What was kept, if steps were left out. [`Stats`] then tell what was visited, and not what there is.
     pub reduction: Option<Reduction>,
+    /// Leaves that took each other's places, if states stood for others. [`Stats`] then count those that stand for some.
+    pub like_leaves: Option<Vec<Vec<LeafIx>>>,
     /// What each rank has done, if there were several; [`Stats`] are those of all together.
     pub ranks: Vec<RankStats>,
 }
@@ -170,10 +185,28 @@ pub struct Report {
 /// What a search kept that left out steps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reduction {
-    /// Whether every deadlock was visited, at its exact depth, and [`Stats::deadlocks`] counts them all.
+    /// Whether every deadlock was visited, at its exact depth unless there were chains, and [`Stats::deadlocks`] counts them
+    /// all.
     pub deadlocks: bool,
     /// Whether shortest counterexamples are as short as without reduction.
     pub lengths: bool,
+    /// By which method. Some pass states and do not store them; [`Stats`] then count what was expanded, and ways as
+    /// transitions.
+    pub keep: Keep,
+    /// How many were passed, each time; unknown on ranks.
+    pub passed: Option<u64>,
+    /// How many of them were stored all the same, on all ranks, if any may be.
+    pub saved: Option<u64>,
+}
+
+impl Reduction {
+    /// What a search keeps.
+    pub(crate) fn of(keep: Keep, asked: reduce::Asked) -> Self {
+        let lengths = keep == Keep::Lengths || (keep == Keep::Verdicts && !asked.targets);
+        // Phase 2 takes every step.
+        let deadlocks = asked.deadlocks || matches!(keep, Keep::TwoPhase { .. });
+        Reduction { deadlocks, lengths, keep, passed: None, saved: None }
+    }
 }
 
 /// Checks properties of a network whose tables are complete. There must be no formula among them, which
@@ -216,15 +249,20 @@ fn check_here(
     let Instrumented { network, alarms } = property::instrument(net, properties);
     let packing = Packing::for_network(&network);
     let networks = Complete { net, network: &network, packing: &packing };
+    let own =
+        mesh.as_ref().map(|mesh| Own { owner: owner(mesh.size(), &packing, options), rank: mesh.rank() });
     let exhaustive = Exhaustive { networks, task: Task { properties, options }, mesh };
     let deadlocks = property::asks_for_deadlocks(properties).is_some();
-    let reduction = options.reduce.map(|keep| {
-        let asked = reduce::asked(&network, &alarms, deadlocks);
-        Reduction { deadlocks: asked.deadlocks, lengths: keep == Keep::Lengths || !asked.targets }
-    });
-    let reduce = options.reduce.map(|keep| (keep, deadlocks));
-    let report = prepared::visit_frugally(&network, packing.clone(), alarms, reduce, exhaustive)??;
-    Ok(Report { reduction, ..report })
+    let reduction =
+        options.reduce.map(|keep| Reduction::of(keep, reduce::asked(&network, &alarms, deadlocks)));
+    let memory = options.max_memory.unwrap_or_else(memory::default_limit);
+    let reduce =
+        options.reduce.map(|keep| Wanted { own, ..Wanted::new(keep, deadlocks, memory, options.workers) });
+    let way = prepared::Way { reduce, symmetry: options.symmetry };
+    let (report, told) = prepared::visit_frugally(&network, packing.clone(), alarms, way, exhaustive)??;
+    let Told { passed, saved, like_leaves } = told;
+    let reduction = reduction.map(|reduction| Reduction { passed, saved, ..reduction });
+    Ok(Report { reduction, like_leaves, ..report })
 }
 
 /// The search of a network whose tables are complete.
@@ -235,7 +273,7 @@ struct Exhaustive<'a, 'm> {
 }
 
 impl FrugalVisitor for Exhaustive<'_, '_> {
-    type Out = Result<Report>;
+    type Out = Result<(Report, Told)>;
 
     fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Self::Out {
         examine(&*system, &self.networks, &self.task, self.mesh)
@@ -254,12 +292,13 @@ pub fn check_on_demand_on_ranks(lazy: &Lazy, options: &Options, mesh: &mut dyn M
 }
 
 fn check_lazy(lazy: &Lazy, options: &Options, mesh: Option<&mut dyn Mesh>) -> Result<Report> {
-    if options.reduce.is_some() {
+    if options.reduce.is_some() || options.symmetry {
         return Err(Error::input(
             "a reduction needs complete tables: of tables that still grow it cannot tell what is reachable",
         ));
     }
-    examine(lazy, lazy, &Task { properties: lazy.properties(), options }, mesh)
+    let (report, _) = examine(lazy, lazy, &Task { properties: lazy.properties(), options }, mesh)?;
+    Ok(report)
 }
 
 /// What is asked of a search.
@@ -296,18 +335,32 @@ impl Networks for Lazy<'_> {
     }
 }
 
+/// What a successor function has counted by itself.
+#[derive(Default)]
+struct Told {
+    passed: Option<u64>,
+    saved: Option<u64>,
+    like_leaves: Option<Vec<Vec<LeafIx>>>,
+}
+
+/// What decides which rank owns a state.
+fn owner(ranks: usize, packing: &Packing, options: &Options) -> Owner {
+    options.owners.map_or_else(|| Owner::new(ranks), |leaves| Owner::by_leaves(ranks, packing, leaves))
+}
+
 /// Searches, and makes a report of what comes out.
 fn examine<S: Successors>(
     system: &S,
     networks: &impl Networks,
     task: &Task,
     mesh: Option<&mut (dyn Mesh + '_)>,
-) -> Result<Report> {
+) -> Result<(Report, Told)> {
     let started = Instant::now();
-    let report = |verdict, stats| Report { verdict, stats, reduction: None, ranks: Vec::new() };
+    let report =
+        |verdict, stats| Report { verdict, stats, reduction: None, like_leaves: None, ranks: Vec::new() };
     if let Some(property) = property::violated_initially(task.properties) {
         let stats = Stats { states: 1, time: started.elapsed(), ..Stats::default() };
-        return Ok(report(Verdict::Violated { property, trace: Trace::default() }, stats));
+        return Ok((report(Verdict::Violated { property, trace: Trace::default() }, stats), Told::default()));
     }
     let budget = Budget::new(task.options.max_memory.unwrap_or_else(memory::default_limit));
     let ranks = mesh.as_ref().map_or(1, |mesh| mesh.size());
@@ -327,26 +380,36 @@ fn examine<S: Successors>(
         Ok(run) => run,
         Err(Error::Limit(limit)) => {
             let stats = Stats { time: started.elapsed(), ..Stats::default() };
-            return Ok(report(Verdict::Unknown(limit), stats));
+            return Ok((report(Verdict::Unknown(limit), stats), Told::default()));
         }
         Err(error) => return Err(error),
     };
     let (found, stop, stats, ranks) = match task.options.order {
         Order::BreadthFirst if several => {
             let ended = owned::search(&run, mesh)?;
-            let stats = all_ranks(&ended, run.stats());
+            let stats = all_ranks(&ended, run.stats(), run.earlier());
             let found = ended.found.map(|(found, depth)| (found, Way::Depth(depth)));
             (found, ended.stop, stats, ended.ranks)
         }
         Order::BreadthFirst => {
             let found = bfs::search(&run).map(|(found, depth)| (found, Way::Depth(depth)));
             // Before the trace is rebuilt, which may search again.
-            (found, run.why_stopped(), run.stats(), Vec::new())
+            let (stats, earlier) = (run.stats(), run.earlier());
+            let transitions = earlier.transitions + stats.transitions;
+            let deadlocks = earlier.deadlocks + stats.deadlocks;
+            (found, run.why_stopped(), Stats { transitions, deadlocks, ..stats }, Vec::new())
         }
         Order::DepthFirst => {
             let found = dfs::search(&run).map(|(found, steps)| (found, Way::Steps(steps)));
             (found, run.why_stopped(), run.stats(), Vec::new())
         }
+    };
+    let saved_here =
+        |saved: u64| if several { ranks.iter().map(|rank| rank.states_saved).sum() } else { saved };
+    let told = Told {
+        passed: Some(system.passed()).filter(|_| system.has_chains() && !several),
+        saved: system.saved().map(saved_here),
+        like_leaves: system.like_leaves().map(<[_]>::to_vec),
     };
     // A finding is a fact, whatever else ended the search at the same time.
     let verdict = match (found, stop) {
@@ -362,17 +425,18 @@ fn examine<S: Successors>(
     };
     let peak = if several { stats.peak_memory } else { budget.peak() };
     let stats = Stats { time: started.elapsed(), peak_memory: peak, ..stats };
-    Ok(Report { verdict, stats, reduction: None, ranks })
+    // What was kept is for the caller to say.
+    Ok((Report { verdict, stats, reduction: None, like_leaves: None, ranks }, told))
 }
 
 /// What all ranks have done together.
-fn all_ranks(ended: &owned::Ended, own: Stats) -> Stats {
+fn all_ranks(ended: &owned::Ended, own: Stats, earlier: run::Earlier) -> Stats {
     let sum = |of: fn(&RankStats) -> u64| ended.ranks.iter().map(of).sum();
     Stats {
         states: sum(|rank| rank.states),
-        transitions: sum(|rank| rank.transitions),
+        transitions: earlier.transitions + sum(|rank| rank.transitions),
         depth: ended.depth,
-        deadlocks: ended.deadlocks,
+        deadlocks: earlier.deadlocks + ended.deadlocks,
         frontier: ended.frontier,
         memory: sum(|rank| rank.memory),
         peak_memory: sum(|rank| rank.peak_memory),
@@ -397,8 +461,17 @@ fn conclude<S: Successors>(
 ) -> Result<Verdict> {
     let mut path = match way {
         Way::Depth(depth) => Backward::new(run, network, packing, mesh).path_to(&found.state, depth)?,
+        Way::Steps(steps) if run.system.has_chains() => {
+            let (mut path, mut from) = (Vec::new(), run.system.initial());
+            for (_, target) in steps {
+                path.extend(run.system.unfold(&from, &target)?);
+                from = target;
+            }
+            path
+        }
         Way::Steps(steps) => steps.into_iter().map(|(via, target)| (via.vector(), target)).collect(),
     };
     path.extend(found.step);
+    let path = run.system.lift(path, found.what)?;
     prepared::verdict(net, task.properties, packing, found.what, &path)
 }

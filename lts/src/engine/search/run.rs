@@ -22,6 +22,8 @@ pub(super) struct Run<'a, S: Successors> {
     pub(super) owner: Owner,
     started: Instant,
     resident_before: u64,
+    /// Bytes in the account that the system has come to hold.
+    grown: Mutex<u64>,
     transitions: AtomicU64,
     deadlocks: AtomicU64,
     frontier: AtomicU64,
@@ -29,9 +31,18 @@ pub(super) struct Run<'a, S: Successors> {
     expanded: AtomicU64,
     /// What other ranks had visited and done when the last level ended; nothing if there are none.
     elsewhere: Elsewhere,
+    /// What was done before the search was resumed, by all ranks.
+    earlier: [AtomicU64; 2],
     next_report: AtomicU64,
     stopped: AtomicBool,
     stop: Mutex<Option<Error>>,
+}
+
+/// Steps and states without steps of those expanded before a search was resumed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Earlier {
+    pub(super) transitions: u64,
+    pub(super) deadlocks: u64,
 }
 
 /// What other ranks have done.
@@ -50,7 +61,6 @@ impl<'a, S: Successors> Run<'a, S> {
         started: Instant,
         ranks: usize,
     ) -> Result<Self, Exhausted> {
-        let by_leaves = |leaves| Owner::by_leaves(ranks, system.packing(), leaves);
         // Tests leave few bits for the depths, so that all ways to rebuild a trace are taken.
         let free_bits = system.packing().free_bits().min(if cfg!(test) { 3 } else { 32 });
         Ok(Run {
@@ -58,15 +68,17 @@ impl<'a, S: Successors> Run<'a, S> {
             visited: Visited::new(system.width(), free_bits, options.workers, 0, budget)?,
             budget,
             options,
-            owner: options.owners.map_or_else(|| Owner::new(ranks), by_leaves),
+            owner: super::owner(ranks, system.packing(), options),
             started,
             resident_before: memory::resident().unwrap_or(0),
+            grown: Mutex::new(0),
             transitions: AtomicU64::new(0),
             deadlocks: AtomicU64::new(0),
             frontier: AtomicU64::new(0),
             depth: AtomicU64::new(0),
             expanded: AtomicU64::new(0),
             elsewhere: Elsewhere::default(),
+            earlier: Default::default(),
             next_report: AtomicU64::new(0),
             stopped: AtomicBool::new(false),
             stop: Mutex::new(None),
@@ -115,6 +127,18 @@ impl<'a, S: Successors> Run<'a, S> {
         self.elsewhere.frontier.store(frontier, Relaxed);
     }
 
+    /// Learns what was done before the search was resumed.
+    pub(super) fn set_earlier(&self, transitions: u64, deadlocks: u64) {
+        self.earlier[0].store(transitions, Relaxed);
+        self.earlier[1].store(deadlocks, Relaxed);
+    }
+
+    /// What was done before the search was resumed: no part of [`Run::stats`].
+    pub(super) fn earlier(&self) -> Earlier {
+        let [transitions, deadlocks] = &self.earlier;
+        Earlier { transitions: transitions.load(Relaxed), deadlocks: deadlocks.load(Relaxed) }
+    }
+
     /// States expanded so far.
     pub(super) fn expanded(&self) -> u64 {
         self.expanded.load(Relaxed)
@@ -132,6 +156,7 @@ impl<'a, S: Successors> Run<'a, S> {
         self.expanded.fetch_add(done.expanded, Relaxed);
         self.frontier.fetch_sub(done.expanded.min(self.frontier.load(Relaxed)), Relaxed);
         *done = Done::default();
+        self.charge();
         self.check_limits(self.visited.len());
         let now = self.started.elapsed().as_millis() as u64;
         let due = self.next_report.load(Relaxed);
@@ -142,12 +167,23 @@ impl<'a, S: Successors> Run<'a, S> {
                 let Elsewhere { states, transitions, frontier } = &self.elsewhere;
                 progress(&Stats {
                     states: own.states + states.load(Relaxed),
-                    transitions: own.transitions + transitions.load(Relaxed),
+                    transitions: own.transitions + transitions.load(Relaxed) + self.earlier().transitions,
                     frontier: own.frontier + frontier.load(Relaxed),
                     ..own
                 });
             }
         }
+    }
+
+    /// Puts what the system has come to hold into the account.
+    fn charge(&self) {
+        let mut grown = self.grown.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = self.system.growing_bytes();
+        match self.budget.take(now.saturating_sub(*grown)) {
+            Ok(()) => self.budget.give(grown.saturating_sub(now)),
+            Err(exhausted) => return self.stop(exhausted.into()),
+        }
+        *grown = now;
     }
 
     /// Stops the search if a limit is reached. The number of states is given by the caller, who may hold the table.

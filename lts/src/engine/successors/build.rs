@@ -6,7 +6,7 @@
 
 use super::Via;
 use super::channels::{
-    Answer, Channel, Channels, Driver, Give, Hit, Join, Multi, Offer, Part, Row, Single, Want, What,
+    Acceptance, Channel, Channels, Driver, Give, Hit, Join, Multi, Offer, Part, Row, Single, Want, What,
 };
 use super::sample::Sample;
 use crate::base::error::{Error, Result};
@@ -44,7 +44,7 @@ struct Shared {
 /// What the local states of one leaf offer to one channel.
 struct Side {
     /// For each local state its class, 0 for nothing, and its first difference.
-    states: Vec<Answer>,
+    states: Vec<Acceptance>,
     /// The labels of each class by position; class 0 is empty.
     classes: Vec<Vec<u32>>,
 }
@@ -223,7 +223,7 @@ impl Builder<'_> {
             let moves = state.moves.iter().filter(|m| relevant[m.0.0 as usize]);
             let class: Vec<u32> = moves.clone().map(|m| m.0.0).collect();
             if class.is_empty() {
-                states.push(Answer::default());
+                states.push(Acceptance::default());
                 continue;
             }
             let deltas = self.tables.deltas.len() as u32;
@@ -233,7 +233,7 @@ impl Builder<'_> {
                 classes.push(labels.clone());
                 next
             });
-            states.push(Answer { class, deltas });
+            states.push(Acceptance { class, deltas });
         }
         Side { states, classes }
     }

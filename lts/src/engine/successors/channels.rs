@@ -74,7 +74,7 @@ pub(super) struct Offer {
 
 /// What a local state of the other leaf answers on one channel.
 #[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Answer {
+pub(super) struct Acceptance {
     /// 0 if nothing.
     pub(super) class: u32,
     /// The first difference in [`Channels::deltas`].
@@ -170,7 +170,7 @@ pub(super) struct Channels {
     pub(super) singles: Vec<Single>,
     pub(super) offers: Vec<Offer>,
     pub(super) channels: Vec<Channel>,
-    pub(super) answers: Vec<Answer>,
+    pub(super) answers: Vec<Acceptance>,
     /// The first hit and the number of hits.
     pub(super) cells: Vec<(u32, u32)>,
     /// The first is a stand-in for empty cells.

@@ -20,7 +20,8 @@ mod tests;
 pub use compiled::Compiled;
 pub use steps::Steps;
 
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
+use crate::engine::look::What;
 use crate::engine::pack::{Packing, Width};
 use crate::model::network::{LeafIx, Local, VectorIx};
 use crate::property::{DeadEnd, Finding};
@@ -102,4 +103,44 @@ pub trait Successors: Sync {
 
     /// Bytes held by tables.
     fn table_bytes(&self) -> u64;
+
+    /// Bytes that it has come to hold since the search began.
+    fn growing_bytes(&self) -> u64 {
+        0
+    }
+
+    /// Whether its steps may stand for several of the system, one after the other.
+    fn has_chains(&self) -> bool {
+        false
+    }
+
+    /// States passed on such steps, each time.
+    fn passed(&self) -> u64 {
+        0
+    }
+
+    /// How many of these are stored all the same, if any may be.
+    fn saved(&self) -> Option<u64> {
+        None
+    }
+
+    /// Leaves that take each other's places, if states stand for others that differ in nothing else.
+    fn like_leaves(&self) -> Option<&[Vec<LeafIx>]> {
+        None
+    }
+
+    /// The run of the system that a run to a finding stands for, that of the finding included.
+    fn lift(&self, path: Vec<(VectorIx, Vec<u64>)>, _what: What) -> Result<Vec<(VectorIx, Vec<u64>)>> {
+        Ok(path)
+    }
+
+    /// The steps of the system that a step stands for: each by its vector and target. Of several ways a fixed one.
+    fn unfold(&self, from: &[u64], to: &[u64]) -> Result<Vec<(VectorIx, Vec<u64>)>> {
+        let mut steps = Steps::new(self.packing().words());
+        self.expand(from, &mut steps)?;
+        let there = steps.iter().filter(|(target, _)| *target == to);
+        let vector = there.map(|(_, via)| via.vector()).min();
+        let vector = vector.ok_or_else(|| Error::internal("a step of a trace is missing"))?;
+        Ok(vec![(vector, to.to_vec())])
+    }
 }

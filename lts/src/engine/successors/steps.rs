@@ -60,6 +60,18 @@ impl Steps {
         &self.targets()[k * self.words..(k + 1) * self.words]
     }
 
+    /// The target of one step, to be changed.
+    pub(crate) fn target_mut(&mut self, k: usize) -> &mut [u64] {
+        assert!(k < self.len, "there is such a step");
+        &mut self.targets[k * self.words..(k + 1) * self.words]
+    }
+
+    /// Changes the vector of one step, or its mark.
+    pub(crate) fn set_via(&mut self, k: usize, via: Via) {
+        assert!(k < self.len, "there is such a step");
+        self.vias[k] = via;
+    }
+
     /// The vectors of the steps.
     #[inline]
     pub fn vias(&self) -> &[Via] {

@@ -22,10 +22,13 @@ pub use table::Table;
 #[cfg(test)]
 pub(crate) use slots::hash;
 
-use crate::base::memory::{Budget, Exhausted};
+use crate::base::memory::{self, Budget, Exhausted};
 use crate::engine::pack::Width;
 use slots::Marks;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+
+/// The part of the budget from which on a table grows only after the allocator was asked for what it keeps.
+const TRIMMED: u64 = 4;
 
 /// A growing set of packed states.
 #[derive(Debug)]
@@ -85,6 +88,10 @@ impl<'a, W: Width> Visited<'a, W> {
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
         if !table.is_due() {
             return Ok(());
+        }
+        // The allocator may keep what frontiers gave back to the budget, and the table takes it a second time.
+        if table.bytes() > self.budget.limit() / TRIMMED {
+            memory::trim();
         }
         match table.grown(self.threads, self.budget) {
             Ok(larger) => {

@@ -283,16 +283,23 @@ impl<'a, A: Word, W: Width> Slots<'a, A, W> {
 
     /// The depth, as far as it is known, of a state that is there.
     pub(super) fn find(&self, key: &[u64]) -> Option<u64> {
+        let slot = self.locate(key)? * self.width.words();
+        Some(self.marks.depth_of(self.marks.of(self.words[slot].read())))
+    }
+
+    /// The slot of a state that is there.
+    #[inline]
+    pub(super) fn locate(&self, key: &[u64]) -> Option<usize> {
         let mut walk = self.walk(hash(key));
         loop {
             let line = &self.words[walk.line * line_words(self.width)..][..line_words(self.width)];
-            for slot in line.chunks_exact(self.width.words()) {
+            for (k, slot) in line.chunks_exact(self.width.words()).enumerate() {
                 let first = slot[0].read_acquire();
                 if first == 0 {
                     return None;
                 }
                 if self.same(slot, first, key) {
-                    return Some(self.marks.depth_of(self.marks.of(slot[0].read())));
+                    return Some(walk.line * slots_in_line(self.width) + k);
                 }
             }
             walk = self.next(walk)?;

@@ -205,6 +205,26 @@ impl<W: Width> Table<W> {
         }
     }
 
+    /// How many slots there are, used or not.
+    pub fn slot_count(&self) -> usize {
+        self.region.len() / self.width.words()
+    }
+
+    /// Calls `tell` with the slot of each state, in order. All of them must be in the table, and none may be inserted
+    /// meanwhile. A state keeps its slot as long as the table does not grow.
+    pub fn slots_of(&self, keys: &[u64], mut tell: impl FnMut(usize)) {
+        let words = self.width.words();
+        let slots = self.slots();
+        for keys in keys.chunks(BATCH * words) {
+            for key in keys.chunks_exact(words) {
+                prefetch(slots.address(slots.walk(slots::hash(key))));
+            }
+            for key in keys.chunks_exact(words) {
+                tell(slots.locate(key).expect("the state is in the table"));
+            }
+        }
+    }
+
     /// Depths are known modulo this.
     pub fn depth_modulus(&self) -> u64 {
         self.marks.modulus()

@@ -31,6 +31,7 @@ mod determinise;
 mod distinguish;
 mod formula;
 mod interner;
+mod numbered;
 mod partition;
 mod quotient;
 mod refine;
@@ -43,6 +44,7 @@ use std::str::FromStr;
 
 pub use determinise::DeterminisationLimit;
 pub use formula::{Formula, Node, Subformula};
+pub(crate) use numbered::{deterministic, quotient_by};
 
 use crate::model::explicit::{Lts, State};
 use determinise::{Subsets, determinise, distinguishing_trace};

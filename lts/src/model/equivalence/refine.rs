@@ -46,8 +46,21 @@ pub(super) enum Inheritance {
 /// The coarsest bisimulation of the system. If `inert_tau`, each tau must lead to a lower number. `None` only if the
 /// effort for full inheritance does not suffice.
 pub(super) fn refine(lts: &Lts, inert_tau: bool, inheritance: Inheritance) -> Option<Partition> {
+    refine_until(lts, inert_tau, inheritance, &|| false)
+}
+
+/// The same; `None` also if it is told to stop, which it asks before each round.
+pub(super) fn refine_until(
+    lts: &Lts,
+    inert_tau: bool,
+    inheritance: Inheritance,
+    stop: &dyn Fn() -> bool,
+) -> Option<Partition> {
     let mut refinement = Refinement::new(lts, inert_tau, inheritance);
     while !refinement.stale.is_empty() {
+        if stop() {
+            return None;
+        }
         refinement.round()?;
     }
     Some(refinement.partition)

@@ -11,7 +11,7 @@ pub mod threads;
 use gridlock_lts::base::error::Result;
 use std::time::Duration;
 
-/// Jobs are known by a number that whoever sends them chooses; those under way at a time have different ones.
+/// Jobs are known by a number that the sender chooses; those under way at a time have different ones.
 pub type Ticket = u64;
 
 /// What comes back for a job.

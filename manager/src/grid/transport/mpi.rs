@@ -38,7 +38,7 @@ const BUFFER: usize = 64 << 20;
 const RESERVE: usize = 4 << 20;
 /// Bytes that MPI adds to a message at most, and then some.
 const OVERHEAD: usize = 1_024;
-/// A job with more bytes does not go through the buffer, and is cut into pieces of so many.
+/// A job with more bytes does not go through the buffer, and is cut into pieces of this size.
 const LONG: usize = 4 << 20;
 const LONG_PIECE: usize = 4 << 20;
 /// Probes that find nothing before there is nothing.
@@ -175,7 +175,7 @@ impl World {
         self.communicator.abort(i32::from(code))
     }
 
-    /// Sends messages in pieces of so many bytes. For tests.
+    /// Sends messages in pieces of `bytes` bytes. For tests.
     #[doc(hidden)]
     pub fn cut(&mut self, piece: usize) {
         self.piece = piece.max(1);

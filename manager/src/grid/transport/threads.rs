@@ -21,7 +21,7 @@ const TO_GIVE_UP: Duration = Duration::from_secs(1);
 /// How often threads are looked at, unless patience is shorter than that.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Threads as seen by whoever gives them jobs.
+/// Threads as the one that gives them jobs sees them.
 pub struct Threads<J, A> {
     posts: Vec<Post<J>>,
     orders: Option<Sender<Order<J>>>,
@@ -69,7 +69,7 @@ struct Order<J> {
     life: Arc<Life>,
 }
 
-/// Threads that are yet to be started, as seen by whoever starts them.
+/// Threads that are yet to be started, as their starter sees them.
 pub struct Crew<J, A> {
     orders: Receiver<Order<J>>,
     answer: Sender<Said<A>>,
@@ -223,7 +223,7 @@ impl<J, A> Drop for Threads<J, A> {
             }
             std::thread::sleep(Duration::from_millis(1));
         }
-        // What went wrong there was told by whoever waited for an answer.
+        // The thread that waited for an answer has reported what went wrong there.
         let _ = host.join();
     }
 }

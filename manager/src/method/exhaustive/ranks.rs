@@ -4,8 +4,11 @@
 //! said hello waits for nothing but the mesh and rank 0's exit code, whatever happens.
 
 use super::super::quantities::{bytes, count};
-use super::{Bounds, BreadthFirst, Taken, outcome, search};
+use super::saved::Place;
+use super::{Bounds, BreadthFirst, Told, outcome, search_kept};
 use crate::grid::journal::Identity;
+use crate::method::fingerprint::tables_made;
+use crate::method::reduction::Taken;
 use crate::method::subsystem::{find_leaves_for, names, split_names};
 use crate::method::{Listed, Outcome, Row, Run, Team, Together};
 use gridlock_lts::base::error::{Error, Result};
@@ -42,6 +45,16 @@ pub(super) fn parse_owner(text: &str) -> std::result::Result<OwnerFlag, String> 
         Some(names) if !names.trim().is_empty() => Ok(OwnerFlag::Leaves(split_names(&[names.to_owned()]))),
         _ => Err("it is `hash`, `leaves=auto` or `leaves=NAMES`, with commas between names".to_owned()),
     }
+}
+
+/// What a search on ranks is given besides bounds.
+pub(super) struct Wanted<'a> {
+    /// What decides who owns a state.
+    pub(super) owner: Option<&'a OwnerFlag>,
+    /// The checkpoint.
+    pub(super) place: Option<&'a Place<'a>>,
+    /// How long a rank may give no sign of life.
+    pub(super) stuck_after: Option<Duration>,
 }
 
 /// What decides which rank owns a state.
@@ -81,64 +94,71 @@ impl Owners {
 
 /// What all ranks must agree on. Their tables have been made from the same text; that they are equal is asked nevertheless,
 /// since states are sent as numbers.
-fn identity(run: &Run, bounds: Bounds, owners: &Owners) -> Identity {
-    let network = &run.tables().network;
-    let locals: usize = network.leaves.iter().map(|leaf| leaf.states.len()).sum();
-    let Bounds { depth, states, taken } = bounds;
+fn identity(run: &Run, bounds: Bounds, owners: &Owners, place: Option<&Place>) -> Identity {
+    let Bounds { depth, states, taken, alike } = bounds;
     let shown = |limit: Option<u64>| limit.map_or("none".to_owned(), |n| n.to_string());
-    let tables = format!(
-        "{} processes, {locals} local states, {} vectors, {}",
-        network.leaves.len(),
-        network.vectors.len(),
-        if run.tables().complete { "complete" } else { "on demand" }
-    );
-    let reduce = match taken {
-        Taken::All | Taken::Trials => "off".to_owned(),
-        Taken::Reduced(keep) => format!("{keep:?}").to_lowercase(),
-    };
+    let tables = run.tables();
+    let filled = if tables.complete { "complete" } else { "on demand" };
     run.identity(
         BreadthFirst::NAME,
         [
             ("max-depth", shown(depth)),
             ("max-states", shown(states)),
-            ("reduction", reduce),
+            ("reduction", alike.shown(taken)),
             ("owner", owners.shown.clone()),
-            ("tables made", tables),
+            ("tables made", format!("{}, {filled}", tables_made(&tables.network))),
+            ("checkpoint", if place.is_some() { "wanted" } else { "not wanted" }.to_owned()),
         ],
     )
 }
 
 /// Searches with all other ranks.
-fn together(run: &mut Run, bounds: Bounds, owners: &Owners) -> Result<Together<Result<Report>>> {
-    let identity = identity(run, bounds, owners);
+fn together(
+    run: &mut Run,
+    bounds: Bounds,
+    owners: &Owners,
+    wanted: &Wanted,
+) -> Result<Together<Result<Report>>> {
+    let (place, stuck_after) = (wanted.place, wanted.stuck_after);
+    let identity = identity(run, bounds, owners, place);
     let (host, peers, file) = (run.host, run.peers, run.file.clone());
-    let team =
-        Team { identity: &identity, file: &file, threads: run.threads, stuck_after: None, warn: run.warn };
+    let team = Team { identity: &identity, file: &file, threads: run.threads, stuck_after, warn: run.warn };
     let stop = || host.stopped().is_some();
     let leaves = owners.leaves.as_deref();
     let searched = peers.together(&team, &stop, |mesh| {
-        search(run, Order::BreadthFirst, bounds, Some((mesh, leaves))).map(|(report, _)| report)
+        search_kept(run, Order::BreadthFirst, bounds, Some((mesh, leaves)), place).map(|(report, _)| report)
     })?;
     searched.ok_or_else(|| Error::internal("there are no other ranks"))
 }
 
 /// On rank 0.
-pub(super) fn conduct(run: &mut Run, bounds: Bounds, owner: Option<&OwnerFlag>) -> Result<Outcome> {
-    let owners = Owners::new(run, owner)?;
+pub(super) fn conduct(run: &mut Run, bounds: Bounds, wanted: &Wanted) -> Result<Outcome> {
+    let owners = Owners::new(run, wanted.owner)?;
     run.host.begin("searching", "states");
     if bounds.taken == Taken::Trials {
         run.host.note("note: --reduce auto takes every step on ranks; --reduce on works there");
     }
-    match together(run, bounds, &owners)? {
-        Together::Searched(report) => Ok(outcome(run, report?, true, None, Some(owners.shown))),
+    match together(run, bounds, &owners, wanted)? {
+        Together::Searched(report) => {
+            let report = report?;
+            let end = wanted.place.map(|place| place.end(&report.stats));
+            let told = Told {
+                shortest: true,
+                alike: bounds.alike,
+                owner: Some(owners.shown),
+                end,
+                ..Told::default()
+            };
+            Ok(outcome(run, report, told))
+        }
         Together::Over(_) => Err(Error::internal("rank 0 decides when it is over")),
     }
 }
 
 /// On the others. What ended the search, an error as well, rank 0 tells.
-pub(super) fn serve(run: &mut Run, bounds: Bounds, owner: Option<&OwnerFlag>) -> Result<u8> {
-    let owners = Owners::new(run, owner)?;
-    let served = together(run, bounds, &owners).and_then(|served| match served {
+pub(super) fn serve(run: &mut Run, bounds: Bounds, wanted: &Wanted) -> Result<u8> {
+    let owners = Owners::new(run, wanted.owner)?;
+    let served = together(run, bounds, &owners, wanted).and_then(|served| match served {
         Together::Searched(_) => run.peers.wait_for_end(None),
         Together::Over(code) => Ok(code),
     });

@@ -17,9 +17,8 @@ use super::{
 };
 use crate::grid::driver::Control;
 use crate::grid::journal::Identity;
-use crate::grid::transport::launch::launched;
 use crate::hunt::run::{self, End};
-use crate::hunt::{self, Found, Status, WINDOW};
+use crate::hunt::{self, Found, Status};
 use figures::{Hunted, Numbers};
 use gridlock_lts::base::error::{Limit, Result};
 use gridlock_lts::engine::search::Verdict;
@@ -189,12 +188,7 @@ impl Method for Hunting {
 fn announce(plan: &Plan, run: &Run) {
     let seed = plan.config.seed;
     run.host.note(&format!("seed {seed} (--seed {seed} makes the same searches)"));
-    let company = launched().filter(|launch| launch.has_company());
-    let workers = run.threads as u64 * company.map_or(1, |launch| launch.size - 1);
-    if workers > WINDOW {
-        run.host
-            .note(&format!("note: at most {WINDOW} of the {workers} workers have something to do at a time"));
-    }
+    run.note_idle(plan.config.window);
 }
 
 impl Hunting {

@@ -62,13 +62,18 @@ pub struct Hunting {
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes, help_heading = "Search")]
     pub(super) job_memory: Option<u64>,
 
+    /// Choose a search by the answers to all but the last N - 1 before it; more workers than that have nothing to do
+    /// [default: 64; with more than 64 workers, twice their number or a little more]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Search")]
+    pub(super) window: Option<u64>,
+
     #[command(flatten, next_help_heading = "Search")]
     pub(super) patience: Patience,
 
     /// Do only the search that this file describes: one that a hunt wrote beside a counterexample
     #[arg(long, value_name = "FILE.json", help_heading = "Search", conflicts_with_all = [
         "max_jobs", "max_states", "portfolio", "prefer", "no_steering", "seed", "subsystem", "unroll", "job_memory",
-        "checkpoint",
+        "window", "checkpoint",
     ])]
     pub(super) repeat: Option<PathBuf>,
 

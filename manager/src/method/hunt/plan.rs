@@ -3,6 +3,7 @@
 use super::job_file::Record;
 use super::options::Hunting;
 use crate::grid::journal::Identity;
+use crate::grid::machine::window;
 use crate::hunt::{Config, Found, Kind};
 use crate::method::checkpoint::{JOB_MEMORY, given_job_memory};
 use crate::method::subsystem::{self, split_names};
@@ -26,6 +27,7 @@ const LOOK: JobLimits = JobLimits { states: 500, memory: 8 << 20 };
 const UNROLL: u32 = 1;
 
 const SEED: &str = "seed";
+const WINDOW: &str = "window";
 
 /// See the module head.
 pub struct Plan {
@@ -67,6 +69,8 @@ impl Plan {
         config.max_jobs = hunting.max_jobs;
         config.max_states = hunting.max_states;
         config.findings = hunting.findings;
+        let given = hunting.window.or_else(|| recorded(WINDOW));
+        config.window = given.unwrap_or_else(|| window(run.workers()));
         let memory = hunting.job_memory.or_else(|| recorded(JOB_MEMORY));
         config.job_memory = memory.unwrap_or_else(|| run.share(DEFAULT_JOB_MEMORY));
         if let Some(file) = repeated {
@@ -80,7 +84,7 @@ impl Plan {
 
     /// What all processes of a run must agree on: what jobs mean. The jobs themselves come from one of them.
     pub fn agreed(&self, given: Option<u64>) -> Identity {
-        let own = [SEED, JOB_MEMORY];
+        let own = [SEED, JOB_MEMORY, WINDOW];
         let decided = self.identity.iter().filter(|(name, _)| !own.contains(&name.as_str())).cloned();
         decided.chain([given_job_memory(given)]).collect()
     }
@@ -98,6 +102,7 @@ impl Plan {
         more("--max-jobs", (found.job.number + 1).to_string());
         more("--findings", config.findings.to_string());
         more("--job-memory", config.job_memory.to_string());
+        more("--window", config.window.to_string());
         more("--portfolio", portfolio.join(","));
         more("--budget", "1d".to_owned());
         if let Some(most) = config.max_states {
@@ -133,6 +138,7 @@ fn identity(hunting: &Hunting, run: &Run, config: &Config, guide: Option<&Guided
             ("findings", config.findings.to_string()),
             (JOB_MEMORY, config.job_memory.to_string()),
             (SEED, config.seed.to_string()),
+            (WINDOW, config.window.to_string()),
         ],
     )
 }

@@ -4,9 +4,10 @@ use super::plan::Plan;
 use super::{Slices, page};
 use crate::method::exhaustive;
 use crate::method::quantities::{bytes, count};
+use crate::method::reduction::{self, Reduced};
 use crate::method::{Figures, Json, Row, Spent, Traffic};
-use crate::slices::{Progress, Report};
-use gridlock_lts::engine::search::Stats;
+use crate::slices::{Progress, RankSize, Report};
+use gridlock_lts::engine::search::{Reduction, Stats};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -26,8 +27,10 @@ pub struct Sliced {
     job_memory_bytes: u64,
     largest_job_memory_bytes: u64,
     spilled_bytes: u64,
-    /// What went over the network, if there was one.
+    /// What went over the network of rank 0, if there was one: it has no states.
     traffic: Option<Traffic>,
+    /// What each rank had, if there were several.
+    ranks: Vec<ShownRank>,
     checkpoint: Option<String>,
     /// Results that were in the checkpoint when the run began.
     resumed: u64,
@@ -36,9 +39,50 @@ pub struct Sliced {
     identity: BTreeMap<String, String>,
     #[serde(skip)]
     stats: Stats,
+    /// What was kept, if steps were left out.
+    #[serde(skip)]
+    reduction: Option<Reduction>,
     /// The slices, if a page is to be written.
     #[serde(skip)]
     sizes: Vec<ShownSlice>,
+}
+
+/// What a rank had at the end.
+#[derive(Serialize, Clone, Copy, Debug)]
+pub struct ShownRank {
+    slices: u64,
+    states: u64,
+    bytes_sent: u64,
+    peak_memory_bytes: u64,
+    spilled_bytes: u64,
+}
+
+impl ShownRank {
+    /// What the columns are called.
+    pub const HEADER: [&'static str; 6] =
+        ["rank", "slices", "states", "bytes sent", "peak memory", "spilled"];
+
+    fn new(rank: &RankSize) -> Self {
+        ShownRank {
+            slices: rank.slices,
+            states: rank.states,
+            bytes_sent: rank.bytes_sent,
+            peak_memory_bytes: rank.peak_memory,
+            spilled_bytes: rank.spilled,
+        }
+    }
+
+    /// For people.
+    pub fn cells(&self, number: usize) -> [String; 6] {
+        [
+            number.to_string(),
+            count(self.slices),
+            count(self.states),
+            bytes(self.bytes_sent),
+            bytes(self.peak_memory_bytes),
+            bytes(self.spilled_bytes),
+        ]
+    }
 }
 
 /// A slice for people.
@@ -71,6 +115,7 @@ impl Sliced {
             largest_job_memory_bytes: report.job_peak,
             spilled_bytes: report.spilled,
             traffic,
+            ranks: report.ranks.iter().map(ShownRank::new).collect(),
             checkpoint: search.informed.checkpoint.shown(),
             resumed: report.resumed,
             auto: plan.chosen,
@@ -83,8 +128,14 @@ impl Sliced {
                 time: report.time,
                 ..Stats::default()
             },
+            reduction: report.reduction,
             sizes: Vec::new(),
         }
+    }
+
+    /// The number of deadlocks, if states without steps were deadlocks.
+    fn deadlocks(&self) -> Option<u64> {
+        self.reduction.is_none_or(|kept| kept.deadlocks).then_some(self.stats.deadlocks)
     }
 
     /// The same with the slices themselves.
@@ -98,7 +149,6 @@ impl Figures for Sliced {
         let mut rows = vec![
             ("states", count(self.stats.states)),
             ("transitions", count(self.stats.transitions)),
-            ("deadlocks", count(self.stats.deadlocks)),
             ("slices", count(self.slices as u64)),
             ("largest slice", format!("{} states", count(self.largest_states))),
             ("slices divided", count(self.divided)),
@@ -107,8 +157,24 @@ impl Figures for Sliced {
             ("largest job", bytes(self.largest_job_memory_bytes)),
             ("spilled", bytes(self.spilled_bytes)),
         ];
+        let deadlocks = self.deadlocks().map(|deadlocks| ("deadlocks", count(deadlocks)));
+        rows.splice(2..2, deadlocks);
         if let Some(traffic) = &self.traffic {
             rows.push(("network", traffic.shown(self.activations.saturating_sub(self.resumed))));
+        }
+        if let Some((_, owners)) = self.ranks.split_first() {
+            let (all, largest) = owners.iter().fold((0, 0), |(all, largest): (u64, u64), rank| {
+                (all + rank.states, largest.max(rank.states))
+            });
+            let uneven = largest as f64 * owners.len() as f64 / all.max(1) as f64;
+            let sent = bytes(owners.iter().map(|rank| rank.bytes_sent).sum());
+            rows.push((
+                "ranks",
+                format!(
+                    "{}, the largest of those with slices has {uneven:.2} times the mean of the states; {sent} from rank to rank",
+                    count(self.ranks.len() as u64)
+                ),
+            ));
         }
         rows.extend(spent.seconds());
         rows.extend(exhaustive::memory_rows(&self.stats));
@@ -120,6 +186,7 @@ impl Figures for Sliced {
             ("subsystem", self.subsystem.join(", ")),
             ("jobs", format!("slice, at most {}", bytes(self.job_memory_bytes))),
         ];
+        rows.extend(self.reduction.map(|kept| reduction::row(kept, false)));
         if let Some(dir) = &self.checkpoint {
             rows.push(("checkpoint", format!("{dir}, {} results resumed", count(self.resumed))));
         }
@@ -128,11 +195,25 @@ impl Figures for Sliced {
 
     fn fields(&self) -> Vec<(&'static str, Json<'_>)> {
         let mut fields = exhaustive::fields(&self.stats, None);
+        if let Some(field) = fields.iter_mut().find(|(name, _)| *name == "deadlocks") {
+            field.1 = Box::new(self.deadlocks());
+        }
+        fields.push(("reduction", Box::new(self.reduction.map(|kept| Reduced::new(kept, false, None)))));
         fields.push(("slices", Box::new(self)));
         fields
     }
 
+    fn write_tables(&self, strong: &str, off: &str, out: &mut dyn Write) -> io::Result<()> {
+        if self.ranks.is_empty() {
+            return Ok(());
+        }
+        let line = |cells: [String; 6]| cells.map(|cell| format!("{cell:>12}")).join(" ");
+        writeln!(out, "\n{strong}{}{off}", line(ShownRank::HEADER.map(str::to_owned)))?;
+        self.ranks.iter().enumerate().try_for_each(|(k, rank)| writeln!(out, "{}", line(rank.cells(k))))
+    }
+
     fn write_page(&self, out: &mut dyn Write) -> io::Result<()> {
+        page::write_ranks(&self.ranks, out)?;
         page::write(&self.sizes, out)
     }
 }

@@ -7,16 +7,20 @@ mod figures;
 mod page;
 mod plan;
 
-use super::Team;
 use super::checkpoint::{JOB_MEMORY, given_job_memory};
+use super::fingerprint::tables_made;
 use super::quantities::{bytes, count};
+use super::reduction::Less;
 use super::traces::options::{Informed, Jobs, about_traces};
 use super::{Bound, Checkpoint, Common, Listed, Method, Outcome, Row, Run, StatusPage};
-use crate::grid::driver::Control;
+use super::{Team, Together};
+use crate::grid::driver::{Control, Opened};
 use crate::grid::journal::Identity;
-use crate::slices::{self, Answer, Options, Progress, SliceSize, Why};
+use crate::grid::work::Grid;
+use crate::slices::{self, Answer, Kept, Options, Place, Progress, Record, Settled, SliceSize, Why};
 use figures::{Numbers, ShownSlice, Sliced};
 use gridlock_lts::base::error::{Error, Limit, Result};
+use gridlock_lts::engine::reduce::Keep;
 use gridlock_lts::model::network::LeafIx;
 use gridlock_lts::property::Property;
 use plan::Plan;
@@ -32,6 +36,9 @@ const NUMBERS: &str = "slices";
 pub struct Slices {
     #[command(flatten)]
     informed: Informed,
+
+    #[command(flatten)]
+    less: Less,
 
     /// For slices: where states go that do not fit into --max-memory [default: the system's temporary directory]
     #[arg(long, value_name = "DIR", help_heading = "Informed swarm (with --search isv)")]
@@ -76,6 +83,7 @@ impl Method for Slices {
 
     fn check(&self, _: &Common) -> Result<()> {
         self.informed.check()?;
+        self.keep()?;
         if self.spill.as_ref().is_some_and(|dir| !dir.is_dir()) {
             return Err(Error::input("--spill needs a directory that is there"));
         }
@@ -101,18 +109,12 @@ impl Method for Slices {
             );
             host.progress(p.states, p.transitions, detail);
         };
-        let options = Options {
-            job_memory: self.job_memory(),
-            max_memory: Some(run.room()),
-            max_resident: Some(run.memory),
-            spill: self.spill.clone(),
-            max_states: run.common.max_states,
-        };
+        let options = self.options(run)?;
         let plan = Plan::new(self, run, &prepared, &options)?;
         if let Some(why) = &plan.chosen {
             host.note(why);
         }
-        let journal = self.informed.checkpoint.open(&plan.identity)?;
+        let opened = self.informed.checkpoint.open(&plan.identity)?;
         let page = StatusPage::new(&run.file, run.threads, &plan.identity);
         let page = |p: &Progress| {
             StatusPage { resumed: p.resumed as usize, ..page.clone() }.bytes(
@@ -125,8 +127,31 @@ impl Method for Slices {
         let (identity, stop) = (self.agreed(run), || host.stopped().is_some());
         let team = self.team(run, &identity);
         let control = Control { stop: &stop, progress: &progress, page: &page };
-        let grid = run.peers.grid(&team, &stop)?;
-        let report = slices::check(&prepared, &plan.leaves, &options, &grid, journal, &control)?;
+        let report = if run.peers.has_company() {
+            let settled = Settled {
+                leaves: plan.leaves.iter().map(|leaf| leaf.0).collect(),
+                job_memory: options.job_memory,
+                identity: plan.identity.clone(),
+            };
+            let place = self.place(opened);
+            let (grid, settled) = (Grid::threads(1, team.stuck_after), Some(settled));
+            let searched = run.peers.together(&team, &stop, |mesh| {
+                slices::check_on_ranks(mesh, &prepared, settled, &options, &grid, place, &control)
+            })?;
+            match searched {
+                Some(Together::Searched(report)) => report?,
+                _ => return Err(Error::internal("rank 0 decides when it is over")),
+            }
+        } else {
+            let grid = Grid::threads(run.threads, team.stuck_after);
+            let kept = match (opened, &self.informed.checkpoint) {
+                (Some(opened), Checkpoint { checkpoint: Some(dir), resume }) => {
+                    Some(Kept::alone(dir, &plan.identity, *resume, opened)?)
+                }
+                _ => None,
+            };
+            slices::check(&prepared, &plan.leaves, &options, &grid, kept, &control)?
+        };
         let show = |slice: &SliceSize| shown(slice, &plan.leaves, run);
         // Names of local states may be long, and there may be very many slices.
         let sizes = match self.informed.report {
@@ -142,22 +167,65 @@ impl Method for Slices {
     }
 
     fn serve(&self, run: &mut Run) -> Result<u8> {
-        let (prepared, identity) = (run.prepared(), self.agreed(run));
-        run.peers.serve(&self.team(run, &identity), |grid| slices::serve(&prepared, grid))
+        let (prepared, identity, options) = (run.prepared(), self.agreed(run), self.options(run)?);
+        let (team, host) = (self.team(run, &identity), run.host);
+        let stop = || host.stopped().is_some();
+        let control = Control { stop: &stop, progress: &|_: &Progress| {}, page: &|_| Vec::new() };
+        let grid = Grid::threads(run.threads, team.stuck_after);
+        let served = run.peers.together(&team, &stop, |mesh| {
+            slices::check_on_ranks(mesh, &prepared, None, &options, &grid, self.place(None), &control)
+        });
+        // What ended the search, an error as well, rank 0 tells.
+        let served = served.and_then(|served| match served {
+            Some(Together::Over(code)) => Ok(code),
+            Some(Together::Searched(_)) => run.peers.wait_for_end(None),
+            None => Err(Error::internal("there are no other ranks")),
+        });
+        if let Err(why) = &served {
+            (run.warn)(format!("rank {}: {why}", run.peers.rank()));
+            run.peers.abort(2);
+        }
+        served
     }
 }
 
 impl Slices {
+    /// What steps are left out.
+    fn keep(&self) -> Result<Option<Keep>> {
+        self.less.keep_of("a search by slices")
+    }
+
+    fn options(&self, run: &Run) -> Result<Options> {
+        Ok(Options {
+            job_memory: self.job_memory(),
+            max_memory: Some(run.room()),
+            max_resident: Some(run.memory),
+            spill: self.spill.clone(),
+            max_states: run.common.max_states,
+            reduce: self.keep()?,
+        })
+    }
+
+    /// The checkpoint of a run on ranks; rank 0 has opened its journal.
+    fn place(&self, opened: Option<Opened<Record>>) -> Option<Place<'_>> {
+        let Checkpoint { checkpoint, resume } = &self.informed.checkpoint;
+        checkpoint.as_deref().map(|dir| Place { dir, resume: *resume, opened })
+    }
+
     /// Bytes that a job may use: as the user says, else as the checkpoint has it.
     fn job_memory(&self) -> u64 {
         let recorded = || self.informed.checkpoint.recorded_number(Slices::NAME, JOB_MEMORY);
         self.informed.job_memory.or_else(recorded).unwrap_or(DEFAULT_JOB_MEMORY)
     }
 
-    /// What all processes of a run must agree on. The subsystem comes with the jobs.
+    /// What all processes of a run must agree on. What else is settled, rank 0 tells the others.
     fn agreed(&self, run: &Run) -> Identity {
-        let mut agreed = plan::identity(run);
+        let mut agreed = plan::identity(self, run);
         agreed.push(given_job_memory(self.informed.job_memory));
+        // States are sent as numbers.
+        agreed.push(("tables made".to_owned(), tables_made(&run.tables().network)));
+        let wanted = if self.informed.checkpoint.checkpoint.is_some() { "wanted" } else { "not wanted" };
+        agreed.push(("checkpoint".to_owned(), wanted.to_owned()));
         agreed
     }
 

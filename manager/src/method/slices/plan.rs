@@ -28,8 +28,13 @@ pub struct Plan {
 }
 
 /// What a run is whatever its subsystem and its memory are.
-pub fn identity(run: &Run) -> Identity {
-    run.identity(Slices::NAME, [("jobs", "slice".to_owned())])
+pub fn identity(search: &Slices, run: &Run) -> Identity {
+    let mut identity = run.identity(Slices::NAME, [("jobs", "slice".to_owned())]);
+    // A run that takes every step is called as before there was a choice.
+    if let Ok(Some(_)) = search.keep() {
+        identity.push(("reduce".to_owned(), "on".to_owned()));
+    }
+    identity
 }
 
 impl Plan {
@@ -52,7 +57,7 @@ impl Plan {
             None => (find_leaves(net, &split_names(&informed.subsystem))?, None),
         };
         let names = names(net, &leaves);
-        let mut identity = identity(run);
+        let mut identity = identity(search, run);
         identity.push((SUBSYSTEM.to_owned(), names.join(", ")));
         identity.push((JOB_MEMORY.to_owned(), options.job_memory.to_string()));
         Ok(Plan { leaves, names, chosen, identity })

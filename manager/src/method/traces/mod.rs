@@ -27,7 +27,7 @@ use figures::Swarmed;
 use gridlock_lts::base::error::{Error, Result};
 use gridlock_lts::property::Property;
 use num_bigint::BigUint;
-use numbers::{Numbers, part_done, progress};
+use numbers::{Numbers, progress};
 use plan::Plan;
 use std::path::Path;
 use std::time::Instant;
@@ -96,10 +96,7 @@ impl Method for Traces {
         let opened = self.informed.checkpoint.open(&plan.identity)?;
         let resumed = opened.as_ref().map_or(0, |(_, records)| records.len());
         run.host.begin("searching", "states");
-        let tell = |status: &Status| {
-            run.host.progress(status.total.states, 0, progress(status));
-            run.host.part_done(part_done(status));
-        };
+        let tell = |status: &Status| run.host.progress(status.total.states, 0, progress(status));
         let page = StatusPage { resumed, ..StatusPage::new(&run.file, run.threads, &plan.identity) };
         let page = |status: &Status| page.bytes(start.elapsed(), NUMBERS, &Numbers::new(status));
         let stop = || run.host.stopped().is_some();
@@ -156,14 +153,7 @@ impl Traces {
         if let Some(choice) = &plan.choice {
             choice.tell(run.host);
         }
-        let width = plan.config.pace.width();
-        if run.threads as u64 > width {
-            run.host.note(&format!(
-                "note: at most {} of the {} workers have something to do at a time (--window)",
-                count(width),
-                run.threads
-            ));
-        }
+        run.note_idle(plan.config.pace.width());
     }
 
     /// What kept a swarm from an answer.

@@ -4,7 +4,7 @@
 //! lose some.
 
 use crate::method::Row;
-use crate::method::quantities::{big, bytes, count, percent};
+use crate::method::quantities::{big, bytes, count};
 use crate::traces::swarm::Status;
 use num_bigint::BigUint;
 use serde::{Deserialize, Serialize};
@@ -69,14 +69,12 @@ impl Numbers {
 
     /// For people who look at a checkpoint.
     pub fn rows(&self) -> Vec<Row> {
-        let number = |digits: &str| digits.parse().unwrap_or(BigUint::ZERO);
-        let remaining = percent(&number(&self.ids_remaining), &number(&self.ids_all));
         let in_work = self.jobs_made.saturating_sub(self.jobs_done);
         let (left, all) = (shown(&self.ids_remaining), shown(&self.ids_all));
         let largest = format!("{} states, {}", count(self.largest_states), bytes(self.largest_memory_bytes));
         vec![
             ("jobs done", format!("{}, {} in work", count(self.jobs_done), count(in_work))),
-            ("IDs remaining", format!("{remaining} = {left} of {all}")),
+            ("IDs remaining", format!("{left} of {all}")),
             ("IDs explored", shown(&self.ids_explored)),
             ("IDs pruned", shown(&self.ids_pruned)),
             ("largest search", largest),
@@ -95,21 +93,10 @@ pub fn shown(digits: &str) -> String {
 pub fn progress(status: &Status) -> String {
     let in_work = status.made.saturating_sub(status.done);
     format!(
-        "{} jobs done, {} in work, {} = {} IDs remaining, largest job {} states",
+        "{} jobs done, {} in work, {} IDs remaining, largest job {} states",
         count(status.done),
         count(in_work),
-        percent(&status.remaining, &status.all),
         big(&status.remaining),
         count(status.largest.value)
     )
-}
-
-/// The part of the IDs that are done with, from 0 to 1.
-pub fn part_done(status: &Status) -> f64 {
-    let open = &status.remaining + &status.in_work;
-    if status.all == BigUint::ZERO || open > status.all {
-        return 0.0;
-    }
-    let millionths = (&status.all - open) * 1_000_000u32 / &status.all;
-    u32::try_from(millionths).map_or(0.0, |n| f64::from(n) / 1e6)
 }

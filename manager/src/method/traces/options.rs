@@ -107,7 +107,7 @@ pub struct Traces {
     pub(super) iss: Option<Iss>,
 
     /// Choose a job by the answers to all but the last N - 1 before it; more workers than that have nothing to do
-    /// [default: 64]
+    /// [default: 64; with more than 64 workers, twice their number or a little more]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "simulate_workers")]
     pub(super) window: Option<u64>,
 
@@ -192,13 +192,9 @@ impl Traces {
         self.iss.unwrap_or(Iss::Bfs)
     }
 
-    /// Which answers a job is based on.
-    pub(super) fn pace(&self) -> Pace {
-        match (self.simulate_workers, self.window) {
-            (Some(workers), _) => Pace::Batch(workers),
-            (None, Some(window)) => Pace::Window(window),
-            (None, None) => Pace::default(),
-        }
+    /// Which answers a job is based on, if the user says so.
+    pub(super) fn pace(&self) -> Option<Pace> {
+        self.simulate_workers.map(Pace::Batch).or(self.window.map(Pace::Window))
     }
 }
 

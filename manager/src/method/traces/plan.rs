@@ -3,6 +3,7 @@
 use super::choose::{self, Choice, Look};
 use super::options::Traces;
 use crate::grid::journal::Identity;
+use crate::grid::machine::window;
 use crate::method::checkpoint::{JOB_MEMORY, given_job_memory};
 use crate::method::subsystem::{self, split_names};
 use crate::method::{Listed, Run};
@@ -29,6 +30,10 @@ pub const OF_THE_SPACE: [&str; 6] =
 pub const IDS: &str = "ids";
 /// What it says if all of them are.
 pub const ALL_IDS: &str = "all";
+
+/// The part of the identity that says which answers a job is based on, and what it begins with for a window.
+const PACE: &str = "pace";
+const WINDOW: &str = "window ";
 
 /// See the module head.
 pub struct Plan {
@@ -78,7 +83,7 @@ impl Plan {
             strategy: traces.strategy(),
             seed: traces.seed.unwrap_or(0),
             order: traces.iss().order(),
-            pace: traces.pace(),
+            pace: pace(traces, run),
             shard: shard.clone(),
             record: informed.report.is_some(),
             work_limit: Some(traces.work_limit.unwrap_or(WORK_LIMIT)),
@@ -97,17 +102,28 @@ impl Plan {
         })
     }
 
-    /// What all processes of a run must agree on. Jobs come with their limits, so machines of different size may help.
+    /// What all processes of a run must agree on. Jobs come with their limits, and rank 0 alone makes them, so machines of
+    /// different size may help.
     pub fn agreed(&self, given: Option<u64>) -> Identity {
-        let decided = self.identity.iter().filter(|(name, _)| name != JOB_MEMORY).cloned();
+        let own = [JOB_MEMORY, PACE];
+        let decided = self.identity.iter().filter(|(name, _)| !own.contains(&name.as_str())).cloned();
         decided.chain([given_job_memory(given)]).collect()
     }
+}
+
+/// Which answers a job is based on: as the user says, as in the run that is resumed, or as many as the workers need.
+fn pace(traces: &Traces, run: &Run) -> Pace {
+    let recorded = || {
+        let identity = traces.informed.checkpoint.recorded(Traces::NAME)?;
+        identity.get(PACE)?.strip_prefix(WINDOW)?.parse().ok()
+    };
+    traces.pace().unwrap_or_else(|| Pace::Window(recorded().unwrap_or_else(|| window(run.workers()))))
 }
 
 fn identity(traces: &Traces, run: &Run, names: &[String], all: &BigUint, config: &Config) -> Identity {
     let shown_ids = |ids: &Range<BigUint>| format!("{}..{}", ids.start, ids.end);
     let pace = match config.pace {
-        Pace::Window(n) => format!("window {n}"),
+        Pace::Window(n) => format!("{WINDOW}{n}"),
         Pace::Batch(n) => format!("simulated workers {n}"),
     };
     run.identity(
@@ -123,7 +139,7 @@ fn identity(traces: &Traces, run: &Run, names: &[String], all: &BigUint, config:
             ("strategy", config.strategy.to_string()),
             ("seed", config.seed.to_string()),
             ("iss", traces.iss().name().to_owned()),
-            ("pace", pace),
+            (PACE, pace),
         ],
     )
 }

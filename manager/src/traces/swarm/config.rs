@@ -1,5 +1,6 @@
 //! How a swarm is run.
 
+use crate::grid::machine::WINDOW;
 use crate::traces::strategy::StrategyKind;
 use gridlock_worker::job::{JobLimits, Order};
 use num_bigint::BigUint;
@@ -49,7 +50,7 @@ pub enum Pace {
 }
 
 impl Pace {
-    /// So many jobs are in work at most.
+    /// The largest number of jobs in work.
     pub fn width(self) -> u64 {
         let (Pace::Window(width) | Pace::Batch(width)) = self;
         width.max(1)
@@ -75,7 +76,7 @@ impl Pace {
 
 impl Default for Pace {
     fn default() -> Self {
-        Pace::Window(64)
+        Pace::Window(WINDOW)
     }
 }
 

@@ -154,7 +154,7 @@ pub struct Event {
     pub number: u64,
     /// The space of IDs: 0 is the swarm's own guide, others belong to finer guides in the order in which they were made.
     pub space: usize,
-    /// Whoever worked on it, as told.
+    /// The worker, as it named itself.
     pub worker: u32,
     /// Its IDs.
     pub ids: Range<BigUint>,

@@ -17,16 +17,19 @@
 
 mod post;
 mod records;
+mod restore;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod wire;
 
 pub(super) use post::Post;
+pub(super) use restore::{Restored, restore};
 pub(super) use wire::agree;
 
 use super::RankStats;
 use super::bfs::{self, Chunk, Queue, Route, Scratch, Worker};
 use super::run::Run;
+use super::saved::{Saver, Totals};
 use crate::base::error::{Error, Limit, Result};
 use crate::base::memory::Budget;
 use crate::engine::look::{Found, keep_least};
@@ -69,6 +72,13 @@ struct Kept<S: Successors> {
     small: Vec<Vec<u64>>,
 }
 
+impl<S: Successors> Kept<S> {
+    fn new(run: &Run<S>, mesh: &dyn Mesh) -> Self {
+        // Of a thousand ranks many get few states, so a buffer is as large as it needs to be.
+        Kept { scratch: Scratch::new(run.system), small: vec![Vec::new(); mesh.size()] }
+    }
+}
+
 /// Bytes that a budget accounts for.
 struct Taken<'a>(&'a Budget, u64);
 
@@ -81,11 +91,15 @@ impl Drop for Taken<'_> {
 /// Searches until everything is expanded, something is found, or a rank is stopped. An error is one that all ranks have.
 pub(super) fn search<S: Successors>(run: &Run<S>, mesh: &mut dyn Mesh) -> Result<Ended> {
     let (words, threads) = (run.system.width().words(), run.options.workers.max(1));
+    let mut saver = Saver::new(run.options.checkpoint, run.system.width(), threads, mesh);
+    let begun = restore(run, mesh).and_then(|restored| begin(run, mesh, restored, &mut saver));
     let post = Post::new(mesh, words, threads, run.budget.limit() / FOR_MESSAGES);
-    let begun = run.budget.take(post.bytes(threads)).map_err(Error::from);
-    let taken = begun.map(|()| Taken(run.budget, post.bytes(threads)));
-    let begun = taken.and_then(|taken| first_level(run, mesh).map(|level| (level, taken)));
-    let (mut level, _taken) = match agree(mesh, begun) {
+    let begun = begun.and_then(|begun| {
+        let taken = run.budget.take(post.bytes(threads)).map_err(Error::from);
+        let taken = taken.map(|()| Taken(run.budget, post.bytes(threads)));
+        agree(mesh, taken).map(|taken| (begun, taken))
+    });
+    let ((mut level, mut before), _taken) = match begun {
         Ok(begun) => begun,
         Err(stop @ Error::Limit(_)) => {
             let ranks = vec![RankStats::default(); mesh.size()];
@@ -93,22 +107,19 @@ pub(super) fn search<S: Successors>(run: &Run<S>, mesh: &mut dyn Mesh) -> Result
         }
         Err(error) => return Err(error),
     };
-    let kept = |_| Kept {
-        scratch: Scratch::new(run.system),
-        small: (0..mesh.size()).map(|_| Vec::with_capacity(post.small())).collect(),
-    };
-    let mut kept: Vec<Kept<S>> = (0..threads).map(kept).collect();
-    let mut before = Before { level: 0, frontier: 1, states: 1 };
-    let mut last = Record { states: run.visited.len(), memory: run.budget.used(), ..Record::default() };
-    let mut records = vec![last.clone(); mesh.size()];
+    let mut kept: Vec<Kept<S>> = (0..threads).map(|_| Kept::new(run, mesh)).collect();
+    let mut last = Record { rank: mesh.rank() as u64, states: run.visited.len(), ..Record::default() };
+    last.memory = run.budget.used();
+    let mut records = Record::read_all(&mesh.share(&last.words(), &mut || false));
     let mut waited = Duration::ZERO;
-    for depth in 0.. {
+    for depth in before.level.. {
         let states: usize = level.iter().map(|chunk| chunk.states.len() / words).sum();
         if before.frontier == 0 {
             return Ok(ended(&records, words, depth - 1, None, None));
         }
         run.set_level(depth, states as u64);
         if let Some(max) = run.options.max_depth.filter(|&max| depth >= max) {
+            saver.commit(mesh);
             let stop = Some(Limit::Depth(max).into());
             return Ok(Ended { frontier: before.frontier, ..ended(&records, words, depth, None, stop) });
         }
@@ -136,6 +147,7 @@ pub(super) fn search<S: Successors>(run: &Run<S>, mesh: &mut dyn Mesh) -> Result
             },
             received: post.received(),
             states: stats.states,
+            saved: run.system.saved().unwrap_or(0),
             transitions: stats.transitions,
             deadlocks: stats.deadlocks,
             memory: stats.memory,
@@ -144,6 +156,7 @@ pub(super) fn search<S: Successors>(run: &Run<S>, mesh: &mut dyn Mesh) -> Result
             waited: waited.as_nanos() as u64,
             found: found.is_some(),
             stopped: run.is_stopped(),
+            due: saver.is_due(),
         };
         let waiting = Instant::now();
         records = Record::read_all(&mesh.share(&last.words(), &mut || attend(run)));
@@ -161,6 +174,9 @@ pub(super) fn search<S: Successors>(run: &Run<S>, mesh: &mut dyn Mesh) -> Result
             }
             certify(&records, mesh.size(), before)?;
             let stop = stop.or_else(|| least.is_none().then(|| Limit::Interrupted.into()));
+            if least.is_none() {
+                saver.commit(mesh);
+            }
             return Ok(ended(&records, words, depth, least, stop));
         }
         certify(&records, mesh.size(), before)?;
@@ -169,14 +185,52 @@ pub(super) fn search<S: Successors>(run: &Run<S>, mesh: &mut dyn Mesh) -> Result
             frontier: sum(&records, |r| r.new),
             states: sum(&records, |r| r.states),
         };
+        if before.frontier > 0 {
+            saver.keep(totals(run, before, &records), &next);
+        }
         if let Some(max) = run.options.max_states.filter(|&max| before.states > max) {
+            saver.commit(mesh);
             return Ok(ended(&records, words, depth, None, Some(Limit::States(max).into())));
+        }
+        if before.frontier > 0 && records.iter().any(|record| record.due) {
+            saver.commit(mesh);
         }
         let elsewhere = |of: fn(&Record) -> u64| sum(&records, of) - of(&last);
         run.set_elsewhere(elsewhere(|r| r.states), elsewhere(|r| r.transitions), elsewhere(|r| r.new));
         level = next;
     }
     Err(Error::internal("a search has more levels than there are numbers"))
+}
+
+/// The level with which a search begins or goes on, and what is known before it. An error is one that all ranks have.
+fn begin<'a, S: Successors>(
+    run: &Run<'a, S>,
+    mesh: &mut dyn Mesh,
+    restored: Option<Restored<'a>>,
+    saver: &mut Saver<S::Width>,
+) -> Result<(Vec<Chunk<'a>>, Before)> {
+    if let Some(Restored { level, totals }) = restored {
+        saver.resumed(totals);
+        let Totals { depth, frontier, states, .. } = totals;
+        return Ok((level, Before { level: depth, frontier, states }));
+    }
+    let first = first_level(run, mesh);
+    let level = agree(mesh, first)?;
+    let before = Before { level: 0, frontier: 1, states: 1 };
+    saver.keep(totals(run, before, &[]), &level);
+    Ok((level, before))
+}
+
+/// What all ranks have counted before a level.
+fn totals<S: Successors>(run: &Run<S>, before: Before, records: &[Record]) -> Totals {
+    let earlier = run.earlier();
+    Totals {
+        depth: before.level,
+        frontier: before.frontier,
+        states: before.states,
+        transitions: earlier.transitions + sum(records, |r| r.transitions),
+        deadlocks: earlier.deadlocks + sum(records, |r| r.deadlocks),
+    }
 }
 
 fn ended(records: &[Record], words: usize, depth: u64, found: Option<Found>, stop: Option<Error>) -> Ended {
@@ -236,15 +290,28 @@ fn expand_level<'a, S: Successors>(
     depth: u64,
     kept: &mut [Kept<S>],
 ) -> Expanded<'a> {
+    let queue = Mutex::new(Queue::new(level, kept.len()));
+    let expand = |worker: &mut Sender<'_, 'a, '_, S>, number: usize| worker.work(&queue, number);
+    level_with(run, mesh, post, depth, depth + 1, kept, &expand)
+}
+
+/// A level of messages: every thread does its work, and then all that was sent is looked up, at a depth.
+fn level_with<'a, S: Successors>(
+    run: &Run<'a, S>,
+    mesh: &mut dyn Mesh,
+    post: &Post,
+    level: u64,
+    depth: u64,
+    kept: &mut [Kept<S>],
+    work: &(dyn Fn(&mut Sender<'_, 'a, '_, S>, usize) + Sync),
+) -> Expanded<'a> {
     let threads = kept.len();
-    post.begin(depth, threads);
-    let queue = Mutex::new(Queue::new(level, threads));
+    post.begin(level, threads);
     let (first, rest) = kept.split_first_mut().expect("there is at least one thread");
-    let queue = &queue;
     let help = |(number, kept): (usize, &'_ mut Kept<S>)| {
         let _leaving = Leaving(post);
         let mut worker = worker(run, depth, kept, post, None);
-        worker.work(queue, number);
+        work(&mut worker, number);
         worker.hand_over();
         worker.help();
         (worker.found, worker.full)
@@ -254,7 +321,7 @@ fn expand_level<'a, S: Successors>(
         let others: Vec<_> = (1..).zip(rest).map(|pair| scope.spawn(move || help(pair))).collect();
         let _leaving = Leaving(post);
         let mut mine = worker(run, depth, first, post, Some(mesh));
-        mine.work(queue, 0);
+        work(&mut mine, 0);
         mine.hand_over();
         let waiting = Instant::now();
         let busy = mine.close(threads > 1);
@@ -304,7 +371,7 @@ fn worker<'r, 'a, 'm, S: Successors>(
     mesh: Option<&'r mut (dyn Mesh + 'm)>,
 ) -> Sender<'r, 'a, 'm, S> {
     let route = Away { width: run.system.width(), owner: &run.owner, post, small: &mut kept.small, mesh };
-    Worker::new(run, depth + 1, &mut kept.scratch, route)
+    Worker::new(run, depth, &mut kept.scratch, route)
 }
 
 impl<S: Successors> Route<S> for Away<'_, '_, S::Width> {

@@ -11,7 +11,7 @@
 //! with other contents makes them differ.
 
 use crate::base::error::{Error, Result};
-use crate::engine::mesh::Mesh;
+use crate::engine::mesh::{Mesh, print};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -36,6 +36,8 @@ pub(super) struct Sum {
 #[derive(Default)]
 struct Open {
     message: Vec<u64>,
+    /// Words of the last message. The next one will need about as many, and with many ranks that is little.
+    last: usize,
     /// In this level.
     sent: Sum,
 }
@@ -76,20 +78,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A hash of some words that depends on their order.
-fn digest(seed: u64, words: &[u64]) -> u64 {
-    words.iter().fold(seed ^ 0x51_7cc1_b727_220a, |h, &word| {
-        let x = (h ^ word).wrapping_mul(0x9fb2_1c65_1e98_df25);
-        x ^ (x >> 29)
-    })
-}
-
-fn print(from: usize, to: usize, message: &[u64]) -> u64 {
-    digest(digest(from as u64, &[to as u64]), message)
-}
-
 impl Post {
-    /// For records of so many words; a rank uses at most about so many bytes for messages, unless that is too little for any.
+    /// For records of `record` words. A rank uses at most about `bytes` bytes for messages, unless that is too little for any.
     pub(in crate::engine::search) fn new(mesh: &dyn Mesh, record: usize, threads: usize, bytes: u64) -> Self {
         let ranks = mesh.size();
         let share = bytes as usize / (8 * 4 * ranks * threads.max(1));
@@ -116,10 +106,11 @@ impl Post {
         }
     }
 
-    /// Bytes that it may take, with buffers for so many threads.
+    /// Bytes that it may take with buffers for a number of threads.
     pub(in crate::engine::search) fn bytes(&self, threads: usize) -> u64 {
         let messages = 3 * self.ranks + self.most_ready() + self.most_inbox;
-        8 * (messages * self.full + threads * self.ranks * self.small) as u64
+        // The buffer of a thread grows twofold until it is full.
+        8 * (messages * self.full + threads * self.ranks * 2 * self.small) as u64
     }
 
     pub(super) fn me(&self) -> usize {
@@ -134,7 +125,7 @@ impl Post {
         self.ranks + 4
     }
 
-    /// Begins a level, on so many threads.
+    /// Begins a level on a number of threads.
     pub(in crate::engine::search) fn begin(&self, level: u64, threads: usize) {
         self.level.store(level, Relaxed);
         self.open.iter().for_each(|open| lock(open).sent = Sum::default());
@@ -150,11 +141,16 @@ impl Post {
         let mut rest = records;
         while !rest.is_empty() {
             if open.message.is_empty() {
-                open.message.reserve_exact(self.full);
+                let room = open.last.clamp(HEADER + self.record, self.full);
+                open.message.reserve_exact(room);
                 let header = [self.level.load(Relaxed), open.sent.messages];
                 open.message.extend(header);
             }
             let (now, later) = rest.split_at(rest.len().min(self.full - open.message.len()));
+            let (len, room) = (open.message.len(), open.message.capacity());
+            if len + now.len() > room {
+                open.message.reserve_exact((len + now.len()).max(2 * room).min(self.full) - len);
+            }
             open.message.extend_from_slice(now);
             rest = later;
             if open.message.len() == self.full {
@@ -165,6 +161,7 @@ impl Post {
 
     fn seal(&self, to: usize, open: &mut Open) {
         let message = std::mem::take(&mut open.message);
+        open.last = message.len();
         open.sent.messages += 1;
         open.sent.prints = open.sent.prints.wrapping_add(print(self.me, to, &message));
         self.waiting.fetch_add(1, SeqCst);
@@ -181,7 +178,7 @@ impl Post {
         }
     }
 
-    /// Whether so many messages wait that nobody should make more.
+    /// Whether enough messages wait that no thread should make more.
     pub(in crate::engine::search) fn is_congested(&self) -> bool {
         self.waiting.load(Relaxed) > self.most_ready()
     }

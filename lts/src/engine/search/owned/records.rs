@@ -24,6 +24,7 @@ pub(super) struct Record {
     pub(super) received: Sum,
     /// Since the search began.
     pub(super) states: u64,
+    pub(super) saved: u64,
     pub(super) transitions: u64,
     pub(super) deadlocks: u64,
     pub(super) memory: u64,
@@ -34,10 +35,12 @@ pub(super) struct Record {
     /// Whether there is more to say: a finding, a reason to stop.
     pub(super) found: bool,
     pub(super) stopped: bool,
+    /// Whether it is time for a checkpoint.
+    pub(super) due: bool,
 }
 
 impl Record {
-    const WORDS: usize = 18;
+    const WORDS: usize = 20;
 
     pub(super) fn words(&self) -> [u64; Self::WORDS] {
         [
@@ -59,6 +62,8 @@ impl Record {
             self.waited,
             u64::from(self.found),
             u64::from(self.stopped),
+            u64::from(self.due),
+            self.saved,
         ]
     }
 
@@ -81,14 +86,17 @@ impl Record {
             waited: words[15],
             found: words[16] != 0,
             stopped: words[17] != 0,
+            due: words[18] != 0,
+            saved: words[19],
         };
         words.chunks_exact(Self::WORDS).map(read).collect()
     }
 
-    /// For people; states have so many words.
+    /// For people; `words` is the number of words of a state.
     pub(super) fn stats(&self, words: usize) -> RankStats {
         RankStats {
             states: self.states,
+            states_saved: self.saved,
             transitions: self.transitions,
             states_sent: self.words_sent / words as u64,
             bytes_sent: 8 * self.words_sent,

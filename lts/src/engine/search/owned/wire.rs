@@ -96,7 +96,7 @@ pub(super) struct Words {
 }
 
 impl Words {
-    /// All ranks together: what each has to say, in the order of ranks. States have so many words.
+    /// All ranks together: what each has to say, in the order of ranks. `state` is the number of words of a state.
     pub(super) fn share(&self, mesh: &mut dyn Mesh, state: usize) -> Result<Vec<Words>> {
         let found = self.found.as_ref().map_or(Vec::new(), found_words);
         let mut words = vec![found.len() as u64];

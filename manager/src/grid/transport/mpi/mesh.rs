@@ -3,6 +3,9 @@
 //! Messages are non-blocking synchronous sends, which are finished when their receiver has matched them, and are found by
 //! matched probes. Collectives are non-blocking, too: a rank that waits for others goes on receiving, and leaves its core to
 //! others if that takes long. All of it happens in a communicator of its own, so that nothing of the star comes in between.
+//!
+//! Ranks give signs of life: rank 0 to all, the others to rank 0. One that hangs is noticed by that, named, and ends the job,
+//! since no collective would ever end without it.
 
 use super::World;
 use gridlock_lts::engine::mesh::{Mesh, Patience, UNFINISHED};
@@ -11,9 +14,14 @@ use mpi::collective::SystemOperation;
 use mpi::request::{Request, StaticScope};
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::*;
+use std::time::{Duration, Instant};
 
 const STATES: i32 = 1;
 const HALT: i32 = 2;
+const ALIVE: i32 = 3;
+
+/// Time between two signs of life.
+const BETWEEN_SIGNS: Duration = Duration::from_secs(2);
 
 /// A message on its way.
 struct Sending {
@@ -61,6 +69,12 @@ pub struct MpiMesh<'w> {
     sending: Vec<Vec<Sending>>,
     halted: bool,
     told: bool,
+    /// How long a rank may be silent, and who is told if one is.
+    watched: Option<(Duration, &'w dyn Fn(String))>,
+    sign: Instant,
+    looked: Instant,
+    /// When each rank was heard last.
+    heard: Vec<Instant>,
 }
 
 impl<'w> MpiMesh<'w> {
@@ -68,7 +82,58 @@ impl<'w> MpiMesh<'w> {
     pub(super) fn new(world: &'w World) -> Self {
         let communicator = world.communicator.duplicate();
         let sending = (0..world.size()).map(|_| Vec::new()).collect();
-        MpiMesh { world, communicator, sending, halted: false, told: false }
+        let now = Instant::now();
+        let heard = vec![now; world.size() as usize];
+        MpiMesh {
+            world,
+            communicator,
+            sending,
+            halted: false,
+            told: false,
+            watched: None,
+            sign: now,
+            looked: now,
+            heard,
+        }
+    }
+
+    /// Ends the job if a rank gives no sign of life for so long, and tells why.
+    pub fn watch(&mut self, patience: Option<Duration>, tell: &'w dyn Fn(String)) {
+        self.watched = patience.map(|patience| (patience, tell));
+    }
+
+    /// Gives a sign of life, and looks for those of others.
+    fn look(&mut self) {
+        let now = Instant::now();
+        if self.watched.is_some_and(|(patience, _)| now.duration_since(self.looked) > patience / 2) {
+            // Who has not looked for long, because a disk or a table took its time, gives others as long.
+            self.heard.fill(now);
+        }
+        self.looked = now;
+        if now.duration_since(self.sign) < BETWEEN_SIGNS {
+            return;
+        }
+        self.sign = now;
+        let me = self.rank();
+        let others: Vec<usize> = if me == 0 { (1..self.size()).collect() } else { vec![0] };
+        for &to in &others {
+            // One word does not wait for its receiver.
+            self.communicator.process_at_rank(to as Rank).send_with_tag(&[0u64][..], ALIVE);
+        }
+        while let Some(found) = self.communicator.any_process().immediate_matched_probe_with_tag(ALIVE) {
+            let (_, status) = found.matched_receive_vec::<u64>();
+            self.heard[status.source_rank() as usize] = now;
+        }
+        let Some((patience, tell)) = self.watched else { return };
+        if let Some(silent) = others.into_iter().find(|&rank| now.duration_since(self.heard[rank]) > patience)
+        {
+            tell(format!(
+                "rank {silent} has given no sign of life for {} s (--stuck-after): its machine, network or disk may hang; the \
+                 run ends, begin it again without that machine, with --resume if there is a checkpoint",
+                now.duration_since(self.heard[silent]).as_secs()
+            ));
+            self.world.abort(2);
+        }
     }
 }
 
@@ -95,15 +160,21 @@ impl Mesh for MpiMesh<'_> {
     }
 
     fn take(&mut self) -> Option<(usize, Vec<u64>)> {
+        self.look();
         loop {
             let found = self.communicator.any_process().immediate_matched_probe()?;
             let tag = found.1.tag();
             let (message, status) = found.matched_receive_vec::<u64>();
-            if tag == STATES {
-                self.world.count(8 * message.len());
-                return Some((status.source_rank() as usize, message));
+            let from = status.source_rank() as usize;
+            self.heard[from] = self.looked;
+            match tag {
+                STATES => {
+                    self.world.count(8 * message.len());
+                    return Some((from, message));
+                }
+                ALIVE => {}
+                _ => self.halted = true,
             }
-            self.halted = true;
         }
     }
 
@@ -135,6 +206,7 @@ impl Mesh for MpiMesh<'_> {
         attend: &mut dyn FnMut(Option<(usize, Vec<u64>)>) -> bool,
     ) -> Vec<u64> {
         let mut sums = vec![0u64; mine.len() / self.size()];
+        self.world.count(8 * (mine.len() + sums.len()));
         mpi::request::scope(|scope| {
             let sum = SystemOperation::sum();
             let mut request =
@@ -161,11 +233,13 @@ impl Mesh for MpiMesh<'_> {
 
     fn share(&mut self, mine: &[u64], attend: &mut dyn FnMut() -> bool) -> Vec<u64> {
         let mut all = vec![0u64; mine.len() * self.size()];
+        self.world.count(8 * all.len());
         mpi::request::scope(|scope| {
             let mut request = self.communicator.immediate_all_gather_into(scope, mine, &mut all[..]);
             let mut patience = Patience::default();
             while let Err(unfinished) = request.test() {
                 request = unfinished;
+                self.look();
                 if attend() {
                     self.halt();
                 }

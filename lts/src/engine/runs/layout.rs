@@ -4,8 +4,8 @@
 //! so only the rest is stored: [`Layout::rest`] moves it together, and [`Layout::state`] puts key and rest back.
 //! Invariant: both are inverse to each other, and moving bits together keeps the order of states with the same key.
 
-use gridlock_lts::engine::pack::{Packing, Width};
-use gridlock_lts::model::network::LeafIx;
+use crate::engine::pack::{Packing, Width};
+use crate::model::network::LeafIx;
 use std::cmp::Ordering;
 
 /// Some adjacent bits that move together.
@@ -178,8 +178,8 @@ fn remove_duplicates(states: &mut Vec<u64>, words: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gridlock_lts::base::rng::Rng;
-    use gridlock_lts::engine::pack::{Many, One, Two};
+    use crate::base::rng::Rng;
+    use crate::engine::pack::{Many, One, Two};
 
     #[test]
     fn rest_and_key_make_the_state() {

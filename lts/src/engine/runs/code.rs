@@ -8,8 +8,8 @@
 //! Reading takes eight bytes at a time wherever a number has fewer; so [`SLACK`] more bytes must follow.
 
 use super::layout::Layout;
-use gridlock_lts::base::error::{Error, Result};
-use gridlock_lts::engine::pack::Width;
+use crate::base::error::{Error, Result};
+use crate::engine::pack::Width;
 
 /// Bytes that must be readable behind those of the last state.
 pub const SLACK: usize = 8;
@@ -151,8 +151,8 @@ fn short() -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gridlock_lts::base::rng::Rng;
-    use gridlock_lts::engine::pack::{Many, One, Two};
+    use crate::base::rng::Rng;
+    use crate::engine::pack::{Many, One, Two};
 
     fn round_trip<W: Width>(width: W, rng: &mut Rng) {
         let words = width.words();

@@ -1,0 +1,125 @@
+//! `gridlock check --search local` from outside: the verdicts of the models, what is handed over, what is refused, and what
+//! the result says about the blocks.
+
+#[allow(dead_code, reason = "other tests need the rest of it")]
+#[path = "harness/mod.rs"]
+mod harness;
+
+use harness::{directory, expectations, model, run, text};
+use serde_json::Value;
+use std::fs;
+
+/// The JSON of a local check; `None` if it cannot decide the property.
+#[track_caller]
+fn check(arguments: &[&str]) -> Option<Value> {
+    let output = run(&[&["check", "--quiet", "--json", "-", "--search", "local"], arguments].concat());
+    if output.status.code() == Some(2) {
+        let message = text(&output.stderr);
+        assert!(message.contains("--search local cannot decide"), "{arguments:?}: {message}");
+        return None;
+    }
+    let parsed = serde_json::from_slice(&output.stdout);
+    Some(parsed.unwrap_or_else(|e| panic!("{arguments:?}: {e}: {}", text(&output.stderr))))
+}
+
+/// Models larger than this take too long in a test.
+fn most() -> u64 {
+    if std::env::var_os("GRIDLOCK_SLOW").is_some_and(|v| v == "1") { 100_000 } else { 5000 }
+}
+
+#[test]
+fn the_models_get_their_verdicts() {
+    let (mut seen, mut proper) = (0, 0);
+    for row in expectations(most()) {
+        let mut asked = vec![row.spec.as_str()];
+        asked.extend(row.property.iter().map(String::as_str));
+        let Some(report) = check(&[&asked[..], &["--local-limit", "20000"]].concat()) else { continue };
+        seen += 1;
+        assert_eq!(report["verdict"], row.verdict, "{asked:?}");
+        for obligation in report["local"]["obligations"].as_array().expect("a list") {
+            assert!(obligation["states"].as_u64() <= Some(20_000), "{asked:?}");
+            let block = obligation["block"].as_array().expect("a list").len() as u64;
+            let part = Some(block) < obligation["processes"].as_u64();
+            proper += u32::from(obligation["result"] == "holds" && part);
+        }
+    }
+    assert!(
+        seen > 15 && proper > 5,
+        "{seen} rows were checked, {proper} proved with a part of the processes"
+    );
+}
+
+#[test]
+fn a_limit_of_one_state_hands_over_and_says_so() {
+    let (spec, formula) = (model("twophase/twophase.mcrl2"), model("twophase/consistent.mcf"));
+    let asked = [spec.as_str(), "--property", &formula, "--local-limit", "1"];
+    for (then, name) in
+        [("bfs", "breadth first"), ("dfs", "depth first"), ("parts", "by parts"), ("slice", "by slices")]
+    {
+        let report = check(&[&asked[..], &["--then", then]].concat()).expect("decided");
+        let local = &report["local"];
+        assert_eq!((&report["verdict"], &local["then"]), (&"holds".into(), &name.into()), "{report}");
+        assert!(local["left"].as_str().is_some_and(|left| left.contains("suspicious still")), "{local}");
+    }
+    let report = check(&[&asked[..], &["--then", "none"]].concat()).expect("decided");
+    assert_eq!((&report["verdict"], &report["reason"]), (&"unknown".into(), &"local-limit".into()));
+    let output = run(&["check", &spec, "--search", "parts", "--then", "parts"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("--then parts is for --search local"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_violation_replays_and_a_page_shows_the_blocks() {
+    let (_dir, path) = directory();
+    let (trace, page) = (path("why.trace"), path("local.html"));
+    let (spec, formula) = (model("twophase/twophase-bug.mcrl2"), model("twophase/consistent.mcf"));
+    let asked = [spec.as_str(), "--property", &formula, "--trace-out", &trace, "--report", &page];
+    let report = check(&asked).expect("decided");
+    assert_eq!((&report["verdict"], &report["states"]), (&"violated".into(), &Value::Null));
+    assert!(run(&["replay", &spec, &trace]).status.success());
+    let page = fs::read_to_string(page).expect("a page");
+    assert!(page.contains("aria-label=\"growth of the block\""), "{page}");
+}
+
+#[test]
+fn alike_processes_get_an_obligation_each() {
+    let (spec, formula) = (model("twophase/twophase-5.mcrl2"), model("twophase/consistent.mcf"));
+    let one = check(&[&spec, "--property", &formula, "--workers", "1"]).expect("decided");
+    assert_eq!(one["verdict"], "holds", "{one}");
+    let obligations = one["local"]["obligations"].as_array().expect("a list");
+    let members = |o: &&Value| o["members"].as_array().is_some_and(|members| !members.is_empty());
+    assert!(obligations.iter().filter(members).count() >= 10, "{one}");
+    assert!(obligations.iter().all(|o| o["block"].as_array().is_some_and(|b| b.len() <= 2)), "{one}");
+    let timeless = |report: &Value| {
+        let mut obligations = report["local"]["obligations"].clone();
+        for obligation in obligations.as_array_mut().expect("a list") {
+            obligation["seconds"] = Value::Null;
+        }
+        obligations
+    };
+    let three = check(&[&spec, "--property", &formula, "--workers", "3"]).expect("decided");
+    assert_eq!(timeless(&one), timeless(&three));
+}
+
+#[test]
+fn what_is_no_safety_property_is_refused() {
+    assert_eq!(check(&[&model("abp/abp.mcrl2"), "--no-livelock"]), None);
+    let output = run(&["check", &model("abp/abp.mcrl2"), "--local-limit", "7"]);
+    assert_eq!(output.status.code(), Some(2));
+    let message = text(&output.stderr);
+    assert!(message.contains("--local-limit belongs to --search local"), "{message}");
+}
+
+#[test]
+fn what_grows_for_ever_is_handed_over() {
+    let (_dir, path) = directory();
+    let counter = path("counter.mcrl2");
+    let text = "act up: Nat; stop; proc P(n: Nat) = up(n) . P(n + 1) + (n == 3) -> stop . delta; init P(0);";
+    fs::write(&counter, text).expect("a file");
+    let report = check(&[&counter]).expect("decided");
+    assert_eq!((&report["verdict"], &report["local"]["then"]), (&"violated".into(), &"breadth first".into()));
+    for then in ["none", "slice"] {
+        let report = check(&[&counter, "--then", then]).expect("decided");
+        assert_eq!((&report["verdict"], &report["reason"]), (&"unknown".into(), &"tables".into()));
+    }
+}

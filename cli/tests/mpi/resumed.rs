@@ -1,0 +1,183 @@
+//! Breadth-first search on ranks that are killed: another number of ranks, or threads, comes to the same end.
+
+use crate::harness::{command, directory, model, text};
+use crate::killed::kill_all;
+use crate::ranks::{gridlock, processes, signal, slow};
+use gridlock_lts::base::rng::Rng;
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+fn philosophers(file: &str, n: u32) -> String {
+    let text = fs::read_to_string(model("philosophers/philosophers-bug.mcrl2")).expect("a model");
+    let line = text.lines().find(|line| line.starts_with("eqn  N = ")).expect("a number").to_owned();
+    fs::write(file, text.replace(&line, &format!("eqn  N = {n};"))).expect("written");
+    file.to_owned()
+}
+
+fn facts(result: &Value) -> Vec<Value> {
+    ["verdict", "reason", "states", "transitions", "deadlocks", "depth", "trace"]
+        .map(|name| result[name].clone())
+        .to_vec()
+}
+
+fn parsed(bytes: &[u8]) -> Value {
+    serde_json::from_slice(bytes).unwrap_or_else(|e| panic!("{e}: {}", text(bytes)))
+}
+
+/// Kills a rank or all of them some time after the next checkpoint; the exit code if the run came to its end before.
+fn disturbed(line: &[String], place: &str, ranks: usize, left_alone: bool, rng: &mut Rng) -> Option<i32> {
+    let line: Vec<&str> = line.iter().map(String::as_str).collect();
+    let manifest = Path::new(place).join("manifest.json");
+    let before = fs::read(&manifest).unwrap_or_default();
+    let mut child = gridlock(ranks, &line).spawn().expect("mpirun starts");
+    let end = loop {
+        if let Some(status) = child.try_wait().expect("a child") {
+            break status.code();
+        }
+        if !left_alone && fs::read(&manifest).unwrap_or_default() != before {
+            break None;
+        }
+        std::thread::sleep(Duration::from_millis(3));
+    };
+    if end.is_some() {
+        return end;
+    }
+    std::thread::sleep(Duration::from_millis(rng.below(150) as u64));
+    let running = processes(place);
+    if rng.percent(50)
+        && let Some(rank) = running.get(rng.below(running.len().max(1)))
+    {
+        signal("KILL", *rank);
+        let killed = Instant::now();
+        while killed.elapsed() < Duration::from_secs(30) {
+            match child.try_wait().expect("a child") {
+                Some(status) => return status.code().filter(|&code| code == 0),
+                None => std::thread::sleep(Duration::from_millis(20)),
+            }
+        }
+    }
+    kill_all(&mut child, place);
+    None
+}
+
+#[test]
+fn killed_owners_are_made_good_by_any_number_of_ranks() {
+    let (_dir, path) = directory();
+    let spec = philosophers(&path("spec.mcrl2"), 12);
+    let line = |place: &str| {
+        let options = "--never Terminate --resume --checkpoint-every 0s --checkpoint";
+        let mut all = vec!["check".to_owned(), spec.clone()];
+        all.extend(options.split(' ').map(str::to_owned));
+        all.push(place.to_owned());
+        all
+    };
+    let alone = command(&["check", &spec, "--never", "Terminate", "--json", "-"]).output();
+    let expected = facts(&parsed(&alone.expect("gridlock starts").stdout));
+    assert_eq!(expected[0], "holds");
+    let rng = &mut Rng::new(8);
+    let (most, mut kills, mut ends, mut resumed) = (if slow() { 50 } else { 5 }, 0, 0, 0);
+    while kills < most {
+        ends += 1;
+        let place = path(&format!("killed-{ends}"));
+        let (mut tries, mut code) = (0, None);
+        while code.is_none() {
+            tries += 1;
+            let left_alone = tries > 4 || kills == most;
+            code = disturbed(&line(&place), &place, 2 + rng.below(3), left_alone, rng);
+            kills += u32::from(code.is_none());
+        }
+        assert_eq!(code, Some(0), "after {tries} tries");
+        let result = parsed(&fs::read(Path::new(&place).join("result.json")).expect("a result"));
+        assert_eq!(facts(&result), expected, "after {tries} tries");
+        resumed += u32::from(result["checkpoint"]["resumed_states"].as_u64() > Some(0));
+        assert!(processes(&place).is_empty());
+    }
+    assert!(resumed > 0, "{kills} kills, and nothing was resumed");
+    println!("{kills} kills, {ends} runs came to their end, {resumed} of them were resumed");
+}
+
+/// From threads to ranks and back, and a counterexample behind the checkpoint.
+#[test]
+fn checkpoints_go_from_threads_to_ranks_and_back() {
+    let (_dir, path) = directory();
+    let spec = philosophers(&path("spec.mcrl2"), 8);
+    let queue = model("abp/abp-bug.mcrl2");
+    for (k, line) in [
+        &["check", &spec][..],
+        &["check", &queue, "--tables", "on-demand", "--property", &model("abp/no_loss.mcf")],
+    ]
+    .iter()
+    .enumerate()
+    {
+        let alone = command(&[line, &["--json", "-"][..]].concat()).output().expect("gridlock starts");
+        let expected = facts(&parsed(&alone.stdout));
+        assert_eq!(expected[0], "violated");
+        for first_ranks in [true, false] {
+            let place = path(&format!("run-{k}-{first_ranks}"));
+            let kept = ["--checkpoint", &place, "--resume", "--json", "-"];
+            for (depth, ranks) in [("2", first_ranks), ("4", !first_ranks), ("1000000", first_ranks)] {
+                let all = [line, &kept[..], &["--max-depth", depth]].concat();
+                let mut command = if ranks { gridlock(3, &all) } else { command(&all) };
+                let output = command.output().expect("it starts");
+                let result = parsed(&output.stdout);
+                if depth == "1000000" {
+                    assert_eq!(facts(&result), expected, "{line:?} {}", text(&output.stderr));
+                } else {
+                    assert_eq!(result["reason"], "max-depth", "{line:?} {}", text(&output.stderr));
+                }
+            }
+        }
+    }
+}
+
+/// A rank that is full ends the search with a checkpoint, and more ranks finish it.
+#[test]
+fn ranks_without_memory_are_resumed_by_more_of_them() {
+    let (_dir, path) = directory();
+    let spec = philosophers(&path("spec.mcrl2"), 12);
+    let place = path("run");
+    let line = ["check", &spec, "--never", "Terminate", "--checkpoint", &place];
+    let output =
+        gridlock(2, &[&line[..], &["--max-memory", "40M"]].concat()).output().expect("mpirun starts");
+    let out = text(&output.stdout);
+    if output.status.code() == Some(3) {
+        assert!(out.starts_with("unknown (memory, resumable): "), "{out}");
+        assert!(out.contains("more ranks, --reduce on, or slices (--search isv)"), "{out}");
+    }
+    let output = gridlock(3, &[&line[..], &["--resume"]].concat()).output().expect("mpirun starts");
+    assert_eq!(output.status.code(), Some(0), "{}{}", text(&output.stdout), text(&output.stderr));
+    assert!(text(&output.stdout).contains("531,440"), "{}", text(&output.stdout));
+    // A file of one rank is gone.
+    fs::remove_file(Path::new(&place).join("levels-001-00001")).expect("removed");
+    let output = gridlock(2, &[&line[..], &["--resume"]].concat()).output().expect("mpirun starts");
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));
+    assert!(text(&output.stderr).contains("levels-001-00001 is missing"), "{}", text(&output.stderr));
+}
+
+/// A rank that hangs is named, and nobody waits for it for ever.
+#[test]
+fn a_rank_that_hangs_is_named() {
+    let (_dir, path) = directory();
+    let spec = philosophers(&path("spec.mcrl2"), 16);
+    let place = path("run");
+    let kept = ["--checkpoint", &place, "--checkpoint-every", "0s"];
+    let line = [&["check", &spec, "--never", "Terminate", "--stuck-after", "6s"][..], &kept].concat();
+    let child = gridlock(3, &line).spawn().expect("mpirun starts");
+    // The search has begun.
+    let begun = Instant::now();
+    while !Path::new(&place).join("manifest.json").exists() {
+        assert!(begun.elapsed() < Duration::from_secs(120), "the search does not begin");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(signal("STOP", processes(&spec)[2]));
+    let output = child.wait_with_output().expect("an end");
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(2), "{out}{err}");
+    assert!(err.contains("rank 2 has given no sign of life for"), "{out}{err}");
+    assert!(!out.contains("holds"), "{out}");
+    processes(&spec).iter().for_each(|pid| {
+        signal("KILL", *pid);
+    });
+}

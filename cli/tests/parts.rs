@@ -1,0 +1,304 @@
+//! `gridlock check --search parts` from outside: the verdicts of the models, what is handed over, what is refused, and what
+//! the result says about the parts.
+
+#[allow(dead_code, reason = "other tests need the rest of it")]
+#[path = "harness/mod.rs"]
+mod harness;
+
+use harness::{directory, expectations, model, run, text};
+use serde_json::Value;
+use std::fs;
+
+const PARTS: [&str; 5] = ["check", "--quiet", "--json", "-", "--search"];
+
+/// The JSON of a check by parts; `None` if it cannot decide the property.
+#[track_caller]
+fn check(arguments: &[&str]) -> Option<Value> {
+    let output = run(&[&PARTS[..], &["parts"], arguments].concat());
+    if output.status.code() == Some(2) {
+        let message = text(&output.stderr);
+        assert!(message.contains("--search parts cannot decide"), "{arguments:?}: {message}");
+        return None;
+    }
+    let parsed = serde_json::from_slice(&output.stdout);
+    Some(parsed.unwrap_or_else(|e| panic!("{arguments:?}: {e}: {}", text(&output.stderr))))
+}
+
+/// Models larger than this take too long in a test.
+fn most() -> u64 {
+    if std::env::var_os("GRIDLOCK_SLOW").is_some_and(|v| v == "1") { 500_000 } else { 10_000 }
+}
+
+#[test]
+fn the_models_get_their_verdicts() {
+    let (mut seen, mut handed, mut refused) = (0, 0, 0);
+    for row in expectations(most()) {
+        let mut asked = vec![row.spec.as_str()];
+        asked.extend(row.property.iter().map(String::as_str));
+        let Some(report) = check(&[&asked[..], &["--parts-limit", "50000"]].concat()) else {
+            refused += 1;
+            continue;
+        };
+        seen += 1;
+        assert_eq!(report["verdict"], row.verdict, "{asked:?}");
+        handed += u32::from(report["parts"]["then"].is_string());
+        for obligation in report["parts"]["obligations"].as_array().expect("a list") {
+            assert!(obligation["largest_states"].as_u64() <= Some(50_000), "{asked:?}");
+        }
+        // Without another search it is the same, or unknown.
+        let alone =
+            check(&[&asked[..], &["--parts-limit", "200", "--then", "none"]].concat()).expect("decided");
+        if alone["verdict"] == "unknown" {
+            let reason = alone["reason"].as_str();
+            assert!(matches!(reason, Some("parts-limit" | "tables")), "{asked:?}: {reason:?}");
+        } else {
+            assert_eq!(alone["verdict"], row.verdict, "{asked:?}");
+        }
+    }
+    assert!(
+        seen > 20 && handed < seen / 2,
+        "{seen} rows were checked, {handed} handed over, {refused} refused"
+    );
+}
+
+#[test]
+fn twenty_philosophers_are_no_trouble() {
+    let (_dir, path) = directory();
+    let (trace, page) = (path("why.trace"), path("parts.html"));
+    let spec = model("philosophers/philosophers-bug-20.mcrl2");
+    let report = check(&[&spec, "--trace-out", &trace, "--report", &page]).expect("decided");
+    assert_eq!((&report["verdict"], &report["states"]), (&"violated".into(), &Value::Null));
+    let parts = &report["parts"];
+    assert_eq!((&parts["then"], &parts["left"]), (&Value::Null, &Value::Null));
+    let [deadlock] = &parts["obligations"].as_array().expect("a list")[..] else { panic!("{parts}") };
+    assert!(deadlock["largest_states"].as_u64() < Some(100), "{deadlock}");
+    let tree = deadlock["tree"].as_array().expect("a list");
+    assert!(tree.iter().filter(|node| node["name"].is_string()).count() >= 20, "{deadlock}");
+    assert!(run(&["replay", &spec, &trace]).status.success());
+    let page = fs::read_to_string(page).expect("a page");
+    assert!(page.contains("<svg role=\"img\" aria-label=\"tree of parts\""), "{page}");
+}
+
+#[test]
+fn groups_are_as_the_user_says() {
+    let spec = model("twophase/twophase.mcrl2");
+    let formula = model("twophase/consistent.mcf");
+    let (one, two) = ("ResourceManager(1, working, false)", "ResourceManager(2, working, false)");
+    let (both, twice) = (format!("{one}, {two}"), format!("{one}, {two}; {one}"));
+    let asked = [spec.as_str(), "--property", &formula, "--parts"];
+    let report = check(&[&asked[..], &[&both]].concat()).expect("decided");
+    assert_eq!(report["verdict"], "holds", "{report}");
+    let tree = report["parts"]["obligations"][0]["tree"].as_array().expect("a list").clone();
+    let first =
+        tree.iter().find(|node| node["parts"] != Value::Array(Vec::new())).expect("something together");
+    let names: Vec<&Value> = first["parts"]
+        .as_array()
+        .expect("two")
+        .iter()
+        .map(|part| &tree[part.as_u64().expect("a place") as usize]["name"])
+        .collect();
+    assert_eq!(names, [two, one], "as they stand in the specification");
+    for (wrong, message) in [
+        ("Nobody", "there is no process `Nobody`"),
+        (twice.as_str(), "is in two groups"),
+        ("TransactionManager;;", "a group without names"),
+    ] {
+        let output = run(&[&["check", "--search", "parts"], &asked[..], &[wrong]].concat());
+        assert_eq!(output.status.code(), Some(2));
+        assert!(text(&output.stderr).contains(message), "{}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn what_is_no_safety_property_is_refused() {
+    assert_eq!(check(&[&model("abp/abp.mcrl2"), "--no-livelock"]), None);
+    let output = run(&["check", &model("abp/abp.mcrl2"), "--parts-limit", "7"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        text(&output.stderr).contains("--parts-limit belongs to --search parts"),
+        "{}",
+        text(&output.stderr)
+    );
+}
+
+#[test]
+fn what_grows_for_ever_is_handed_over() {
+    let (_dir, path) = directory();
+    let counter = path("counter.mcrl2");
+    let write = |stop: &str| {
+        let text = format!("act up: Nat; stop; proc P(n: Nat) = up(n) . P(n + 1){stop}; init P(0);");
+        fs::write(&counter, text).expect("a file");
+    };
+    write(" + (n == 3) -> stop . delta");
+    // That there is no fault is looked at first, and nobody will ever know.
+    let report = check(&[&counter]).expect("decided");
+    assert_eq!((&report["verdict"], &report["parts"]["then"]), (&"violated".into(), &"breadth first".into()));
+    assert!(
+        report["parts"]["left"].as_str().is_some_and(|left| left.starts_with("1 component is left")),
+        "{report}"
+    );
+    let report = check(&[&counter, "--stages", "aggregation"]).expect("decided");
+    assert_eq!((&report["verdict"], &report["parts"]["then"]), (&"violated".into(), &"breadth first".into()));
+    let report = check(&[&counter, "--stages", "aggregation", "--then", "none"]).expect("decided");
+    assert_eq!((&report["verdict"], &report["reason"]), (&"unknown".into(), &"tables".into()));
+    write("");
+    let report = check(&[&counter, "--parts-limit", "500", "--then", "none"]).expect("decided");
+    assert_eq!((&report["verdict"], &report["reason"]), (&"unknown".into(), &"parts-limit".into()));
+}
+
+#[test]
+fn what_drowns_in_products_is_decided_by_interfaces() {
+    for (spec, formula, verdict) in [
+        ("dkr/dkr.mcrl2", "dkr/unique.mcf", "holds"),
+        ("dkr/dkr-bug.mcrl2", "dkr/unique.mcf", "violated"),
+        ("dkr/steps.mcrl2", "dkr/greatest.mcf", "holds"),
+        ("dkr/steps-bug.mcrl2", "dkr/greatest.mcf", "violated"),
+    ] {
+        let (spec, formula) = (model(spec), model(formula));
+        let asked = [spec.as_str(), "--property", &formula, "--tables", "ahead", "--then", "none"];
+        let report = check(&asked).expect("decided");
+        assert_eq!(report["verdict"], verdict, "{spec}: {report}");
+    }
+    // Tables that do not close ahead of time are filled with what macro-states need.
+    for (spec, formula, verdict) in [
+        ("chord/chord.mcrl2", None, "holds"),
+        ("accumulator/accumulator.mcrl2", Some("accumulator/in_order.mcf"), "holds"),
+        ("accumulator/accumulator-bug.mcrl2", Some("accumulator/in_order.mcf"), "violated"),
+    ] {
+        let spec = model(spec);
+        let property = formula.map(model);
+        let mut asked = vec![spec.as_str(), "--tables", "on-demand", "--then", "none"];
+        match &property {
+            Some(property) => asked.extend(["--property", property]),
+            None => asked.extend(["--never", "Terminate"]),
+        }
+        let report = check(&asked).expect("decided");
+        assert_eq!(report["verdict"], verdict, "{spec}: {report}");
+        let last = report["parts"]["obligations"].as_array().and_then(|all| all.last()).expect("one");
+        assert_eq!(last["decided_by"], "interfaces", "{spec}: {report}");
+    }
+}
+
+/// What `gridlock parts --count` says.
+#[track_caller]
+fn counts(spec: &str, groups: &str) -> Value {
+    let output = run(&["parts", spec, "--parts", groups, "--count", "--json"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+fn servers(n: u32) -> String {
+    let server = |s: u32| format!("Main({s}),Checkpoint({s}),Shared({s}, 0)");
+    (1..=n).map(server).collect::<Vec<_>>().join(";")
+}
+
+/// The text of a specification with other values.
+fn with(spec: &str, values: &[(&str, u32)]) -> String {
+    let mut text = fs::read_to_string(model(spec)).expect("a model");
+    for (name, value) in values {
+        let at = text.find(&format!("{name} = ")).expect("a value") + name.len() + 3;
+        let end = at + text[at..].find(';').expect("its end");
+        text.replace_range(at..end, &value.to_string());
+    }
+    text
+}
+
+#[test]
+fn runs_of_the_accumulator_are_those_of_the_paper() {
+    let (_dir, path) = directory();
+    let file = path("accumulator.mcrl2");
+    let told = counts(&model("accumulator/rendezvous.mcrl2"), &servers(2));
+    let totals = &told["counts"];
+    assert_eq!(
+        (&totals["skeletons"], &totals["local_traces"], &totals["global_traces"]),
+        (&"2".into(), &"14".into(), &"18".into()),
+        "{told}"
+    );
+    let mut local: Vec<&str> = told["components"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|c| c["local_traces"].as_str())
+        .collect();
+    local.sort_unstable();
+    assert_eq!(local, ["2", "6", "6"]);
+    for (numbers, servers_, global, local) in [(3, 2, "16", "9"), (2, 3, "27", "10"), (4, 3, "125", "16")] {
+        let values = [("Numbers", numbers), ("Servers", servers_), ("Choices", 1)];
+        fs::write(&file, with("accumulator/rendezvous.mcrl2", &values)).expect("a file");
+        let told = counts(&file, &servers(servers_));
+        let totals = &told["counts"];
+        assert_eq!(
+            (&totals["local_traces"], &totals["global_traces"]),
+            (&local.into(), &global.into()),
+            "{told}"
+        );
+    }
+    let output = run(&["parts", &model("philosophers/philosophers.mcrl2"), "--count"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("only if each of them ends"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn arcs_of_philosophers_have_a_small_interface() {
+    let (_dir, path) = directory();
+    let file = path("arcs.mcrl2");
+    let arcs = |size: u32, arcs: u32| {
+        let arc = |a: u32| {
+            let seat = |i: u32| format!("Philosopher({}),Fork({})", a * size + i, a * size + i + 1);
+            let seats: Vec<String> = (0..size - 1).map(seat).collect();
+            // The last seat of an arc is the process that it was unfolded from.
+            let last = a * size + size - 1;
+            format!("{},Seats({last}, {last})", seats.join(","))
+        };
+        (0..arcs).map(arc).collect::<Vec<_>>().join(";")
+    };
+    // An arc of k has 6 (2^(k-1) - 1) local traces, a fork between arcs two; together there are 2^n - 1.
+    for (size, number) in [(3, 2), (2, 3), (4, 2), (8, 2), (8, 3)] {
+        let values = [("Size", size), ("Arcs", number)];
+        fs::write(&file, with("philosophers/arcs-once.mcrl2", &values)).expect("a file");
+        let told = counts(&file, &arcs(size, number));
+        let totals = &told["counts"];
+        let local = number * 6 * ((1 << (size - 1)) - 1) + 2 * number;
+        let global = (1u64 << (size * number)) - 1;
+        assert_eq!(
+            (&totals["local_traces"], &totals["global_traces"]),
+            (&local.to_string().into(), &global.to_string().into()),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn what_is_minimal_by_parts_is_minimal() {
+    let (_dir, path) = directory();
+    for (spec, equivalence) in [
+        ("abp/abp.mcrl2", "branching"),
+        ("abp/abp.mcrl2", "weak-trace"),
+        ("twophase/twophase.mcrl2", "strong"),
+        ("philosophers/philosophers.mcrl2", "divergence-preserving-branching"),
+        ("beverage/beverage.mcrl2", "trace"),
+    ] {
+        let (spec, parts, direct) = (model(spec), path("parts.aut"), path("direct.aut"));
+        let minimise = |file: &str, more: &[&str]| {
+            let line = [&["minimise", &spec, "-o", file, "--equivalence", equivalence], more].concat();
+            let output = run(&line);
+            assert!(output.status.success(), "{line:?}: {}", text(&output.stderr));
+        };
+        minimise(&parts, &["--by-parts"]);
+        minimise(&direct, &[]);
+        let head = |file: &str| fs::read_to_string(file).expect("a file").lines().next().map(str::to_owned);
+        assert_eq!(head(&parts), head(&direct), "{spec} {equivalence}");
+        let line = ["compare", &spec, &direct, "--by-parts", "--equivalence", equivalence];
+        assert_eq!(run(&line).status.code(), Some(0), "{line:?}");
+        assert_eq!(run(&["compare", &parts, &direct]).status.code(), Some(0), "{spec} {equivalence}");
+    }
+    let (abp, bug) = (model("abp/abp.mcrl2"), model("abp/abp-bug.mcrl2"));
+    let output = run(&["compare", &abp, &bug, "--by-parts", "--equivalence", "weak-trace"]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    let output = run(&["minimise", &path("direct.aut"), "--by-parts", "-o", &path("no.aut")]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("is one LTS already"), "{}", text(&output.stderr));
+    let output = run(&["minimise", &abp, "--by-parts", "--max-states", "5", "-o", &path("no.aut")]);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(text(&output.stderr).contains("more than 5 states"), "{}", text(&output.stderr));
+}

@@ -1,0 +1,208 @@
+//! Local checking: prove or refute without the state space of the whole.
+//!
+//! First the leaves are looked at one by one, within the joint fixpoint ([`frame`]): each moves against all that the others
+//! may ever offer. What is bad nowhere there never is. Else a *block* of leaves around the observer is explored exactly while
+//! the others are left out ([`block`]); a path to something suspicious is followed by the leaves outside ([`follow`]), and
+//! who cannot follow joins the block ([`refine`]). A path that all can follow together is a run ([`concrete`]). Where many
+//! alike leaves can make the observer advance, each gets an obligation of its own ([`split`]).
+//!
+//! The method follows R. Guerraoui and M. Yabandeh, "Model checking a networked system without the network" (2011): their
+//! sets of node states under a network that only grows are the fixpoint, and their check of soundness is the search for a
+//! run. The block makes it complete.
+//!
+//! Invariants: an answer is exact, or there is none and the report says what was left and why. Obligations are decided in any
+//! order, but the first in a fixed order that does not hold counts, so nothing depends on the number of workers.
+
+mod block;
+mod calm;
+mod concrete;
+mod follow;
+mod frame;
+mod mutants;
+mod refine;
+mod split;
+mod survey;
+#[cfg(test)]
+mod tests;
+mod workers;
+
+use crate::base::error::{Error, Limit, Result};
+use crate::base::memory::Budget;
+use crate::engine::parts::{Obligation, Trouble, obligations};
+use crate::engine::search::Verdict;
+use crate::model::network::{LeafIx, Network, Outcome};
+use crate::model::trace::Trace;
+use crate::property::{self, Property};
+use frame::Frame;
+pub use frame::Size;
+use refine::Job;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+pub use survey::{Survey, survey};
+use workers::Ended;
+
+/// The most states of the blocks of an obligation if nothing else is said.
+pub const DEFAULT_LIMIT: u64 = 1_000_000;
+
+/// What is spent on a path if nothing else is said: see [`Options::tries`] and [`Options::pairs`].
+pub const DEFAULT_TRIES: u64 = 20_000;
+/// See [`DEFAULT_TRIES`].
+pub const DEFAULT_PAIRS: u64 = 10_000_000;
+
+/// What a search may spend, and whom it tells.
+#[derive(Clone, Copy)]
+pub struct Options<'a> {
+    /// The number of threads.
+    pub workers: usize,
+    /// The most states that the blocks of an obligation may have, all rounds together.
+    pub limit: u64,
+    /// States that are expanded to make a run of a path.
+    pub tries: u64,
+    /// Labels that are tried in pairs of states, in a round, to find two leaves that cannot follow.
+    pub pairs: u64,
+    /// Bytes that leaves and blocks may take.
+    pub max_memory: u64,
+    /// Whether and why to stop.
+    pub stop: &'a (dyn Fn() -> Option<Limit> + Sync),
+    /// Is told how many obligations are decided, and states of all blocks so far.
+    pub progress: &'a (dyn Fn(u64, u64) + Sync),
+}
+
+/// What became of an obligation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// It holds.
+    Holds,
+    /// It does not.
+    Violated,
+    /// It was divided into one for each of so many members, which follow.
+    Split(usize),
+    /// Nobody knows: why.
+    Left(Why),
+}
+
+/// Why an obligation was left.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Why {
+    /// Its blocks have more states than the limit, this one.
+    Limit(u64),
+    /// The memory does not suffice.
+    Memory,
+    /// The run was told to stop.
+    Stopped,
+}
+
+/// Why leaves joined the block after a round.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Joined {
+    /// No leaf did.
+    Nobody,
+    /// A leaf could not follow the path.
+    CannotFollow,
+    /// Two leaves could not follow it together.
+    PairCannotFollow,
+    /// No run was found along the path, and the leaf was in the way.
+    InTheWay,
+}
+
+/// What was done with one block.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Round {
+    /// Leaves in the block.
+    pub leaves: u64,
+    /// States of the block that were reached.
+    pub states: u64,
+    /// Steps of those that were expanded.
+    pub transitions: u64,
+    /// Steps to the suspicious state, if there is one.
+    pub path: Option<u64>,
+    /// States that were expanded in vain to make a run of it.
+    pub runs: u64,
+    /// Why leaves joined then.
+    pub joined: Joined,
+}
+
+/// What was done about an obligation.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Account {
+    /// What it is about.
+    pub obligation: Obligation,
+    /// The leaves by which the observer advances, where it was split.
+    pub members: Vec<LeafIx>,
+    /// What became of it.
+    pub result: Fate,
+    /// The leaves that matter within the joint fixpoint, the observer included.
+    pub fixpoint: Size,
+    /// The leaves in the last block.
+    pub block: Vec<LeafIx>,
+    /// The rounds; none: the fixpoint alone decided.
+    pub rounds: Vec<Round>,
+    /// The time it took.
+    pub time: Duration,
+}
+
+impl Account {
+    /// States of the largest block.
+    pub fn largest(&self) -> u64 {
+        self.rounds.iter().map(|round| round.states).max().unwrap_or(0)
+    }
+
+    /// States of all blocks.
+    pub fn states(&self) -> u64 {
+        self.rounds.iter().map(|round| round.states).sum()
+    }
+}
+
+/// What came out.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The answer; `None`: an obligation was left.
+    pub verdict: Option<Verdict>,
+    /// The obligations in order, up to the first that does not hold.
+    pub accounts: Vec<Account>,
+    /// The most bytes in use at a time.
+    pub peak_memory: u64,
+    /// The time it took.
+    pub time: Duration,
+}
+
+/// Whether some vector has no meaning.
+fn has_faults(net: &Network) -> bool {
+    net.vectors.iter().any(|vector| matches!(vector.outcome, Outcome::Fault(_)))
+}
+
+/// Decides properties of a network whose tables are complete; there must be no formula among them. A run that is told to
+/// stop ends with [`Verdict::Unknown`].
+pub fn check(net: &Network, properties: &[Property], options: &Options) -> Result<Report> {
+    if properties.iter().any(|property| matches!(property, Property::Formula(_))) {
+        return Err(Error::internal("a local search does not decide formulas"));
+    }
+    let start = Instant::now();
+    let budget = Arc::new(Budget::new(options.max_memory));
+    let report = |verdict, accounts| {
+        Ok(Report { verdict, accounts, peak_memory: budget.peak(), time: start.elapsed() })
+    };
+    if let Some(property) = property::violated_initially(properties) {
+        let verdict = Verdict::Violated { property, trace: Trace::default() };
+        return report(Some(verdict), Vec::new());
+    }
+    let mut jobs = Vec::new();
+    for obligation in obligations(has_faults(net), properties) {
+        if obligation == Obligation::Faults && mutants::is(mutants::Mutant::DropFaults) {
+            continue;
+        }
+        let Ok(frame) = Frame::new(net, obligation.asked(properties), &budget) else {
+            return report(None, Vec::new());
+        };
+        let block = frame.observer.into_iter().collect();
+        jobs.push(Job { obligation, frame: Arc::new(frame), members: Vec::new(), siblings: 1, block });
+    }
+    let (accounts, ended) = workers::decide((net, properties), jobs, options, &budget);
+    match ended {
+        Ended::Holds => report(Some(Verdict::Holds), accounts),
+        Ended::Verdict(verdict) => report(Some(verdict), accounts),
+        Ended::Trouble(Trouble::TooLarge | Trouble::Memory) => report(None, accounts),
+        Ended::Trouble(Trouble::Stopped(limit)) => report(Some(Verdict::Unknown(limit)), accounts),
+        Ended::Trouble(Trouble::Internal(error)) => Err(error),
+    }
+}

@@ -1,0 +1,356 @@
+//! A search by parts: put two components together, hide what only they do, make the result smaller, and so on until one
+//! component is left. The state space of the whole never exists.
+//!
+//! Each property is an *obligation* of its own, and freedom from faults is one more, decided first. The observer of an
+//! obligation is a component like any other ([`system`]). A round prunes what no run of the system does ([`prune`]), puts
+//! pairs of components together on trial and keeps the one that pays best ([`choose`], [`product`]), reduced modulo an
+//! equivalence that keeps the answer ([`reduce`]). Where every product is too large, the components that are left are
+//! explored by their interfaces alone ([`interface`]), which needs less where they keep each other in bounds. Limits rise
+//! step by step, and both are tried with each. A violation is lifted down the tree of products to a run of the network
+//! ([`lift`]) and replayed. Tables that cannot be completed have no products, but interfaces ([`open`]).
+//!
+//! Invariants: an answer is exact, or there is none and the report says what was left and why. Nothing depends on the
+//! number of workers: which trials are made and with which limits is decided before they run.
+
+mod aggregate;
+mod choose;
+#[cfg(test)]
+mod count_tests;
+mod interface;
+mod lift;
+mod minimise;
+mod mutants;
+#[cfg(test)]
+pub(super) mod naive;
+mod open;
+mod product;
+mod prune;
+mod ready;
+mod reduce;
+mod spread;
+mod survey;
+pub(super) mod system;
+#[cfg(test)]
+mod tests;
+mod traces;
+
+use crate::base::error::{Error, Limit, Result};
+use crate::base::memory::{Budget, Exhausted};
+use crate::engine::search::Verdict;
+use crate::model::network::{LeafIx, Network, Outcome};
+use crate::model::trace::Trace;
+use crate::property::{self, Property};
+use aggregate::{Aggregation, Answer};
+pub(super) use lift::replayed;
+pub use minimise::{Whole, whole};
+pub use open::check_open;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+pub use survey::{Counts, Part, Survey, count, survey};
+use system::Asked;
+
+/// The most states of a product if nothing else is said.
+pub const DEFAULT_LIMIT: u64 = 1_000_000;
+
+/// What a search may spend, and whom it tells.
+#[derive(Clone, Copy)]
+pub struct Options<'a> {
+    /// The number of threads.
+    pub workers: usize,
+    /// The most states that a product may have before it is reduced.
+    pub limit: u64,
+    /// Leaves that are put together first, group by group; no leaf may be in two groups. Empty: the search chooses.
+    pub groups: &'a [Vec<LeafIx>],
+    /// Modulo what safety properties are decided.
+    pub reduction: Reduction,
+    /// What is done about an obligation.
+    pub stages: Stages,
+    /// The most members that a macro-state may have.
+    pub members: usize,
+    /// Bytes that components and products may take.
+    pub max_memory: u64,
+    /// Whether and why to stop.
+    pub stop: &'a (dyn Fn() -> Option<Limit> + Sync),
+    /// Is told what is being put together: components left, states and transitions of all products so far.
+    pub progress: &'a (dyn Fn(u64, u64, u64) + Sync),
+}
+
+/// The most members of a macro-state if nothing else is said.
+pub const DEFAULT_MEMBERS: usize = 1 << 16;
+
+/// What is done about an obligation. What no run can do is left out in any case, which may decide it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Stages {
+    /// Components are put together; where that is too large, they are explored by their interfaces.
+    #[default]
+    All,
+    /// They are put together only.
+    Aggregation,
+    /// The processes are explored by their interfaces at once.
+    Interfaces,
+}
+
+/// What decided an obligation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stage {
+    /// What no run can do was left out; no two components were put together.
+    Fixpoint,
+    /// Components were put together.
+    Aggregation,
+    /// Components were explored by their interfaces.
+    Interfaces,
+}
+
+/// What there was of components that are explored by their interfaces.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Seen {
+    /// Components and groups of them that met each other.
+    pub groups: u64,
+    /// Tuples of macro-states.
+    pub tuples: u64,
+    /// Steps between tuples.
+    pub transitions: u64,
+    /// Macro-states of all components and groups.
+    pub macro_states: u64,
+    /// Their members, each counted once for a component or group.
+    pub members: u64,
+    /// Members of the largest macro-state.
+    pub largest_macro: u64,
+    /// How often it was computed where a label leads from a macro-state.
+    pub steps: u64,
+    /// How often that was known already.
+    pub hits: u64,
+    /// How often they were explored: with a higher limit, in other groups, or with more of the tables.
+    pub rounds: u64,
+}
+
+/// Modulo what components are reduced for safety properties. Freedom from deadlock always takes branching bisimulation
+/// that preserves divergence.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Reduction {
+    /// Weak trace equivalence where that is cheap and gains something, else branching bisimulation.
+    #[default]
+    WeakTraces,
+    /// Branching bisimulation.
+    Branching,
+    /// Branching bisimulation that preserves divergence.
+    Divergence,
+}
+
+/// What a reduction keeps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Keep {
+    Deadlocks,
+    WeakTraces,
+    Branching,
+    Divergence,
+    /// Everything, hidden steps among it.
+    Strong,
+}
+
+/// Why there is no product.
+#[derive(Clone, Debug)]
+pub(super) enum Trouble {
+    /// It has more states than it may have.
+    TooLarge,
+    /// The memory does not suffice.
+    Memory,
+    /// The run is to stop.
+    Stopped(Limit),
+    /// A fault of ours.
+    Internal(Error),
+}
+
+impl From<Exhausted> for Trouble {
+    fn from(_: Exhausted) -> Self {
+        Trouble::Memory
+    }
+}
+
+/// Whether to stop.
+pub(super) struct Stop<'a>(pub(super) &'a (dyn Fn() -> Option<Limit> + Sync));
+
+impl Stop<'_> {
+    pub(super) fn check(&self) -> Result<(), Trouble> {
+        (self.0)().map_or(Ok(()), |limit| Err(Trouble::Stopped(limit)))
+    }
+
+    fn asked(&self) -> bool {
+        (self.0)().is_some()
+    }
+}
+
+/// What an obligation is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Obligation {
+    /// No step without meaning is reachable.
+    Faults,
+    /// The property of that index.
+    Property(usize),
+}
+
+/// What became of an obligation.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// It holds.
+    Holds,
+    /// It does not.
+    Violated,
+    /// Nobody knows: why.
+    Left(Why),
+}
+
+/// Why an obligation was left.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Why {
+    /// Every product that could be next has more states than the limit, this one.
+    Limit(u64),
+    /// The memory does not suffice.
+    Memory,
+    /// The run was told to stop.
+    Stopped,
+    /// It is violated, but its run cannot be told within the memory.
+    Run,
+}
+
+/// A component in the tree of products: a process, the observer, or two components together.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Node {
+    /// What it is called, if it is a process or the observer.
+    pub name: Option<String>,
+    /// The two components that it is made of, by their places in the list.
+    pub parts: Vec<usize>,
+    /// States and transitions before it was reduced.
+    pub product: (u64, u64),
+    /// States and transitions after it was reduced.
+    pub reduced: (u64, u64),
+}
+
+/// What was done about an obligation.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Account {
+    /// What it is about.
+    pub obligation: Obligation,
+    /// What became of it.
+    pub result: Fate,
+    /// All components, those before those that are made of them.
+    pub nodes: Vec<Node>,
+    /// The components that were left at the end, by their places in the list.
+    pub left: Vec<usize>,
+    /// How many products were made on trial.
+    pub trials: u64,
+    /// States of all products, those on trial included.
+    pub tried_states: u64,
+    /// What decided it, or would have been next.
+    pub stage: Stage,
+    /// What was seen when components were last explored by their interfaces, if they were.
+    pub interfaces: Option<Seen>,
+    /// The time it took.
+    pub time: Duration,
+}
+
+impl Account {
+    /// The components that were made of two others.
+    pub fn products(&self) -> impl Iterator<Item = &Node> {
+        self.nodes.iter().filter(|node| node.parts.len() == 2)
+    }
+
+    /// States of the largest component in the tree, before reduction.
+    pub fn largest(&self) -> u64 {
+        self.nodes.iter().map(|node| node.product.0).max().unwrap_or(0)
+    }
+
+    /// Transitions of all components in the tree, before reduction.
+    pub fn transitions(&self) -> u64 {
+        self.nodes.iter().map(|node| node.product.1).sum()
+    }
+
+    /// States of all components in the tree, before reduction.
+    pub fn states(&self) -> u64 {
+        self.nodes.iter().map(|node| node.product.0).sum()
+    }
+}
+
+/// What came out.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The answer; `None`: an obligation was left.
+    pub verdict: Option<Verdict>,
+    /// The obligations that were looked at, in order; only the last may be left or violated.
+    pub accounts: Vec<Account>,
+    /// The most bytes in use at a time.
+    pub peak_memory: u64,
+    /// The time it took.
+    pub time: Duration,
+}
+
+/// Decides properties of a network whose tables are complete; there must be no formula among them. A run that is told to
+/// stop ends with [`Verdict::Unknown`].
+pub fn check(net: &Network, properties: &[Property], options: &Options) -> Result<Report> {
+    if properties.iter().any(|property| matches!(property, Property::Formula(_))) {
+        return Err(Error::internal("a search by parts does not decide formulas"));
+    }
+    let budget = Arc::new(Budget::new(options.max_memory));
+    let faulty = net.vectors.iter().any(|vector| matches!(vector.outcome, Outcome::Fault(_)));
+    decided(properties, faulty, &budget, |obligation| {
+        let asked = obligation.asked(properties);
+        let mut aggregation = Aggregation::new(net, properties, obligation, asked, options, &budget);
+        let answer = aggregation.decide();
+        (answer, aggregation.account())
+    })
+}
+
+/// Decides obligation by obligation; `decide` makes accounts without results.
+fn decided(
+    properties: &[Property],
+    faulty: bool,
+    budget: &Budget,
+    mut decide: impl FnMut(Obligation) -> (Answer, Account),
+) -> Result<Report> {
+    let start = Instant::now();
+    let mut accounts = Vec::new();
+    let report = |verdict, accounts| {
+        Ok(Report { verdict, accounts, peak_memory: budget.peak(), time: start.elapsed() })
+    };
+    if let Some(property) = property::violated_initially(properties) {
+        let verdict = Verdict::Violated { property, trace: Trace::default() };
+        return report(Some(verdict), accounts);
+    }
+    for obligation in obligations(faulty, properties) {
+        let (answer, account) = decide(obligation);
+        let (result, verdict) = match answer {
+            Answer::Holds => (Fate::Holds, None),
+            Answer::Verdict(verdict) => (Fate::Violated, Some(verdict)),
+            Answer::Left(why) => (Fate::Left(why), None),
+            Answer::Stopped(limit) => (Fate::Left(Why::Stopped), Some(Verdict::Unknown(limit))),
+            Answer::Failed(error) => return Err(error),
+        };
+        let open = matches!(result, Fate::Left(_));
+        accounts.push(Account { result, ..account });
+        if open || verdict.is_some() {
+            return report(verdict, accounts);
+        }
+    }
+    report(Some(Verdict::Holds), accounts)
+}
+
+impl Obligation {
+    pub(super) fn asked(self, properties: &[Property]) -> Asked<'_> {
+        match self {
+            Obligation::Faults => Asked::Faults,
+            Obligation::Property(index) => Asked::Property(&properties[index]),
+        }
+    }
+}
+
+/// What has to be decided, in order. Of several wishes for freedom from deadlock the strictest counts.
+pub(super) fn obligations(faulty: bool, properties: &[Property]) -> Vec<Obligation> {
+    let faults = (faulty && !mutants::is(mutants::Mutant::DropFaults)).then_some(Obligation::Faults);
+    let deadlock = property::deadlock_freedom(properties).map(|(index, _)| index);
+    let wanted = |(index, property): (usize, &Property)| match property {
+        Property::DeadlockFree { .. } => Some(index) == deadlock,
+        Property::Never(_) | Property::Monitor(_) | Property::Formula(_) => true,
+    };
+    let asked = properties.iter().enumerate().filter(|(index, property)| wanted((*index, property)));
+    faults.into_iter().chain(asked.map(|(index, _)| Obligation::Property(index))).collect()
+}

@@ -1,0 +1,262 @@
+//! `--reduce`: what the user may say about steps that are left out, and what is said of them in the end.
+
+use super::Row;
+use super::quantities::{count, counted};
+use super::trials::Decision;
+use gridlock_lts::base::error::{Error, Result};
+use gridlock_lts::engine::reduce::{Keep, Save};
+use gridlock_lts::engine::search::Reduction;
+use serde::Serialize;
+
+/// Whether steps are left out.
+#[derive(clap::Args, Clone, Copy, Default, Debug)]
+pub(super) struct Less {
+    /// Leave out steps whose order makes no difference: the same verdict from fewer states. Needs complete tables
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t, help_heading = "Search")]
+    pub(super) reduce: Reduce,
+}
+
+/// The values of `--reduce`.
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(super) enum Reduce {
+    /// Leave out what stubborn sets allow
+    On,
+    /// The same, and store no states with a single step left: far less memory, longer counterexamples
+    Chains,
+    /// Search in full, and try now and then whether a reduced search would be over already
+    Auto,
+    /// Take every step: the counts are those of the state space
+    #[default]
+    Off,
+    /// For comparison: the published two-phase method, which saves all states of phase 1
+    #[value(name = "two-phase", alias = "two-phase=all")]
+    TwoPhase,
+    /// The same, which saves those after a step back
+    #[value(name = "two-phase=back-edge")]
+    BackEdge,
+    /// The same, which saves none
+    #[value(name = "two-phase=none")]
+    SaveNone,
+    /// On ranks: all, those that another rank owns as well
+    #[value(name = "two-phase=all,foreign")]
+    Foreign,
+    /// On ranks: those after a step back, those that another rank owns as well
+    #[value(name = "two-phase=back-edge,foreign")]
+    ForeignBackEdge,
+}
+
+/// Whether like processes are told apart.
+#[derive(clap::Args, Clone, Copy, Default, Debug)]
+pub(super) struct Alike {
+    /// Of states that differ only in which of several like processes is which, visit one. Needs complete tables
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t, help_heading = "Search")]
+    symmetry: Symmetry,
+}
+
+/// The values of `--symmetry`.
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
+enum Symmetry {
+    /// Look for processes that can take each other's places
+    Auto,
+    /// Tell all processes apart: the counts are those of the state space
+    #[default]
+    Off,
+}
+
+impl Alike {
+    /// Whether processes that can take each other's places are looked for.
+    pub(super) fn is_wanted(self) -> bool {
+        self.symmetry == Symmetry::Auto
+    }
+
+    /// Says no to what it was not thought through for.
+    pub(super) fn check(self, less: Less) -> Result<()> {
+        let fits = match less.taken(false) {
+            Taken::All => true,
+            Taken::Reduced(keep) => !keep.passes_states(),
+            Taken::Trials => false,
+        };
+        match self.is_wanted() && !fits {
+            true => Err(Error::input("--symmetry auto goes with --reduce on or off: say one of these")),
+            false => Ok(()),
+        }
+    }
+
+    /// What a search with these steps is called.
+    pub(super) fn shown(self, taken: Taken) -> String {
+        taken.shown() + if self.is_wanted() { ", symmetry" } else { "" }
+    }
+}
+
+/// What is said of processes that can take each other's places, if they were looked for.
+pub(super) fn symmetry_row(classes: &[Vec<String>]) -> Row {
+    let shown = |names: &Vec<String>| match &names[..] {
+        [first, .., last] if names.len() > 2 => format!("{first} to {last} ({})", names.len()),
+        names => names.join(", "),
+    };
+    let text = match classes {
+        [] => "no processes can take each other's places".to_owned(),
+        classes => {
+            let classes = classes.iter().map(shown).collect::<Vec<_>>().join("; ");
+            format!(
+                "{classes} can take each other's places: a state stands for all that differ in that alone"
+            )
+        }
+    };
+    ("symmetry", text)
+}
+
+/// What steps a search takes.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(super) enum Taken {
+    #[default]
+    All,
+    /// Those that a reduction keeps.
+    Reduced(Keep),
+    /// All, with trials of a reduced search in between.
+    Trials,
+}
+
+impl Taken {
+    /// What a search leaves out, in a word.
+    pub(super) fn shown(self) -> String {
+        match self {
+            Taken::All | Taken::Trials => "off".to_owned(),
+            Taken::Reduced(keep) => format!("{keep:?}").to_lowercase(),
+        }
+    }
+}
+
+impl Less {
+    pub(super) fn taken(self, shortest: bool) -> Taken {
+        let two_phase = |save, foreign| Taken::Reduced(Keep::TwoPhase { save, foreign });
+        match self.reduce {
+            Reduce::On if shortest => Taken::Reduced(Keep::Lengths),
+            Reduce::On => Taken::Reduced(Keep::Verdicts),
+            Reduce::Chains => Taken::Reduced(Keep::Chains),
+            Reduce::Auto => Taken::Trials,
+            Reduce::Off => Taken::All,
+            Reduce::TwoPhase => two_phase(Save::All, false),
+            Reduce::BackEdge => two_phase(Save::BackEdges, false),
+            Reduce::SaveNone => two_phase(Save::Nothing, false),
+            Reduce::Foreign => two_phase(Save::All, true),
+            Reduce::ForeignBackEdge => two_phase(Save::BackEdges, true),
+        }
+    }
+
+    /// What a method reduces by that knows stubborn sets only.
+    pub(super) fn keep_of(self, method: &str) -> Result<Option<Keep>> {
+        match self.reduce {
+            Reduce::On => Ok(Some(Keep::Verdicts)),
+            Reduce::Off => Ok(None),
+            _ => Err(Error::Input(format!("{method} takes --reduce on or off"))),
+        }
+    }
+
+    /// Which leaf can reach what is read off its table, so that there must be nothing left to fill.
+    pub(super) fn needs_complete_tables(self) -> Option<&'static str> {
+        match self.reduce {
+            Reduce::On => Some("--reduce on"),
+            Reduce::Chains => Some("--reduce chains"),
+            Reduce::Auto | Reduce::Off => None,
+            _ => Some("--reduce two-phase"),
+        }
+    }
+
+    /// Says no to a depth where there is none.
+    pub(super) fn check(self, max_depth: Option<u64>) -> Result<()> {
+        if let Taken::Reduced(keep) = self.taken(false)
+            && keep.passes_states()
+            && max_depth.is_some()
+        {
+            let flag = self.needs_complete_tables().unwrap_or_default();
+            return Err(Error::Input(format!(
+                "--max-depth counts steps, and a step of {flag} stands for several: leave one of them out"
+            )));
+        }
+        Ok(())
+    }
+
+    /// Says no to a checkpoint where there are several searches, or states that none keeps.
+    pub(super) fn check_checkpoint(self) -> Result<()> {
+        match self.taken(false) {
+            Taken::Trials => Err(Error::input(
+                "--checkpoint keeps one search, and --reduce auto makes several: say --reduce on or off",
+            )),
+            Taken::Reduced(Keep::TwoPhase { .. }) => Err(Error::input(
+                "--checkpoint does not keep what phase 1 of --reduce two-phase has saved: say --reduce on or off",
+            )),
+            Taken::All | Taken::Reduced(_) => Ok(()),
+        }
+    }
+}
+
+/// The reduction in the JSON result.
+#[derive(Serialize, Clone, Debug)]
+pub(super) struct Reduced {
+    method: &'static str,
+    shortest: bool,
+    /// States that were passed and not searched from, each time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    passed: Option<u64>,
+    /// How many of them were stored all the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    saved: Option<u64>,
+    /// States of the full search when this one took over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instead_of: Option<u64>,
+}
+
+impl Reduced {
+    /// What a search kept. `shortest`: whether its order makes counterexamples short.
+    pub(super) fn new(kept: Reduction, shortest: bool, decision: Option<Decision>) -> Self {
+        let instead_of = match decision {
+            Some(Decision::Trial(states) | Decision::Memory(states)) => Some(states),
+            Some(Decision::Full(_)) | None => None,
+        };
+        let method = match kept.keep {
+            Keep::Verdicts | Keep::Lengths => "stubborn sets",
+            Keep::Chains => "stubborn sets, chains",
+            Keep::TwoPhase { save: Save::All, .. } => "two-phase, all states saved",
+            Keep::TwoPhase { save: Save::BackEdges, .. } => "two-phase, states after back edges saved",
+            Keep::TwoPhase { save: Save::Nothing, .. } => "two-phase, no states saved",
+        };
+        let Reduction { passed, saved, lengths, .. } = kept;
+        Reduced { method, shortest: lengths && shortest, passed, saved, instead_of }
+    }
+}
+
+/// What is said of a reduction. `shortest`: whether the order of the search makes counterexamples short.
+pub(super) fn row(kept: Reduction, shortest: bool) -> Row {
+    let reduced = Reduced::new(kept, shortest, None);
+    let passes = kept.keep.passes_states();
+    let length = match (reduced.shortest, shortest && !passes) {
+        (true, _) => "counterexamples are as short as can be",
+        (false, true) => "counterexamples may be longer than necessary (--shortest)",
+        (false, false) => "counterexamples are as the search meets them",
+    };
+    let states = match (passes, reduced.passed) {
+        (true, Some(passed)) => format!("stored, {} were passed", count(passed)),
+        (true, None) => "stored".to_owned(),
+        (false, _) => "visited, not all there are".to_owned(),
+    };
+    let saved =
+        reduced.saved.map_or(String::new(), |saved| format!(", {} of them saved besides", count(saved)));
+    ("reduction", format!("{}: states are those {states}{saved}; {length}", reduced.method))
+}
+
+/// What `--reduce auto` says.
+pub(super) fn auto(decision: Decision) -> String {
+    match decision {
+        Decision::Full(0) => "took every step: the system is small".to_owned(),
+        Decision::Full(trials) => {
+            format!("took every step: {} did not end", counted(trials as usize, "reduced trial"))
+        }
+        Decision::Trial(states) => {
+            format!("reduced: a trial ended when the full search had {} states", count(states))
+        }
+        Decision::Memory(states) => {
+            format!("reduced: the full search ran out of memory at {} states", count(states))
+        }
+    }
+}
