@@ -12,6 +12,7 @@
 #![cfg(unix)]
 
 // Not all of it is needed here.
+mod formulas;
 #[allow(dead_code)]
 #[path = "../harness/mod.rs"]
 mod harness;

@@ -21,7 +21,7 @@ fn alone(line: &[&str]) -> (Value, Option<i32>) {
 }
 
 /// What ranks say, without what is about ranks.
-fn on_ranks(size: usize, line: &[&str]) -> (Value, Option<i32>, Value) {
+pub fn on_ranks(size: usize, line: &[&str]) -> (Value, Option<i32>, Value) {
     let output = gridlock(size, line).output().expect("mpirun starts");
     let mut result = parsed(&output, &format!("{line:?} on {size} ranks"));
     let fields = result.as_object_mut().expect("an object");
@@ -30,7 +30,7 @@ fn on_ranks(size: usize, line: &[&str]) -> (Value, Option<i32>, Value) {
     (result, output.status.code(), ranks)
 }
 
-fn same(line: &[&str], sizes: &[(usize, &str)]) -> Value {
+pub fn same(line: &[&str], sizes: &[(usize, &str)]) -> Value {
     same_with(line, &[], sizes)
 }
 

@@ -2,10 +2,11 @@
 
 use crate::harness::{command, directory, model, text};
 use crate::killed::kill_all;
-use crate::ranks::{gridlock, processes, signal, slow};
+use crate::ranks::{gridlock, mpirun, processes, signal, slow};
 use gridlock_lts::base::rng::Rng;
 use serde_json::Value;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -154,6 +155,38 @@ fn ranks_without_memory_are_resumed_by_more_of_them() {
     let output = gridlock(2, &[&line[..], &["--resume"]].concat()).output().expect("mpirun starts");
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));
     assert!(text(&output.stderr).contains("levels-001-00001 is missing"), "{}", text(&output.stderr));
+}
+
+/// The disk of one rank is full, which looks to a program like a file that may not grow any more: that costs the checkpoint, not
+/// the verdict, and what was written before is resumed by another number of ranks.
+#[test]
+fn a_full_disk_of_one_rank_costs_no_verdict() {
+    let (_dir, path) = directory();
+    let spec = philosophers(&path("spec.mcrl2"), 12);
+    let (place, script) = (path("run"), path("each"));
+    fs::write(
+        &script,
+        "#!/bin/sh\n[ \"${OMPI_COMM_WORLD_RANK:-$PMI_RANK}\" = 1 ] && trap '' XFSZ && ulimit -f 100\nexec \"$@\"\n",
+    )
+    .expect("a script");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("a mode");
+    let line = ["check", &spec, "--never", "Terminate", "--checkpoint", &place, "--resume"];
+    let full = |more: &[&str]| {
+        let all =
+            [&[env!("CARGO_BIN_EXE_gridlock")], &line[..], &["--checkpoint-every", "0s"], more].concat();
+        let output = mpirun(3, &script, &all).output().expect("mpirun starts");
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    let (code, out, err) = full(&["--max-states", "400000"]);
+    assert_eq!(code, Some(3), "{out}{err}");
+    assert!(out.contains("the checkpoint could not be written to the end: "), "{out}{err}");
+    assert!(err.contains("the search goes on without"), "{out}{err}");
+    let (code, out, err) = full(&[]);
+    assert_eq!(code, Some(0), "{out}{err}");
+    assert!(out.starts_with("holds") && out.contains("resumed at depth"), "{out}{err}");
+    let output = gridlock(2, &[&line[..], &["--json", "-"]].concat()).output().expect("mpirun starts");
+    let alone = command(&[&line[..4], &["--json", "-"]].concat()).output().expect("gridlock starts");
+    assert_eq!(facts(&parsed(&output.stdout)), facts(&parsed(&alone.stdout)), "the checkpoint is whole");
 }
 
 /// A rank that hangs is named, and nobody waits for it for ever.

@@ -11,6 +11,11 @@ use std::path::Path;
 use std::time::Duration;
 
 fn on_ranks(ranks: usize, spec: &str, options: &[&str], file: &str) -> Value {
+    on_ranks_with(ranks, spec, options, file).0
+}
+
+/// The same, and what each rank had.
+fn on_ranks_with(ranks: usize, spec: &str, options: &[&str], file: &str) -> (Value, Vec<Value>) {
     let line = [&["check", spec, "--search", "isv", "--json", file], options].concat();
     let output = gridlock(ranks, &line).output().expect("mpirun starts");
     let what = format!("{spec} {options:?} on {ranks} ranks: {}", text(&output.stderr));
@@ -34,7 +39,7 @@ fn on_ranks(ranks: usize, spec: &str, options: &[&str], file: &str) -> Value {
     let slices: u64 = parts.iter().filter_map(|part| part["slices"].as_u64()).sum();
     assert_eq!(result["slices"]["slices"], slices, "{what}");
     result["slices"]["ranks"] = Value::Array(Vec::new());
-    result
+    (result, parts)
 }
 
 /// What rank 0 sends and receives depends on slices, rounds and messages between them, not on the number of states.
@@ -109,6 +114,23 @@ fn larger_slices_on_ranks() {
         }
         assert_eq!(ranks, threads);
     }
+}
+
+/// Every rank that owns slices has less memory than they need: each spills, and the counts are those of threads.
+#[test]
+fn every_rank_spills() {
+    let (_dir, path) = directory();
+    let spec = larger(&path("philosophers.mcrl2"), 14);
+    let common = ["--never", "Terminate", "--subsystem", "Philosopher(1)", "--job-memory", "2M"];
+    let spill = path("spill");
+    fs::create_dir(&spill).expect("a directory");
+    let less = ["--max-memory", "28M", "--spill", &spill];
+    let (ranks, parts) = on_ranks_with(4, &spec, &[&common[..], &less].concat(), &path("ranks.json"));
+    assert_eq!((&ranks["verdict"], &ranks["states"]), (&"holds".into(), &4_782_968.into()));
+    for (rank, part) in parts.iter().enumerate().skip(1) {
+        assert!(part["spilled_bytes"].as_u64() > Some(100_000), "rank {rank}: {parts:?}");
+    }
+    assert_eq!(fs::read_dir(&spill).expect("a directory").count(), 0, "nothing is left behind");
 }
 
 /// The philosophers with another number of them.

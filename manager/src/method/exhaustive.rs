@@ -1,7 +1,7 @@
 //! Exhaustive searches, breadth first and depth first: every reachable state in the memory of one process, or, breadth
 //! first on ranks, in that of all of them ([`ranks`]).
 
-mod ranks;
+pub(super) mod ranks;
 mod saved;
 mod shorter;
 
@@ -16,7 +16,9 @@ use crate::grid::transport::launch::launched;
 use gridlock_lts::base::error::{Error, Limit, Result};
 use gridlock_lts::engine::lazy::Lazy;
 use gridlock_lts::engine::mesh::Mesh;
-use gridlock_lts::engine::search::{self, Options, Order, RankStats, Reduction, Report, Stats, Verdict};
+use gridlock_lts::engine::search::{
+    self, Level, Options, Order, RankStats, Reduction, Report, Stats, Verdict,
+};
 use gridlock_lts::model::network::LeafIx;
 use gridlock_lts::property::Property;
 use saved::{End, Place};
@@ -123,8 +125,11 @@ impl Method for BreadthFirst {
     fn conduct(&self, run: &mut Run) -> Result<Outcome> {
         let bounds = self.bounds(run);
         if formulas::are_asked(run) {
-            self.check_formulas(run)?;
-            return formulas::conduct(run, bounds.depth);
+            self.check_formulas()?;
+            if run.peers.has_company() {
+                return ranks::conduct_formulas(run, bounds, &self.ranks(None));
+            }
+            return formulas::conduct(run, bounds.depth, None);
         }
         let place = self.place(run)?;
         if run.peers.has_company() {
@@ -139,7 +144,7 @@ impl Method for BreadthFirst {
 
     fn serve(&self, run: &mut Run) -> Result<u8> {
         if formulas::are_asked(run) {
-            self.check_formulas(run)?;
+            self.check_formulas()?;
         }
         let bounds = self.bounds(run);
         // The manifest is that of the run or an error, which all must hear of.
@@ -164,7 +169,7 @@ impl BreadthFirst {
     }
 
     /// Says no to formulas that are no safety formulas where they cannot be decided.
-    fn check_formulas(&self, run: &Run) -> Result<()> {
+    fn check_formulas(&self) -> Result<()> {
         if let Some(flag) = self.less.needs_complete_tables() {
             return Err(Error::Input(format!(
                 "{flag} cannot decide a formula that is no safety formula: leave it out"
@@ -178,11 +183,6 @@ impl BreadthFirst {
         if self.checkpoint.checkpoint.is_some() {
             return Err(Error::input(
                 "--checkpoint keeps the states of a search, not the game of a formula that is no safety formula: leave it out",
-            ));
-        }
-        if run.peers.has_company() {
-            return Err(Error::input(
-                "a formula that is no safety formula is decided in one process: start gridlock without mpirun",
             ));
         }
         Ok(())
@@ -294,7 +294,7 @@ struct Told {
 
 /// What a report means for the user.
 fn outcome(run: &Run, report: Report, told: Told) -> Outcome {
-    let Report { verdict, stats, reduction, like_leaves, ranks } = report;
+    let Report { verdict, stats, reduction, like_leaves, ranks, levels } = report;
     let names = |class: &Vec<LeafIx>| subsystem::names(&run.tables().network, class);
     let classes = like_leaves.unwrap_or_default().iter().map(names).collect();
     let symmetry = told.alike.is_wanted().then_some(classes);
@@ -311,12 +311,12 @@ fn outcome(run: &Run, report: Report, told: Told) -> Outcome {
     };
     let Told { shortest, decision, owner, end, .. } = told;
     let figures =
-        Exhausted { begun: true, stats, reduction, symmetry, shortest, decision, ranks, owner, end };
+        Exhausted { begun: true, stats, reduction, symmetry, shortest, decision, ranks, levels, owner, end };
     Outcome::of(verdict, time, Box::new(figures), || bound)
 }
 
 /// The search itself, with compiled tables if they are complete; together with other ranks if there is a mesh, and perhaps
-/// leaves that decide which rank owns a state. On one process it leaves formulas out: the caller looks after them.
+/// leaves that decide which rank owns a state. It leaves formulas out: the caller looks after them.
 pub(super) fn search(
     run: &mut Run,
     order: Order,
@@ -376,7 +376,7 @@ fn search_kept(
             (Taken::Trials, None) => {
                 trials::search(net, properties, &options).map(|(report, d)| (report, Some(d)))?
             }
-            (_, Some(mesh)) => (search::check_on_ranks(net, properties, &options, mesh)?, None),
+            (_, Some(mesh)) => (search::check_but_formulas_on_ranks(net, properties, &options, mesh)?, None),
             (Taken::All | Taken::Reduced(_), None) => {
                 (search::check_but_formulas(net, properties, &options)?, None)
             }
@@ -418,6 +418,8 @@ struct Exhausted {
     decision: Option<Decision>,
     /// What each rank has done, if there were several.
     ranks: Vec<RankStats>,
+    /// When levels ended then.
+    levels: Vec<Level>,
     /// What decided which of them owns a state.
     owner: Option<String>,
     /// What became of the checkpoint, if there is one.
@@ -485,6 +487,10 @@ impl Figures for Exhausted {
 
     fn write_tables(&self, strong: &str, off: &str, out: &mut dyn Write) -> io::Result<()> {
         ranks::write_table(&self.ranks, strong, off, out)
+    }
+
+    fn write_page(&self, out: &mut dyn Write) -> io::Result<()> {
+        ranks::write_page(&self.ranks, &self.levels, out)
     }
 
     fn settings(&self) -> Vec<Row> {

@@ -1,15 +1,21 @@
 //! Formulas that are no safety formulas, one after the other, after everything else that is asked.
+//!
+//! On ranks, rank 0 decides with the help of all others, which follow: before each formula they hear from it whether there is
+//! one more, so that nobody waits for what does not come.
 
-use super::exhaustive::{self, Bounds, fields, memory_rows};
+use super::exhaustive::{self, Bounds, fields, memory_rows, ranks};
 use super::quantities::{count, counted};
 use super::{Bound, Conclusion, Figures, Json, Outcome, Row, Run, Spent, Tables};
-use gridlock_lts::base::error::{Limit, Result};
+use gridlock_lts::base::error::{Error, Limit, Result};
 use gridlock_lts::engine::game::{self, Decided, Decision, End, Evidence, MOST_CHECKED};
 use gridlock_lts::engine::lazy::Lazy;
-use gridlock_lts::engine::search::{Options, Order, Stats, Verdict};
+use gridlock_lts::engine::mesh::Mesh;
+use gridlock_lts::engine::search::{Level, Options, Order, RankStats, Report, Stats, Verdict};
+use gridlock_lts::model::network::LeafIx;
 use gridlock_lts::property::Property;
 use gridlock_lts::property::formula::Equations;
 use std::borrow::Cow;
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,26 +24,82 @@ pub(super) fn are_asked(run: &Run) -> bool {
     run.properties.iter().any(|property| matches!(property, Property::Formula(_)))
 }
 
-/// Checks everything else by a breadth-first search, and then each formula by a game.
-pub(super) fn conduct(run: &mut Run, max_depth: Option<u64>) -> Result<Outcome> {
+/// Other ranks, and how states are divided among them.
+pub(super) struct Company<'a> {
+    pub(super) mesh: &'a mut dyn Mesh,
+    /// The leaves that decide which rank owns a state, if not the whole state does.
+    pub(super) owners: Option<&'a [LeafIx]>,
+    /// The same for people.
+    pub(super) shown: String,
+}
+
+impl Company<'_> {
+    fn lend(&mut self) -> (&mut dyn Mesh, Option<&[LeafIx]>) {
+        (&mut *self.mesh, self.owners)
+    }
+}
+
+/// What rank 0 tells before a formula: that there is one more, or that it is over.
+const ONE_MORE: u64 = 1;
+const OVER: u64 = 2;
+
+fn formula(property: &Property) -> Option<&dyn Equations> {
+    match property {
+        Property::Formula(equations) => Some(&**equations),
+        _ => None,
+    }
+}
+
+/// Checks everything else by a breadth-first search, and then each formula by a game; on one process, or on rank 0.
+pub(super) fn conduct(
+    run: &mut Run,
+    max_depth: Option<u64>,
+    mut company: Option<Company>,
+) -> Result<Outcome> {
     run.host.begin("searching", "states");
+    let mut left = run.properties.iter().filter_map(formula).count();
+    let mut searched = false;
+    let outcome = conduct_with(run, max_depth, company.as_mut(), &mut searched, &mut left);
+    if let Some(Company { mesh, .. }) = &mut company
+        && searched
+        && left > 0
+    {
+        mesh.share(&[OVER], &mut || false);
+    }
+    outcome
+}
+
+/// `searched` says whether everything else holds, and `left` how many formulas the other ranks wait for.
+fn conduct_with(
+    run: &mut Run,
+    max_depth: Option<u64>,
+    mut company: Option<&mut Company>,
+    searched: &mut bool,
+    left: &mut usize,
+) -> Result<Outcome> {
     let properties = run.properties.clone();
-    let mut figures = Played::default();
+    let mut figures =
+        Played { owner: company.as_ref().map(|company| company.shown.clone()), ..Played::default() };
     let mut time = Duration::ZERO;
-    if properties.iter().any(|property| !matches!(property, Property::Formula(_))) {
-        let bounds = Bounds { depth: max_depth, states: run.common.max_states, ..Bounds::default() };
-        let (report, _) = exhaustive::search(run, Order::BreadthFirst, bounds, None)?;
+    if let Some(report) = others(run, max_depth, company.as_deref_mut().map(Company::lend))? {
         time += report.stats.time;
-        figures.stats = report.stats;
+        (figures.stats, figures.ranks, figures.levels) = (report.stats, report.ranks, report.levels);
         if report.verdict != Verdict::Holds {
             let limit = limit_of(run, &report.verdict);
             return Ok(Outcome::of(report.verdict, time, Box::new(figures), || limit.into()));
         }
     }
+    *searched = true;
     for (index, property) in properties.iter().enumerate() {
-        let Property::Formula(equations) = property else { continue };
+        let Some(equations) = formula(property) else { continue };
         run.go_on()?;
-        let decided = decide(run, &**equations, max_depth)?;
+        if let Some(Company { mesh, .. }) = &mut company {
+            mesh.share(&[ONE_MORE], &mut || false);
+        }
+        *left -= 1;
+        let mesh = company.as_deref_mut().map(Company::lend);
+        let decided = decide(run, equations, max_depth, mesh)?
+            .ok_or_else(|| Error::internal("rank 0 has no answer to a formula"))?;
         time += decided.stats.time;
         let conclusion = match &decided.answer {
             Decision::Holds => Conclusion::Holds,
@@ -65,6 +127,40 @@ pub(super) fn conduct(run: &mut Run, max_depth: Option<u64>) -> Result<Outcome> 
     Ok(Outcome { conclusion: Conclusion::Holds, trace: None, time, figures: Box::new(figures) })
 }
 
+/// What is no formula, if there is any.
+fn others(
+    run: &mut Run,
+    max_depth: Option<u64>,
+    mesh: Option<(&mut dyn Mesh, Option<&[LeafIx]>)>,
+) -> Result<Option<Report>> {
+    if run.properties.iter().all(|property| formula(property).is_some()) {
+        return Ok(None);
+    }
+    let bounds = Bounds { depth: max_depth, states: run.common.max_states, ..Bounds::default() };
+    exhaustive::search(run, Order::BreadthFirst, bounds, mesh).map(|(report, _)| Some(report))
+}
+
+/// On ranks that are not the first. An error means that this rank cannot take part; what all ranks come to rank 0 tells.
+pub(super) fn follow(
+    run: &mut Run,
+    max_depth: Option<u64>,
+    mesh: &mut dyn Mesh,
+    owners: Option<&[LeafIx]>,
+) -> Result<()> {
+    match others(run, max_depth, Some((mesh, owners))) {
+        Ok(report) if report.as_ref().is_none_or(|report| report.verdict == Verdict::Holds) => {}
+        _ => return Ok(()),
+    }
+    let properties = run.properties.clone();
+    for equations in properties.iter().filter_map(formula) {
+        if mesh.share(&[0], &mut || false)[0] != ONE_MORE {
+            break;
+        }
+        decide(run, equations, max_depth, Some((mesh, owners)))?;
+    }
+    Ok(())
+}
+
 /// The limit behind `unknown`, as the user knows it.
 fn limit_of(run: &Run, verdict: &Verdict) -> Limit {
     match verdict {
@@ -76,7 +172,14 @@ fn limit_of(run: &Run, verdict: &Verdict) -> Limit {
     }
 }
 
-fn decide(run: &mut Run, equations: &dyn Equations, max_depth: Option<u64>) -> Result<Decided> {
+/// Nothing on ranks that are not the first.
+fn decide(
+    run: &mut Run,
+    equations: &dyn Equations,
+    max_depth: Option<u64>,
+    mesh: Option<(&mut dyn Mesh, Option<&[LeafIx]>)>,
+) -> Result<Option<Decided>> {
+    let (mesh, owners) = mesh.unzip();
     let (host, halt) = (run.host, run.host.halt());
     // Called about every 100 ms.
     let progress = |stats: &Stats| {
@@ -90,14 +193,22 @@ fn decide(run: &mut Run, equations: &dyn Equations, max_depth: Option<u64>) -> R
         max_memory: Some(run.room()),
         cancel: Some(halt.flag()),
         progress: Some(&progress),
+        owners: owners.flatten(),
         ..Options::default()
     };
     if run.tables().complete {
-        return game::decide(&run.tables().network, equations, &options);
+        let net = &run.tables().network;
+        return match mesh {
+            None => game::decide(net, equations, &options).map(Some),
+            Some(mesh) => game::ranks::decide_together(net, equations, &options, mesh),
+        };
     }
     let Tables { network, source, complete } = run.take_tables()?;
     let lazy = Lazy::new(Arc::unwrap_or_clone(network), source, &[])?;
-    let decided = game::decide_on_demand(&lazy, equations, &options);
+    let decided = match mesh {
+        None => game::decide_on_demand(&lazy, equations, &options).map(Some),
+        Some(mesh) => game::ranks::decide_on_demand_together(&lazy, equations, &options, mesh),
+    };
     let (network, source) = lazy.into_parts();
     run.put_tables(Tables { network: Arc::new(network), source, complete });
     decided
@@ -113,14 +224,20 @@ struct Played {
     last: Option<(bool, Option<Evidence>)>,
     /// The antecedents of formulas that hold, of which no step was ever met.
     vacuous: Vec<String>,
+    /// What each rank has done, if several searched.
+    ranks: Vec<RankStats>,
+    /// When levels ended then.
+    levels: Vec<Level>,
+    /// If there are several ranks, what decides which of them owns a state.
+    owner: Option<String>,
 }
 
 impl Played {
     fn add(&mut self, decided: Decided) {
-        let Decided { answer, evidence, stats, pairs, positions, vacuous } = decided;
+        let Decided { answer, evidence, stats, pairs, positions, vacuous, ranks, levels } = decided;
         self.vacuous.extend(vacuous);
         if stats.states >= self.stats.states {
-            self.stats = stats;
+            (self.stats, self.ranks, self.levels) = (stats, ranks, levels);
         }
         self.pairs = self.pairs.max(pairs);
         self.positions = self.positions.max(positions);
@@ -182,7 +299,26 @@ impl Figures for Played {
         ];
         rows.extend(spent.seconds());
         rows.extend(memory_rows(stats));
+        rows.extend(ranks::rows(&self.ranks, stats));
         rows
+    }
+
+    fn settings(&self) -> Vec<Row> {
+        let owner = self.owner.as_ref().map(|owner| match self.ranks.is_empty() {
+            false => ("owner", owner.clone()),
+            true => {
+                ("decided by", "rank 0 alone: a game that is small, or that ranks cannot divide".to_owned())
+            }
+        });
+        owner.into_iter().collect()
+    }
+
+    fn write_tables(&self, strong: &str, off: &str, out: &mut dyn Write) -> io::Result<()> {
+        ranks::write_table(&self.ranks, strong, off, out)
+    }
+
+    fn write_page(&self, out: &mut dyn Write) -> io::Result<()> {
+        ranks::write_page(&self.ranks, &self.levels, out)
     }
 
     fn fields(&self) -> Vec<(&'static str, Json<'_>)> {
@@ -194,6 +330,10 @@ impl Figures for Played {
         fields.push(("closure_states", Box::new(self.closure_states())));
         fields.push(("vacuous", Box::new(&self.vacuous)));
         fields.push(("evidence_pairs", Box::new(self.evidence().map(|evidence| evidence.pairs))));
+        if !self.ranks.is_empty() {
+            fields.push(("ranks", Box::new(ranks::fields(&self.ranks))));
+            fields.push(("owner", Box::new(&self.owner)));
+        }
         fields
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! Invariant: a page is well-formed HTML whatever names and labels contain, and loads nothing from elsewhere.
 
+use std::io::{self, Write};
+
 /// Rows of the table of the largest jobs.
 pub(super) const LARGEST: usize = 20;
 
@@ -41,4 +43,26 @@ pub(super) fn open(out: &mut String, label: &str, height: usize) {
         "<svg class=\"swarm\" role=\"img\" aria-label=\"{label}\" viewBox=\"0 0 {COLUMNS} {height}\" \
          preserveAspectRatio=\"none\" style=\"height:{height}px\">"
     );
+}
+
+/// A table of numbers with a heading; nothing if it has no rows.
+pub(super) fn write_numbers<const N: usize>(
+    heading: &str,
+    header: [&str; N],
+    rows: &[[String; N]],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let header = header.map(|name| format!("<th class=\"n\">{name}</th>")).concat();
+    writeln!(out, "<h2>{heading}</h2>\n<div class=\"wide\"><table>\n<tr>{header}</tr>")?;
+    for row in rows {
+        writeln!(
+            out,
+            "<tr>{}</tr>",
+            row.each_ref().map(|cell| format!("<td class=\"n\">{cell}</td>")).concat()
+        )?;
+    }
+    writeln!(out, "</table></div>")
 }

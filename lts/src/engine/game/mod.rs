@@ -15,6 +15,7 @@ mod certificate;
 mod evidence;
 mod graph;
 mod play;
+pub mod ranks;
 mod route;
 mod solve;
 #[cfg(test)]
@@ -30,7 +31,7 @@ use crate::engine::pack::Packing;
 use crate::engine::prepared::{self, Visitor};
 use crate::engine::replay;
 use crate::engine::search::sweep::{self, Audience, Swept};
-use crate::engine::search::{Options, Stats, Verdict};
+use crate::engine::search::{Level, Options, RankStats, Stats, Verdict};
 use crate::engine::successors::{EveryStep, Via};
 use crate::model::network::{Network, Step};
 use crate::model::trace::Trace;
@@ -82,6 +83,10 @@ pub struct Decided {
     pub positions: u64,
     /// If it holds: after which steps it asks for something although none of them is possible wherever it looks.
     pub vacuous: Vec<String>,
+    /// What each rank has done, if several decided it together.
+    pub ranks: Vec<RankStats>,
+    /// When levels of their search ended.
+    pub levels: Vec<Level>,
 }
 
 /// The network behind a successor function.
@@ -112,7 +117,7 @@ pub fn decide(net: &Network, equations: &dyn Equations, options: &Options) -> Re
         fn visit<S: EveryStep + Send + Sync + 'static>(self, system: Arc<S>) -> Self::Out {
             let sweep =
                 |audience: &mut dyn Audience| sweep::decide(&*system, self.0, self.1, self.2, audience);
-            play(&*system, self.0, self.1, self.2, Some(&sweep))
+            play(&*system, self.0, self.1, self.2, Some(&sweep), None)
         }
     }
     prepared::visit(&network, packing, alarms, Deciding(net, equations, options))?
@@ -120,8 +125,17 @@ pub fn decide(net: &Network, equations: &dyn Equations, options: &Options) -> Re
 
 /// The same on tables that are filled as needed. The network must have no properties.
 pub fn decide_on_demand(lazy: &Lazy, equations: &dyn Equations, options: &Options) -> Result<Decided> {
+    on_demand(lazy, equations, options, None)
+}
+
+fn on_demand(
+    lazy: &Lazy,
+    equations: &dyn Equations,
+    options: &Options,
+    attend: Option<&dyn Fn()>,
+) -> Result<Decided> {
     lazy.with_network(|net| equations.prepare(net, false))?;
-    play(lazy, lazy, equations, options, None)
+    play(lazy, lazy, equations, options, None, attend)
 }
 
 fn play<S: EveryStep>(
@@ -130,9 +144,11 @@ fn play<S: EveryStep>(
     equations: &dyn Equations,
     options: &Options,
     sweep: Option<Sweep>,
+    attend: Option<&dyn Fn()>,
 ) -> Result<Decided> {
     let started = Instant::now();
     let mut play = Play::new(system, equations, options, started, Order::Breadth)?;
+    play.attend = attend;
     let mut known: Vec<Option<Class>> = Vec::new();
     let mut class = |via: Via| {
         let at = via.vector().0 as usize;
@@ -164,16 +180,18 @@ fn play<S: EveryStep>(
         pairs,
         positions,
         vacuous: Vec::new(),
+        ranks: Vec::new(),
+        levels: Vec::new(),
     };
     match answer {
         Ok(Ended::SolvedBy(..)) => Err(Error::internal("a game was solved by another one twice")),
-        Ok(Ended::Swept(Swept { holds, stats, positions, classes }, evidence)) => {
+        Ok(Ended::Swept(Swept { holds, stats, positions, classes, ranks, levels }, evidence)) => {
             let pairs = stats.states * positions;
             let stats = Stats { time: started.elapsed(), ..stats };
             let answer = if holds { Decision::Holds } else { Decision::Violated };
             let asked = (0..positions as u32).map(Position);
             let vacuous = if holds { vacuity::of(equations, asked, &classes)? } else { Vec::new() };
-            Ok(Decided { answer, evidence, stats, pairs, positions, vacuous })
+            Ok(Decided { answer, evidence, stats, pairs, positions, vacuous, ranks, levels })
         }
         Ok(Ended::Solved(solution)) => {
             let holds = solution.winner[Game::<S>::INITIAL as usize] == Player::Some;

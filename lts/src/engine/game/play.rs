@@ -69,6 +69,8 @@ pub(super) struct Play<'a, S: EveryStep> {
     look: usize,
     /// When progress is told next.
     report: u128,
+    /// Is called now and then, whatever the game does: others may wait for a sign of life.
+    pub(super) attend: Option<&'a dyn Fn()>,
 }
 
 /// Ways to show why a formula holds or does not: a solved game, and a way into a trap.
@@ -106,6 +108,7 @@ impl<S: EveryStep> Audience for Aside<'_, '_, S> {
         let Play { system, options, started, .. } = *self.play;
         let mut play = Play::new(system, self.equations, options, started, Order::Depth(Vec::new()))?;
         play.look = FIRST_LOOK;
+        play.attend = self.play.attend;
         play.game = play.game.knowing(&known);
         let solution = match play.grow_aside(self.class, SHOWN) {
             Ok(solution) => solution,
@@ -143,6 +146,7 @@ impl<'a, S: EveryStep> Play<'a, S> {
             peak: 0,
             look,
             report: 0,
+            attend: None,
         })
     }
 
@@ -163,6 +167,7 @@ impl<'a, S: EveryStep> Play<'a, S> {
         }
         let mut deep =
             Play::new(self.system, equations, self.options, self.started, Order::Depth(Vec::new()))?;
+        deep.attend = self.attend;
         if let Some(solution) = deep.grow_aside(class, DEEP)? {
             return Ok(Ended::SolvedBy(Box::new(deep), solution));
         }
@@ -261,6 +266,9 @@ impl<'a, S: EveryStep> Play<'a, S> {
 
     /// Whether the user, or the clock, wants an end.
     fn go_on(&self) -> Result<()> {
+        if let Some(attend) = self.attend {
+            attend();
+        }
         let options = self.options;
         if options.cancel.is_some_and(|cancel| cancel.load(Relaxed)) {
             return Err(Limit::Interrupted.into());

@@ -1,5 +1,7 @@
 //! Random networks and formulas against iteration straight from the meaning of the operators.
 
+mod ranks;
+
 use super::*;
 use crate::base::rng::Rng;
 use crate::engine::search::sweep::Truths;

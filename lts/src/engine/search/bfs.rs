@@ -44,7 +44,7 @@ impl<'a> Chunk<'a> {
     }
 
     /// Gives back what it does not need.
-    fn shrink(&mut self) {
+    pub(super) fn shrink(&mut self) {
         let before = self.states.capacity();
         self.states.shrink_to_fit();
         self.budget.give(((before - self.states.capacity()) * size_of::<u64>()) as u64);
@@ -172,8 +172,11 @@ pub(super) fn levels<'a, S: Successors>(
     let workers = run.options.workers.max(1);
     let mut scratch: Vec<Scratch<S>> = (0..workers).map(|_| Scratch::new(run.system)).collect();
     let (mut levels, mut level) = (Vec::new(), first_level(run)?);
-    while !level.is_empty() {
+    loop {
         let states: usize = level.iter().map(|chunk| chunk.states.len() / words).sum();
+        if states == 0 {
+            return Ok(Some(levels));
+        }
         run.set_level(levels.len() as u64, states as u64);
         let depth = levels.len() as u64 + 1;
         let Expanded { found, next, mut expanded } = expand_level(run, level, depth, &mut scratch, true);
@@ -184,7 +187,6 @@ pub(super) fn levels<'a, S: Successors>(
         levels.push(expanded);
         level = next;
     }
-    Ok(Some(levels))
 }
 
 /// The level with which the search begins or goes on, and its depth.
@@ -337,7 +339,7 @@ pub(super) struct Worker<'r, 'a, S: Successors, R> {
     /// What is new.
     pub(super) full: Vec<Chunk<'a>>,
     /// What it has expanded, if that is to be kept.
-    expanded: Option<Vec<Chunk<'a>>>,
+    pub(super) expanded: Option<Vec<Chunk<'a>>>,
     done: Done,
     pub(super) found: Option<Found>,
     pub(super) route: R,

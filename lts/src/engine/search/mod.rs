@@ -167,6 +167,15 @@ pub struct RankStats {
     pub waited: Duration,
 }
 
+/// A level of a search on ranks, or several that follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Level {
+    /// States that were expanded in it, on all ranks; of several levels the most.
+    pub states: u64,
+    /// When it ended, since the search began.
+    pub ended: Duration,
+}
+
 /// What came out of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
@@ -180,6 +189,8 @@ pub struct Report {
     pub like_leaves: Option<Vec<Vec<LeafIx>>>,
     /// What each rank has done, if there were several; [`Stats`] are those of all together.
     pub ranks: Vec<RankStats>,
+    /// When levels ended, if there were several ranks. Of very many, neighbours are taken together.
+    pub levels: Vec<Level>,
 }
 
 /// What a search kept that left out steps.
@@ -230,6 +241,16 @@ pub fn check_on_ranks(
     mesh: &mut dyn Mesh,
 ) -> Result<Report> {
     refuse_formulas(properties)?;
+    check_here(net, properties, options, Some(mesh))
+}
+
+/// The same for all properties that are no formulas.
+pub fn check_but_formulas_on_ranks(
+    net: &Network,
+    properties: &[Property],
+    options: &Options,
+    mesh: &mut dyn Mesh,
+) -> Result<Report> {
     check_here(net, properties, options, Some(mesh))
 }
 
@@ -356,8 +377,14 @@ fn examine<S: Successors>(
     mesh: Option<&mut (dyn Mesh + '_)>,
 ) -> Result<(Report, Told)> {
     let started = Instant::now();
-    let report =
-        |verdict, stats| Report { verdict, stats, reduction: None, like_leaves: None, ranks: Vec::new() };
+    let report = |verdict, stats| Report {
+        verdict,
+        stats,
+        reduction: None,
+        like_leaves: None,
+        ranks: Vec::new(),
+        levels: Vec::new(),
+    };
     if let Some(property) = property::violated_initially(task.properties) {
         let stats = Stats { states: 1, time: started.elapsed(), ..Stats::default() };
         return Ok((report(Verdict::Violated { property, trace: Trace::default() }, stats), Told::default()));
@@ -384,12 +411,12 @@ fn examine<S: Successors>(
         }
         Err(error) => return Err(error),
     };
-    let (found, stop, stats, ranks) = match task.options.order {
+    let (found, stop, stats, ranks, levels) = match task.options.order {
         Order::BreadthFirst if several => {
-            let ended = owned::search(&run, mesh)?;
+            let ended = owned::search(&run, mesh, None)?;
             let stats = all_ranks(&ended, run.stats(), run.earlier());
             let found = ended.found.map(|(found, depth)| (found, Way::Depth(depth)));
-            (found, ended.stop, stats, ended.ranks)
+            (found, ended.stop, stats, ended.ranks, ended.levels)
         }
         Order::BreadthFirst => {
             let found = bfs::search(&run).map(|(found, depth)| (found, Way::Depth(depth)));
@@ -397,11 +424,11 @@ fn examine<S: Successors>(
             let (stats, earlier) = (run.stats(), run.earlier());
             let transitions = earlier.transitions + stats.transitions;
             let deadlocks = earlier.deadlocks + stats.deadlocks;
-            (found, run.why_stopped(), Stats { transitions, deadlocks, ..stats }, Vec::new())
+            (found, run.why_stopped(), Stats { transitions, deadlocks, ..stats }, Vec::new(), Vec::new())
         }
         Order::DepthFirst => {
             let found = dfs::search(&run).map(|(found, steps)| (found, Way::Steps(steps)));
-            (found, run.why_stopped(), run.stats(), Vec::new())
+            (found, run.why_stopped(), run.stats(), Vec::new(), Vec::new())
         }
     };
     let saved_here =
@@ -426,7 +453,7 @@ fn examine<S: Successors>(
     let peak = if several { stats.peak_memory } else { budget.peak() };
     let stats = Stats { time: started.elapsed(), peak_memory: peak, ..stats };
     // What was kept is for the caller to say.
-    Ok((Report { verdict, stats, reduction: None, like_leaves: None, ranks }, told))
+    Ok((Report { verdict, stats, reduction: None, like_leaves: None, ranks, levels }, told))
 }
 
 /// What all ranks have done together.

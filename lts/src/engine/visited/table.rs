@@ -213,6 +213,11 @@ impl<W: Width> Table<W> {
     /// Calls `tell` with the slot of each state, in order. All of them must be in the table, and none may be inserted
     /// meanwhile. A state keeps its slot as long as the table does not grow.
     pub fn slots_of(&self, keys: &[u64], mut tell: impl FnMut(usize)) {
+        self.find_slots(keys, |slot| tell(slot.expect("the state is in the table")));
+    }
+
+    /// The same for states some of which may not be in the table.
+    pub fn find_slots(&self, keys: &[u64], mut tell: impl FnMut(Option<usize>)) {
         let words = self.width.words();
         let slots = self.slots();
         for keys in keys.chunks(BATCH * words) {
@@ -220,7 +225,7 @@ impl<W: Width> Table<W> {
                 prefetch(slots.address(slots.walk(slots::hash(key))));
             }
             for key in keys.chunks_exact(words) {
-                tell(slots.locate(key).expect("the state is in the table"));
+                tell(slots.locate(key));
             }
         }
     }

@@ -8,12 +8,15 @@ use super::saved::Place;
 use super::{Bounds, BreadthFirst, Told, outcome, search_kept};
 use crate::grid::journal::Identity;
 use crate::method::fingerprint::tables_made;
+use crate::method::formulas::{self, Company};
+use crate::method::page::{self, COLUMNS};
 use crate::method::reduction::Taken;
 use crate::method::subsystem::{find_leaves_for, names, split_names};
 use crate::method::{Listed, Outcome, Row, Run, Team, Together};
 use gridlock_lts::base::error::{Error, Result};
+use gridlock_lts::engine::mesh::Mesh;
 use gridlock_lts::engine::mesh::choose::{Choice, choose};
-use gridlock_lts::engine::search::{Order, RankStats, Report, Stats};
+use gridlock_lts::engine::search::{Level, Order, RankStats, Report, Stats};
 use gridlock_lts::model::network::LeafIx;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -119,15 +122,27 @@ fn together(
     owners: &Owners,
     wanted: &Wanted,
 ) -> Result<Together<Result<Report>>> {
-    let (place, stuck_after) = (wanted.place, wanted.stuck_after);
-    let identity = identity(run, bounds, owners, place);
+    let place = wanted.place;
+    with_all(run, bounds, owners, wanted, |run, mesh, leaves| {
+        search_kept(run, Order::BreadthFirst, bounds, Some((mesh, leaves)), place).map(|(report, _)| report)
+    })
+}
+
+/// Does something together with all other ranks, once they are there.
+fn with_all<R>(
+    run: &mut Run,
+    bounds: Bounds,
+    owners: &Owners,
+    wanted: &Wanted,
+    search: impl FnOnce(&mut Run, &mut dyn Mesh, Option<&[LeafIx]>) -> R,
+) -> Result<Together<R>> {
+    let stuck_after = wanted.stuck_after;
+    let identity = identity(run, bounds, owners, wanted.place);
     let (host, peers, file) = (run.host, run.peers, run.file.clone());
     let team = Team { identity: &identity, file: &file, threads: run.threads, stuck_after, warn: run.warn };
     let stop = || host.stopped().is_some();
     let leaves = owners.leaves.as_deref();
-    let searched = peers.together(&team, &stop, |mesh| {
-        search_kept(run, Order::BreadthFirst, bounds, Some((mesh, leaves)), place).map(|(report, _)| report)
-    })?;
+    let searched = peers.together(&team, &stop, |mesh| search(run, mesh, leaves))?;
     searched.ok_or_else(|| Error::internal("there are no other ranks"))
 }
 
@@ -155,13 +170,37 @@ pub(super) fn conduct(run: &mut Run, bounds: Bounds, wanted: &Wanted) -> Result<
     }
 }
 
+/// On rank 0, if formulas are asked for that are no safety formulas.
+pub(super) fn conduct_formulas(run: &mut Run, bounds: Bounds, wanted: &Wanted) -> Result<Outcome> {
+    let owners = Owners::new(run, wanted.owner)?;
+    let shown = owners.shown.clone();
+    let decided = with_all(run, bounds, &owners, wanted, |run, mesh, owners| {
+        formulas::conduct(run, bounds.depth, Some(Company { mesh, owners, shown }))
+    });
+    match decided? {
+        Together::Searched(outcome) => outcome,
+        Together::Over(_) => Err(Error::internal("rank 0 decides when it is over")),
+    }
+}
+
 /// On the others. What ended the search, an error as well, rank 0 tells.
 pub(super) fn serve(run: &mut Run, bounds: Bounds, wanted: &Wanted) -> Result<u8> {
     let owners = Owners::new(run, wanted.owner)?;
-    let served = together(run, bounds, &owners, wanted).and_then(|served| match served {
-        Together::Searched(_) => run.peers.wait_for_end(None),
-        Together::Over(code) => Ok(code),
-    });
+    let served = if formulas::are_asked(run) {
+        with_all(run, bounds, &owners, wanted, |run, mesh, owners| {
+            formulas::follow(run, bounds.depth, mesh, owners)
+        })
+        .and_then(|served| match served {
+            Together::Searched(followed) => followed.map(|()| None),
+            Together::Over(code) => Ok(Some(code)),
+        })
+    } else {
+        together(run, bounds, &owners, wanted).map(|served| match served {
+            Together::Searched(_) => None,
+            Together::Over(code) => Some(code),
+        })
+    };
+    let served = served.and_then(|over| over.map_or_else(|| run.peers.wait_for_end(None), Ok));
     if let Err(why) = &served {
         (run.warn)(format!("rank {}: {why}", run.peers.rank()));
         run.peers.abort(2);
@@ -177,7 +216,7 @@ fn imbalance(ranks: &[RankStats]) -> f64 {
 }
 
 /// Rows about all ranks.
-pub(super) fn rows(ranks: &[RankStats], stats: &Stats) -> Vec<Row> {
+pub(in crate::method) fn rows(ranks: &[RankStats], stats: &Stats) -> Vec<Row> {
     if ranks.is_empty() {
         return Vec::new();
     }
@@ -208,8 +247,63 @@ pub(super) fn rows(ranks: &[RankStats], stats: &Stats) -> Vec<Row> {
     ]
 }
 
+/// The columns of the table of ranks.
+const HEADER: [&str; 7] =
+    ["rank", "states", "transitions", "states sent", "bytes sent", "peak memory", "waiting s"];
+
+/// The row of a rank.
+fn cells((number, rank): (usize, &RankStats)) -> [String; 7] {
+    [
+        number.to_string(),
+        count(rank.states),
+        count(rank.transitions),
+        count(rank.states_sent),
+        bytes(rank.bytes_sent),
+        bytes(rank.peak_memory),
+        format!("{:.3}", rank.waited.as_secs_f64()),
+    ]
+}
+
+/// The height of the picture of levels.
+const HEIGHT: usize = 160;
+
+/// The page: levels over time, and a row for each rank.
+pub(in crate::method) fn write_page(
+    ranks: &[RankStats],
+    levels: &[Level],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    if let Some(last) = levels.last().filter(|last| !last.ended.is_zero()) {
+        let most = levels.iter().map(|level| level.states).max().unwrap_or(0).max(1);
+        let mut picture = String::new();
+        page::open(&mut picture, "levels over time", HEIGHT);
+        let at = |time: Duration| COLUMNS as f64 * time.as_secs_f64() / last.ended.as_secs_f64();
+        let mut begun = Duration::ZERO;
+        for level in levels {
+            let (from, to) = (at(begun), at(level.ended));
+            begun = level.ended;
+            let height = HEIGHT as f64 * level.states as f64 / most as f64;
+            let (width, top) = ((to - from).max(0.2), HEIGHT as f64 - height);
+            picture.push_str(&format!(
+                "<rect class=\"w0\" x=\"{from:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"/>\n"
+            ));
+        }
+        picture.push_str("</svg>");
+        writeln!(out, "<h2>Levels over time</h2>\n{picture}")?;
+        writeln!(
+            out,
+            "<p class=\"note\">Levels of all ranks together, the first at the left; a level is as wide as it took time, of {:.3} s, \
+             and as high as it has states, of at most {}.</p>",
+            last.ended.as_secs_f64(),
+            count(most)
+        )?;
+    }
+    let lines: Vec<[String; 7]> = ranks.iter().enumerate().map(cells).collect();
+    page::write_numbers("Ranks", HEADER, &lines, out)
+}
+
 /// A line for each rank.
-pub(super) fn write_table(
+pub(in crate::method) fn write_table(
     ranks: &[RankStats],
     strong: &str,
     off: &str,
@@ -218,27 +312,15 @@ pub(super) fn write_table(
     if ranks.is_empty() {
         return Ok(());
     }
-    let header = ["rank", "states", "transitions", "states sent", "bytes sent", "peak memory", "waiting s"];
-    let line = |(number, rank): (usize, &RankStats)| {
-        [
-            number.to_string(),
-            count(rank.states),
-            count(rank.transitions),
-            count(rank.states_sent),
-            bytes(rank.bytes_sent),
-            bytes(rank.peak_memory),
-            format!("{:.3}", rank.waited.as_secs_f64()),
-        ]
-    };
-    let lines: Vec<[String; 7]> = ranks.iter().enumerate().map(line).collect();
-    let widths: Vec<usize> = (0..header.len())
-        .map(|k| lines.iter().map(|line| line[k].len()).chain([header[k].len()]).max().unwrap_or(0))
+    let lines: Vec<[String; 7]> = ranks.iter().enumerate().map(cells).collect();
+    let widths: Vec<usize> = (0..HEADER.len())
+        .map(|k| lines.iter().map(|line| line[k].len()).chain([HEADER[k].len()]).max().unwrap_or(0))
         .collect();
     let written = |cells: Vec<&str>| {
         let cells = cells.iter().zip(&widths).map(|(cell, width)| format!("{cell:>width$}"));
         cells.collect::<Vec<_>>().join("  ")
     };
-    writeln!(out, "\n{strong}  {}{off}", written(header.to_vec()))?;
+    writeln!(out, "\n{strong}  {}{off}", written(HEADER.to_vec()))?;
     for line in &lines {
         writeln!(out, "  {}", written(line.iter().map(String::as_str).collect()))?;
     }
@@ -247,7 +329,7 @@ pub(super) fn write_table(
 
 /// A rank in the JSON result.
 #[derive(Serialize)]
-pub(super) struct RankFields {
+pub(in crate::method) struct RankFields {
     states: u64,
     transitions: u64,
     states_sent: u64,
@@ -257,7 +339,7 @@ pub(super) struct RankFields {
 }
 
 /// The ranks in the JSON result.
-pub(super) fn fields(ranks: &[RankStats]) -> Vec<RankFields> {
+pub(in crate::method) fn fields(ranks: &[RankStats]) -> Vec<RankFields> {
     let fields = |rank: &RankStats| RankFields {
         states: rank.states,
         transitions: rank.transitions,

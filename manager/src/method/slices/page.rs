@@ -1,7 +1,7 @@
 //! The page about a search by slices: what ranks had, the sizes of slices, and the largest.
 
 use super::figures::{ShownRank, ShownSlice};
-use crate::method::page::{COLUMNS, LARGEST, escaped, open};
+use crate::method::page::{COLUMNS, LARGEST, escaped, open, write_numbers};
 use crate::method::quantities::count;
 use std::cmp::Reverse;
 use std::fmt::Write as _;
@@ -12,16 +12,8 @@ const SIZES: usize = 160;
 
 /// A row for each rank, if there are several.
 pub fn write_ranks(ranks: &[ShownRank], out: &mut dyn Write) -> io::Result<()> {
-    if ranks.is_empty() {
-        return Ok(());
-    }
-    let cell = |cell: String| format!("<td class=\"n\">{cell}</td>");
-    let header = ShownRank::HEADER.map(|name| format!("<th class=\"n\">{name}</th>")).concat();
-    writeln!(out, "<h2>Ranks</h2>\n<div class=\"wide\"><table>\n<tr>{header}</tr>")?;
-    for (number, rank) in ranks.iter().enumerate() {
-        writeln!(out, "<tr>{}</tr>", rank.cells(number).map(cell).concat())?;
-    }
-    writeln!(out, "</table></div>")
+    let rows: Vec<_> = ranks.iter().enumerate().map(|(number, rank)| rank.cells(number)).collect();
+    write_numbers("Ranks", ShownRank::HEADER, &rows, out)
 }
 
 /// Writes it.

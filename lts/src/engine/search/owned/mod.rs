@@ -26,10 +26,10 @@ pub(super) use post::Post;
 pub(super) use restore::{Restored, restore};
 pub(super) use wire::agree;
 
-use super::RankStats;
 use super::bfs::{self, Chunk, Queue, Route, Scratch, Worker};
 use super::run::Run;
 use super::saved::{Saver, Totals};
+use super::{Level, RankStats};
 use crate::base::error::{Error, Limit, Result};
 use crate::base::memory::Budget;
 use crate::engine::look::{Found, keep_least};
@@ -63,6 +63,23 @@ pub(super) struct Ended {
     pub(super) deadlocks: u64,
     pub(super) depth: u64,
     pub(super) frontier: u64,
+    /// When levels ended.
+    pub(super) levels: Vec<Level>,
+}
+
+/// Levels that are told one by one; of more, neighbours are taken together.
+const MOST_LEVELS: usize = if cfg!(test) { 8 } else { 2048 };
+
+/// Remembers a level that has ended.
+fn remember(levels: &mut Vec<Level>, states: u64, ended: Duration) {
+    if levels.len() == MOST_LEVELS {
+        let both = |two: &[Level]| Level {
+            states: two.iter().map(|level| level.states).max().unwrap_or(0),
+            ended: two[two.len() - 1].ended,
+        };
+        *levels = levels.chunks(2).map(both).collect();
+    }
+    levels.push(Level { states, ended });
 }
 
 /// What a thread keeps from level to level.
@@ -88,8 +105,47 @@ impl Drop for Taken<'_> {
     }
 }
 
+/// Who goes through the levels again, and may end the search before.
+pub(super) struct Listener<'a, 'l> {
+    /// This rank's part of each level that was expanded.
+    pub(super) levels: Vec<Vec<Chunk<'a>>>,
+    /// Is asked after each level, with the number of states of all ranks, whether to end. One rank that says so is enough.
+    pub(super) has_enough: &'l mut dyn FnMut(u64) -> bool,
+    /// Whether it said so.
+    pub(super) over: bool,
+}
+
+impl<'a> Listener<'a, '_> {
+    /// All ranks together, after a level: whether to end.
+    fn hear(&mut self, level: Vec<Chunk<'a>>, states: u64, mesh: &mut dyn Mesh) -> bool {
+        let level = level.into_iter().map(|mut chunk| {
+            chunk.shrink();
+            chunk
+        });
+        self.levels.push(level.collect());
+        let enough = (self.has_enough)(states);
+        self.over = mesh.share(&[u64::from(enough)], &mut || false).contains(&1);
+        self.over
+    }
+}
+
 /// Searches until everything is expanded, something is found, or a rank is stopped. An error is one that all ranks have.
-pub(super) fn search<S: Successors>(run: &Run<S>, mesh: &mut dyn Mesh) -> Result<Ended> {
+pub(super) fn search<'a, S: Successors>(
+    run: &Run<'a, S>,
+    mesh: &mut dyn Mesh,
+    listener: Option<&mut Listener<'a, '_>>,
+) -> Result<Ended> {
+    let mut levels = Vec::new();
+    let ended = search_levels(run, mesh, listener, &mut levels)?;
+    Ok(Ended { levels, ..ended })
+}
+
+fn search_levels<'a, S: Successors>(
+    run: &Run<'a, S>,
+    mesh: &mut dyn Mesh,
+    mut listener: Option<&mut Listener<'a, '_>>,
+    levels: &mut Vec<Level>,
+) -> Result<Ended> {
     let (words, threads) = (run.system.width().words(), run.options.workers.max(1));
     let mut saver = Saver::new(run.options.checkpoint, run.system.width(), threads, mesh);
     let begun = restore(run, mesh).and_then(|restored| begin(run, mesh, restored, &mut saver));
@@ -103,7 +159,8 @@ pub(super) fn search<S: Successors>(run: &Run<S>, mesh: &mut dyn Mesh) -> Result
         Ok(begun) => begun,
         Err(stop @ Error::Limit(_)) => {
             let ranks = vec![RankStats::default(); mesh.size()];
-            return Ok(Ended { found: None, stop: Some(stop), ranks, deadlocks: 0, depth: 0, frontier: 0 });
+            let none = ended(&[], words, 0, None, Some(stop));
+            return Ok(Ended { ranks, ..none });
         }
         Err(error) => return Err(error),
     };
@@ -126,8 +183,8 @@ pub(super) fn search<S: Successors>(run: &Run<S>, mesh: &mut dyn Mesh) -> Result
         let failed = fill_tables(run, mesh, &mut level);
         let threads = if before.frontier / (mesh.size() as u64) < FEW { 1 } else { threads };
         let expanded_before = run.expanded();
-        let Expanded { found, next, idle } =
-            expand_level(run, mesh, &post, level, depth, &mut kept[..threads]);
+        let Expanded { found, next, expanded, idle } =
+            expand_level(run, mesh, &post, level, depth, &mut kept[..threads], listener.is_some());
         waited += idle;
         if let Some(error) = failed {
             run.stop(error);
@@ -161,6 +218,7 @@ pub(super) fn search<S: Successors>(run: &Run<S>, mesh: &mut dyn Mesh) -> Result
         let waiting = Instant::now();
         records = Record::read_all(&mesh.share(&last.words(), &mut || attend(run)));
         waited += waiting.elapsed();
+        remember(levels, before.frontier, stats.time);
         if records.iter().any(|record| record.found || record.stopped) {
             let said = Words { found, stop: run.why_stopped() }.share(mesh, words)?;
             let (mut least, mut stop) = (None, None);
@@ -194,6 +252,11 @@ pub(super) fn search<S: Successors>(run: &Run<S>, mesh: &mut dyn Mesh) -> Result
         }
         if before.frontier > 0 && records.iter().any(|record| record.due) {
             saver.commit(mesh);
+        }
+        if let Some(listener) = &mut listener
+            && listener.hear(expanded, before.states, mesh)
+        {
+            return Ok(ended(&records, words, depth, None, None));
         }
         let elsewhere = |of: fn(&Record) -> u64| sum(&records, of) - of(&last);
         run.set_elsewhere(elsewhere(|r| r.states), elsewhere(|r| r.transitions), elsewhere(|r| r.new));
@@ -241,6 +304,7 @@ fn ended(records: &[Record], words: usize, depth: u64, found: Option<Found>, sto
         deadlocks: sum(records, |r| r.deadlocks),
         depth,
         frontier: sum(records, |r| r.frontier - r.expanded.min(r.frontier)),
+        levels: Vec::new(),
     }
 }
 
@@ -278,6 +342,8 @@ fn fill_tables<S: Successors>(run: &Run<S>, mesh: &mut dyn Mesh, level: &mut [Ch
 struct Expanded<'a> {
     found: Option<Found>,
     next: Vec<Chunk<'a>>,
+    /// The level itself, if it is to be kept.
+    expanded: Vec<Chunk<'a>>,
     /// Time without anything to do.
     idle: Duration,
 }
@@ -289,9 +355,13 @@ fn expand_level<'a, S: Successors>(
     level: Vec<Chunk<'a>>,
     depth: u64,
     kept: &mut [Kept<S>],
+    keep: bool,
 ) -> Expanded<'a> {
     let queue = Mutex::new(Queue::new(level, kept.len()));
-    let expand = |worker: &mut Sender<'_, 'a, '_, S>, number: usize| worker.work(&queue, number);
+    let expand = |worker: &mut Sender<'_, 'a, '_, S>, number: usize| {
+        worker.expanded = keep.then(Vec::new);
+        worker.work(&queue, number);
+    };
     level_with(run, mesh, post, depth, depth + 1, kept, &expand)
 }
 
@@ -314,7 +384,7 @@ fn level_with<'a, S: Successors>(
         work(&mut worker, number);
         worker.hand_over();
         worker.help();
-        (worker.found, worker.full)
+        (worker.found, worker.full, worker.expanded)
     };
     let help = &help;
     let (results, idle) = std::thread::scope(|scope| {
@@ -329,15 +399,16 @@ fn level_with<'a, S: Successors>(
         let join = |other: std::thread::ScopedJoinHandle<'_, _>| {
             other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };
-        let mine = (mine.found, mine.full);
+        let mine = (mine.found, mine.full, mine.expanded);
         (std::iter::once(mine).chain(others.into_iter().map(join)).collect::<Vec<_>>(), idle)
     });
-    let (mut found, mut next) = (None, Vec::new());
-    for (their, chunks) in results {
-        keep_least(&mut found, their);
-        next.extend(chunks);
+    let mut all = Expanded { found: None, next: Vec::new(), expanded: Vec::new(), idle };
+    for (found, next, expanded) in results {
+        keep_least(&mut all.found, found);
+        all.next.extend(next);
+        all.expanded.extend(expanded.into_iter().flatten());
     }
-    Expanded { found, next, idle }
+    all
 }
 
 /// A thread that panics must not be waited for.

@@ -131,6 +131,55 @@ impl Blocks {
     }
 }
 
+impl Blocks {
+    /// What the whole formula says of each state, if it is one about all states: `nu X. f && [true]X`. Every state is reachable,
+    /// so there is nothing to spread. `None` if it says anything else.
+    pub(super) fn of_each_state(&self) -> Option<Vec<&Node>> {
+        let tree = &self.trees[self.root];
+        let parts = match tree {
+            Node::Junction(true, parts) => &parts[..],
+            other => std::slice::from_ref(other),
+        };
+        let again = Node::At(self.root);
+        let goes_on = |node: &Node| matches!(node, Node::Every(m) if self.after[*m].iter().all(|after| *after == again));
+        let (going, others): (Vec<&Node>, Vec<&Node>) = parts.iter().partition(|part| goes_on(part));
+        let closed = others.iter().all(|part| depends_on(part, &self.after) >> self.root & 1 == 0);
+        (!going.is_empty() && closed).then_some(others)
+    }
+
+    /// Calls `each` for all modalities of a tree.
+    fn for_each_modality(node: &Node, each: &mut dyn FnMut(usize)) {
+        match node {
+            Node::Const(_) | Node::At(_) => {}
+            Node::Junction(_, parts) => parts.iter().for_each(|part| Self::for_each_modality(part, each)),
+            Node::Every(modality) | Node::Some(modality) => each(*modality),
+        }
+    }
+
+    /// The classes of steps whose targets matter to trees.
+    pub(super) fn needed_by<'t>(&self, trees: impl Iterator<Item = &'t Node>) -> Vec<bool> {
+        let mut needed = vec![false; self.class_count];
+        trees.for_each(|tree| {
+            Self::for_each_modality(tree, &mut |modality| {
+                let targets = self.after[modality].iter().map(|node| !matches!(node, Node::Const(_)));
+                needed.iter_mut().zip(targets).for_each(|(needed, matters)| *needed |= matters);
+            });
+        });
+        needed
+    }
+
+    /// The positions that trees ask for in the targets of steps, as bits.
+    pub(super) fn asked_by<'t>(&self, trees: impl Iterator<Item = &'t Node>) -> u32 {
+        let mut asked = 0;
+        trees.for_each(|tree| {
+            Self::for_each_modality(tree, &mut |modality| {
+                asked |= self.after[modality].iter().fold(0, |all, node| all | depends_on(node, &self.after));
+            });
+        });
+        asked
+    }
+}
+
 struct Reader {
     classes: Vec<Class>,
     positions: Map<Position, usize>,
@@ -161,6 +210,11 @@ impl Reader {
             next
         })
     }
+}
+
+/// The positions of a mask, in order.
+pub(super) fn in_mask(mask: u32) -> impl Iterator<Item = usize> {
+    (0..POSITIONS).filter(move |position| mask >> position & 1 == 1)
 }
 
 /// The positions that a tree depends on directly, as bits.

@@ -11,11 +11,12 @@
 //! positions ([`Truths`]) and is small therefore.
 
 mod blocks;
+pub mod ranks;
 mod way;
 
 use super::bfs::{self, Chunk};
 use super::run::Run;
-use super::{Options, Stats};
+use super::{Level, Options, RankStats, Stats};
 use crate::base::error::{Error, Limit, Result};
 use crate::base::memory::{self, Budget};
 use crate::engine::pack::Width;
@@ -50,6 +51,10 @@ pub struct Swept {
     pub positions: u64,
     /// The classes of all steps of all states.
     pub classes: BTreeSet<Class>,
+    /// What each rank has done, if there were several.
+    pub ranks: Vec<RankStats>,
+    /// When levels of the search ended then.
+    pub levels: Vec<Level>,
 }
 
 /// Who listens to sweeps.
@@ -117,7 +122,14 @@ pub fn decide<S: EveryStep>(
     let stats = Stats { time: started.elapsed(), peak_memory: budget.peak(), ..run.stats() };
     let met = sweeps.met.iter().zip(&formula.class_names).filter(|(met, _)| met.load(Relaxed));
     let classes = met.map(|(_, class)| *class).collect();
-    Ok(holds.map(|holds| Swept { holds, stats, positions: formula.trees.len() as u64, classes }))
+    Ok(holds.map(|holds| Swept {
+        holds,
+        stats,
+        positions: formula.trees.len() as u64,
+        classes,
+        ranks: Vec::new(),
+        levels: Vec::new(),
+    }))
 }
 
 /// States of a level. Those whose bits may still change stand at the front.
@@ -148,7 +160,7 @@ impl<'r, S: EveryStep> Sweeps<'r, '_, S> {
         let root = self.formula.root;
         for block in &self.formula.blocks {
             if block.positions == [root] {
-                match (block.kind, self.everywhere(&self.formula.trees[root])) {
+                match (block.kind, self.formula.of_each_state()) {
                     (Kind::Greatest, Some(of_each)) => return self.of_all(of_each).map(Some),
                     (Kind::Plain, _) => return self.initially().map(Some),
                     _ => {}
@@ -177,22 +189,6 @@ impl<'r, S: EveryStep> Sweeps<'r, '_, S> {
         Ok(Some(self.bit(root, initial)))
     }
 
-    /// What the whole formula says of each state, if it is one about all states: `nu X. f && [true]X`. Every state is reachable,
-    /// so there is nothing to spread. `None` if it says anything else.
-    fn everywhere(&self, tree: &'r Node) -> Option<Vec<&'r Node>> {
-        let parts = match tree {
-            Node::Junction(true, parts) => &parts[..],
-            other => std::slice::from_ref(other),
-        };
-        let again = Node::At(self.formula.root);
-        let goes_on = |node: &Node| matches!(node, Node::Every(m) if self.formula.after[*m].iter().all(|after| *after == again));
-        let (going, others): (Vec<&Node>, Vec<&Node>) = parts.iter().partition(|part| goes_on(part));
-        let closed = others
-            .iter()
-            .all(|part| blocks::depends_on(part, &self.formula.after) >> self.formula.root & 1 == 0);
-        (!going.is_empty() && closed).then_some(others)
-    }
-
     /// Whether these parts hold in all states. If not, the way to one of the nearest states where they do not is remembered.
     fn of_all(&mut self, parts: Vec<&'r Node>) -> Result<bool> {
         let known = |part: &&Node| match part {
@@ -203,7 +199,7 @@ impl<'r, S: EveryStep> Sweeps<'r, '_, S> {
         if parts.iter().all(known) {
             return Ok(true);
         }
-        let needed = self.needed_by(parts.iter().copied());
+        let needed = self.formula.needed_by(parts.iter().copied());
         let words = self.run.system.width().words();
         let mut scratch = Scratch::new(self.run.system);
         for depth in 0..self.levels.len() {
@@ -261,7 +257,7 @@ impl<'r, S: EveryStep> Sweeps<'r, '_, S> {
         for part in self.levels.iter_mut().flatten() {
             part.live = part.chunk.states.len() / words;
         }
-        let needed = self.needed_by(block.positions.iter().map(|at| &self.formula.trees[*at]));
+        let needed = self.formula.needed_by(block.positions.iter().map(|at| &self.formula.trees[*at]));
         let (workers, table_len) = (self.run.options.workers.max(1), self.table.len());
         let mut scratch: Vec<Scratch> = (0..workers).map(|_| Scratch::new(self.run.system)).collect();
         let looked_at = AtomicUsize::new(0);
@@ -306,23 +302,6 @@ impl<'r, S: EveryStep> Sweeps<'r, '_, S> {
                 return Ok(false);
             }
         }
-    }
-
-    /// The classes of steps whose targets matter to trees.
-    fn needed_by<'t>(&self, trees: impl Iterator<Item = &'t Node>) -> Vec<bool> {
-        fn add(node: &Node, after: &[Vec<Node>], needed: &mut [bool]) {
-            match node {
-                Node::Const(_) | Node::At(_) => {}
-                Node::Junction(_, parts) => parts.iter().for_each(|part| add(part, after, needed)),
-                Node::Every(modality) | Node::Some(modality) => {
-                    let targets = after[*modality].iter().map(|node| !matches!(node, Node::Const(_)));
-                    needed.iter_mut().zip(targets).for_each(|(needed, matters)| *needed |= matters);
-                }
-            }
-        }
-        let mut needed = vec![false; self.formula.class_count];
-        trees.for_each(|tree| add(tree, &self.formula.after, &mut needed));
-        needed
     }
 
     /// Evaluates the positions of a block in the states of a part that may still change: whether any did. A few targets of
