@@ -131,7 +131,15 @@ impl<'a> Reference<'a> {
             possible.clear();
         }
         let effort = Effort { states: self.visited.len() as u64, ..Effort::default() };
-        Feedback { number: job.number, end, possible, bounded: self.bounded, effort, seen: Vec::new() }
+        Feedback {
+            number: job.number,
+            end,
+            possible,
+            bounded: self.bounded,
+            effort,
+            seen: Vec::new(),
+            left: Default::default(),
+        }
     }
 }
 
@@ -141,7 +149,15 @@ const MOST_JOBS: u64 = 300;
 fn failed(job: &Job) -> Feedback {
     let end = End::Failed(gridlock_lts::base::error::Error::input("enough"));
     let (possible, effort) = (Vec::new(), Effort::default());
-    Feedback { number: job.number, end, possible, bounded: false, effort, seen: Vec::new() }
+    Feedback {
+        number: job.number,
+        end,
+        possible,
+        bounded: false,
+        effort,
+        seen: Vec::new(),
+        left: Default::default(),
+    }
 }
 
 struct Played {

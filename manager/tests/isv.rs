@@ -59,6 +59,7 @@ fn config(rng: &mut Rng) -> Config {
     let width = [1, 3, 64][rng.below(3)];
     config.pace = if rng.percent(70) { Pace::Window(width) } else { Pace::Batch(width) };
     config.record = true;
+    config.borders = rng.percent(60);
     config
 }
 
@@ -150,8 +151,13 @@ fn a_run_that_is_stopped_resumes_and_ends_alike() {
         if guide.traces() > &5_000u32.into() {
             continue;
         }
-        // One trace a job: many jobs.
-        let config = Config { granularity: Granularity::Trace, ..config(rng) };
+        // One trace a job, or small ones that hand on what they leave: many jobs.
+        let mut config = Config { granularity: Granularity::Trace, ..config(rng) };
+        if seed % 2 == 0 {
+            (config.granularity, config.order, config.borders) =
+                (Granularity::Prefix, Order::BreadthFirst, true);
+            config.limits.states = rng.between(2, 20) as u64;
+        }
         let whole = swarm(&prepared, &guide, &config, 1);
         if let Conclusion::Stopped = whole.conclusion {
             continue;

@@ -44,6 +44,8 @@ struct Play<'a> {
     config: Config,
     workers: Workers,
     most_jobs: u64,
+    /// A deliberate mistake: of every border one state is forgotten.
+    forgetful: bool,
 }
 
 impl Visitor for Play<'_> {
@@ -51,11 +53,11 @@ impl Visitor for Play<'_> {
 
     fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Self::Out {
         let system = &*system;
-        let Play { net, guide, config, workers, most_jobs } = self;
+        let Play { net, guide, config, workers, most_jobs, forgetful } = self;
         let setting = Setting { system, net, guide: Arc::new(guide.clone()) };
         let mut worker = Worker::new(setting);
         let mut swarm = Swarm::new(net, guide.clone(), config);
-        let mut union = States::new();
+        let (mut union, mut handed_on) = (States::new(), States::new());
         let answer = &mut |job: &gridlock_worker::job::Job| {
             if job.number >= most_jobs {
                 let end = End::Failed(gridlock_lts::base::error::Error::input("enough"));
@@ -67,19 +69,39 @@ impl Visitor for Play<'_> {
                     bounded: false,
                     effort,
                     seen: Vec::new(),
+                    left: Default::default(),
                 };
             }
             let mut seen = States::new();
-            let feedback = worker.observed(job, &Life::default(), &mut |state| {
+            let mut feedback = worker.observed(job, &Life::default(), &mut |state| {
                 seen.insert(system.packing().unpack(state));
             });
-            // What a job over its budget has visited must be visited again by others.
-            if feedback.end == End::Complete {
+            if forgetful && let Some(border) = feedback.left.border.last_mut() {
+                let (words, last) = (feedback.left.words as usize, border.states.len());
+                if border.expanded < (last / words) as u64 {
+                    border.states.truncate(last - words);
+                }
+            }
+            // What a job over its budget has visited must be visited again by others, unless it hands on what it leaves.
+            if job.handed.is_some() {
+                handed_on.append(&mut seen);
+            } else if feedback.end == End::Complete {
                 union.append(&mut seen);
             }
             feedback
         };
         run(&mut swarm, &workers, answer, &mut |_| {});
+        // Once jobs hand on nothing any more, everything is visited again.
+        let status = swarm.status();
+        if status.borders {
+            union.append(&mut handed_on);
+        }
+        if let (Some(Outcome::Exhausted { .. }), Some(different)) = (swarm.outcome(), status.different)
+            && !different.estimated
+            && !forgetful
+        {
+            assert_eq!(different.states, union.len() as u64, "each state is expanded once");
+        }
         (swarm.outcome().cloned().expect("it is done"), union)
     }
 }
@@ -104,10 +126,20 @@ fn compare(net: &Network, guide: &Guide, all: &States, rng: &mut Rng, what: &str
     config.seed = rng.bits();
     config.pace = [Pace::Window(1), Pace::Window(5), Pace::Batch(10), Pace::default()][rng.below(4)];
     config.order = if rng.percent(20) { Order::DepthFirst } else { Order::BreadthFirst };
+    config.borders = rng.percent(60);
+    if rng.percent(20) {
+        config.border_memory = rng.below(3_000) as u64;
+    }
+    if config.borders && rng.percent(20) {
+        config.limits.memory = rng.between(1_000, 60_000) as u64;
+    }
     let workers = Workers { count: rng.between(1, 8), twice: 10, lost: 10, seed: rng.bits() };
     let prepared = Prepared::new(net.clone(), []);
     let shown = format!("{what}: {config:?}");
-    let (outcome, union) = prepared.visit(Play { net, guide, config, workers, most_jobs: 2_000 }).unwrap();
+    let (outcome, union) = {
+        let play = Play { net, guide, config, workers, most_jobs: 2_000, forgetful: false };
+        prepared.visit(play).unwrap()
+    };
     assert!(union.is_subset(all), "{shown}");
     match outcome {
         Outcome::Exhausted { bounded: false } => {
@@ -142,6 +174,40 @@ fn on_random_networks() {
         }
     }
     assert!(tally.exhausted > 1_000 && tally.bounded > 50 && tally.stuck > 50, "{tally:?}");
+}
+
+/// Jobs of one state, or a few, that hand on all the rest: as many states are expanded as there are. A border from which a
+/// state is missing is noticed.
+#[test]
+fn borders_of_tiny_jobs() {
+    let (mut compared, mut noticed) = (0, 0);
+    for seed in 0..600 {
+        let net = Shape { acyclic: seed % 4 != 0, leaves: 4, ..Shape::default() }.network(seed);
+        let rng = &mut Rng::new(seed);
+        let leaf = LeafIx(rng.below(net.leaves.len()) as u32);
+        let Ok(guide) = Subsystem::new(&net, &[leaf], 500).and_then(|s| s.guide(&net)) else { continue };
+        let Some(all) = reachable(&net, 300).filter(|all| all.len() > 3) else { continue };
+        let mut config =
+            Config::new(JobLimits { states: rng.between(1, 1 + all.len() / 8) as u64, memory: 1 << 26 });
+        (config.borders, config.pace) = (true, Pace::Window(rng.between(1, 9) as u64));
+        let prepared = Prepared::new(net.clone(), []);
+        for forgetful in [false, true] {
+            let (config, workers) = (config.clone(), Workers { count: 3, twice: 10, lost: 10, seed });
+            let play = Play { net: &net, guide: &guide, config, workers, most_jobs: 2_000, forgetful };
+            let (outcome, union) = prepared.visit(play).unwrap();
+            if let Outcome::Found { .. } = outcome {
+                continue;
+            }
+            assert_eq!(outcome, Outcome::Exhausted { bounded: false }, "seed {seed}");
+            if forgetful {
+                noticed += usize::from(union != all);
+            } else {
+                assert!(union == all, "seed {seed}: {} of {} states", union.len(), all.len());
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 150 && noticed > 50, "{compared}, {noticed} noticed");
 }
 
 /// Every specification in `models/` that is small enough, with each of its leaves as the subsystem.

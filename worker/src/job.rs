@@ -46,6 +46,26 @@ pub struct JobLimits {
     pub memory: u64,
 }
 
+/// States at one place of a guide: for a job to begin with, or left over by one.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+pub struct Border {
+    /// A way of the subsystem to the place, from the guide's initial state: that of the state that came first.
+    pub path: Vec<u32>,
+    /// Packed states, one after the other.
+    pub states: Vec<u64>,
+    /// How many of them are expanded: the first ones.
+    pub expanded: u64,
+}
+
+/// What a job begins with that does not begin with the initial state.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+pub struct Handed {
+    /// States at different places; none at all stand for the initial state.
+    pub starts: Vec<Border>,
+    /// Places, ascending, that other jobs reach as well: states there are handed on and not expanded.
+    pub shared: Vec<u32>,
+}
+
 /// A guided search.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Job {
@@ -61,6 +81,8 @@ pub struct Job {
     pub order: Order,
     /// The most that the search may use.
     pub limits: JobLimits,
+    /// If the job begins with states that others have handed on: these. Then it searches place by place.
+    pub handed: Option<Handed>,
 }
 
 /// How a guided search ended.
@@ -68,7 +90,8 @@ pub struct Job {
 pub enum End {
     /// All states were visited that are reachable while the subsystem follows the path, and then does as the job says.
     Complete,
-    /// The limits were reached. Feedback up to the last position reported is complete; what came after is not.
+    /// The limits were reached. Feedback up to the last position reported is complete; what came after is not. Of a job
+    /// that hands on what it leaves everything counts.
     OverBudget,
     /// A violation was found; the rest was not searched.
     Found(Finding),
@@ -145,4 +168,27 @@ pub struct Feedback {
     /// A sketch of the different states that were expanded, as far as the subsystem moved freely; see
     /// [`crate::hunt::sketch`]. Empty for a job along a whole trace.
     pub seen: Vec<u8>,
+    /// What a job that begins with states handed on leaves to others.
+    pub left: Left,
+}
+
+/// What a job leaves to others.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Left {
+    /// States that are not expanded, place by place. Empty at the end of a job over its budget: it could not expand a
+    /// single one.
+    pub border: Vec<Border>,
+    /// The words of a packed state.
+    pub words: u32,
+    /// If something was found: the state that was handed on to the job and from which the way to the finding begins.
+    pub from: Option<Spot>,
+}
+
+/// A state at a place of a guide.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Spot {
+    /// The place.
+    pub place: u32,
+    /// The packed state.
+    pub state: Vec<u64>,
 }

@@ -27,6 +27,7 @@ pub use subsystem::Subsystem;
 use crate::model::network::{LeafIx, Local, Network, VectorIx};
 use num_bigint::BigUint;
 use projection::Projections;
+use std::collections::VecDeque;
 use std::ops::Range;
 
 /// A state of a guide; the initial one is 0.
@@ -183,6 +184,32 @@ impl Guide {
     /// The state at the end of a path from the initial state.
     pub fn end(&self, path: &[EdgeIx]) -> StateIx {
         path.last().map_or(StateIx(0), |&edge| self.edge(edge).target)
+    }
+
+    /// For each state its place in an order in which edges lead forwards, by the least number of steps first among those
+    /// that may be next.
+    pub fn forwards(&self) -> Vec<u32> {
+        let targets = |state: u32| {
+            let edges = self.edges_of(StateIx(state)).map(|e| self.edge(EdgeIx(e)));
+            edges.filter(|edge| !edge.cut).map(|edge| edge.target.0 as usize)
+        };
+        let mut before = vec![0u32; self.states()];
+        (0..self.states() as u32).flat_map(targets).for_each(|target| before[target] += 1);
+        let first = (0..self.states() as u32).filter(|&state| before[state as usize] == 0);
+        let (mut queue, mut place) = (VecDeque::from_iter(first), vec![0; self.states()]);
+        let mut next = 0;
+        while let Some(state) = queue.pop_front() {
+            place[state as usize] = next;
+            next += 1;
+            for target in targets(state) {
+                before[target] -= 1;
+                if before[target] == 0 {
+                    queue.push_back(target as u32);
+                }
+            }
+        }
+        debug_assert_eq!(next as usize, self.states(), "guides are acyclic");
+        place
     }
 
     /// The numbers of the traces that begin with a path.

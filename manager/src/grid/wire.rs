@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// The version of everything that is written with this module. Ranks and journals must agree on it.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// No value is longer than this: the largest result of a slice, and some more.
 const LIMIT: usize = 3 << 30;
@@ -51,7 +51,7 @@ pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
 mod tests {
     use super::*;
     use gridlock_lts::base::rng::Rng;
-    use gridlock_worker::job::{Effort, End, Feedback, Finding, What};
+    use gridlock_worker::job::{Border, Effort, End, Feedback, Finding, Left, Spot, What};
 
     fn feedback() -> Feedback {
         Feedback {
@@ -64,6 +64,11 @@ mod tests {
             bounded: true,
             effort: Effort { states: 5, transitions: 6, ..Effort::default() },
             seen: vec![3, 0, 255],
+            left: Left {
+                border: vec![Border { path: vec![4], states: vec![1, 2], expanded: 1 }],
+                words: 2,
+                from: Some(Spot { place: 3, state: vec![8, 9] }),
+            },
         }
     }
 

@@ -20,8 +20,9 @@ use gridlock_lts::guide::Guide;
 use gridlock_lts::model::network::VectorIx;
 use gridlock_worker::guided::{self, Setting};
 use gridlock_worker::job::{End, Feedback, Job};
+use gridlock_worker::life::Life;
 use std::sync::Arc;
-use swarm::{Config, Event, Outcome, Repeats, Status, Stuck, Swarm};
+use swarm::{Config, Event, Outcome, Repeats, Status, Steps, Stuck, Swarm};
 
 /// What a swarm concludes.
 #[derive(Debug)]
@@ -137,7 +138,10 @@ pub fn conduct(
         (Ended::Journal(trouble), _) => Conclusion::Journal(trouble),
         (Ended::Stopped | Ended::Limit(_), None) => Conclusion::Stopped,
         (Ended::Done, None) => return Err(Error::internal("a swarm is done without an outcome")),
-        (_, Some(outcome)) => conclude(prepared, outcome, sharded)?,
+        (_, Some(outcome)) => {
+            let outcome = outcome.clone();
+            conclude(prepared, guide, &mut swarm, &outcome, sharded)?
+        }
     };
     let mut status = swarm.status();
     if let Conclusion::Found(..) = conclusion {
@@ -148,7 +152,29 @@ pub fn conduct(
     Ok(Report { conclusion, status, events: swarm.take_events(), times })
 }
 
-fn conclude(prepared: &Prepared, outcome: &Outcome, sharded: bool) -> Result<Conclusion> {
+/// The steps from the initial state to where the way to a finding begins that a job was handed states for.
+fn way_to_finding(prepared: &Prepared, guide: &Arc<Guide>, swarm: &mut Swarm) -> Result<Steps> {
+    struct Rebuild<'r, 's, 'n>(&'r Prepared, &'r Arc<Guide>, &'s mut Swarm<'n>);
+
+    impl Visitor for Rebuild<'_, '_, '_> {
+        type Out = Result<Steps>;
+
+        fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Self::Out {
+            let setting = Setting { system: &*system, net: self.0.net(), guide: self.1.clone() };
+            let mut worker = guided::Worker::new(setting);
+            self.2.way_to_finding(&mut |job, to| worker.way(job, to, &Life::default()))
+        }
+    }
+    prepared.visit(Rebuild(prepared, guide, swarm))?
+}
+
+fn conclude(
+    prepared: &Prepared,
+    guide: &Arc<Guide>,
+    swarm: &mut Swarm,
+    outcome: &Outcome,
+    sharded: bool,
+) -> Result<Conclusion> {
     Ok(match outcome {
         Outcome::Exhausted { bounded } if sharded => Conclusion::Shard { bounded: *bounded },
         Outcome::Exhausted { bounded: true } => Conclusion::Bounded,
@@ -159,8 +185,12 @@ fn conclude(prepared: &Prepared, outcome: &Outcome, sharded: bool) -> Result<Con
             return Err(Error::Internal(format!("job {number} failed: {reason}")));
         }
         Outcome::Found { finding, number } => {
-            let path: Vec<_> =
-                finding.path.iter().map(|(vector, target)| (VectorIx(*vector), target.clone())).collect();
+            let before = way_to_finding(prepared, guide, swarm)?;
+            let path: Vec<_> = before
+                .iter()
+                .chain(&finding.path)
+                .map(|(vector, target)| (VectorIx(*vector), target.clone()))
+                .collect();
             let verdict = prepared.verdict(finding.what, &path)?;
             Conclusion::Found(verdict, *number)
         }

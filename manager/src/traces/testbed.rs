@@ -131,7 +131,15 @@ impl System {
         }
         let states = states.min(job.limits.states);
         let effort = Effort { states, transitions: states, ..Effort::default() };
-        Feedback { number: job.number, end, possible, bounded: false, effort, seen: Vec::new() }
+        Feedback {
+            number: job.number,
+            end,
+            possible,
+            bounded: false,
+            effort,
+            seen: Vec::new(),
+            left: Default::default(),
+        }
     }
 
     /// The least number of jobs by prefixes that stay within a number of states and cover all that is possible.

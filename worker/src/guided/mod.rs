@@ -9,6 +9,7 @@
 //! deadlock is a state in which the whole system has no step. Invariant: a feedback that says `Complete` comes from a
 //! search that has visited all states the job asks for.
 
+mod border;
 mod breadth;
 mod depth;
 mod outgoing;
@@ -18,10 +19,12 @@ mod tests;
 mod way;
 
 use crate::hunt::{hash, sketch};
-use crate::job::{Effort, End, Feedback, Job, Order, Refinement, Then};
+use crate::job::{Effort, End, Feedback, Handed, Job, Left, Order, Refinement, Spot, Then};
 use crate::life::Life;
-use gridlock_lts::base::error::{Error, Result};
+use crate::stop::Stop;
+use gridlock_lts::base::error::{Error, Limit, Result};
 use gridlock_lts::base::memory::Budget;
+use gridlock_lts::engine::pack::Width;
 use gridlock_lts::engine::successors::Successors;
 use gridlock_lts::guide::{EdgeIx, Guide, NoGuide};
 use gridlock_lts::model::network::{LeafIx, Network};
@@ -62,12 +65,14 @@ pub struct Worker<'a, S> {
     setting: Setting<'a, S>,
     /// Guides made for single traces, the last used at the end.
     guides: Vec<(Vec<Refinement>, Arc<Guide>)>,
+    /// The order of the first guide's places, once it was needed.
+    forwards: Option<Arc<[u32]>>,
 }
 
 impl<'a, S: Successors> Worker<'a, S> {
     /// A worker.
     pub fn new(setting: Setting<'a, S>) -> Self {
-        Worker { setting, guides: Vec::new() }
+        Worker { setting, guides: Vec::new(), forwards: None }
     }
 
     /// Does a job. It ends early, as interrupted, soon after it is cancelled.
@@ -92,6 +97,7 @@ impl<'a, S: Successors> Worker<'a, S> {
                 bounded: false,
                 effort: Effort::default(),
                 seen: Vec::new(),
+                left: Left::default(),
             },
         };
         feedback.effort.nanoseconds = begun.elapsed().as_nanos().try_into().unwrap_or(u64::MAX);
@@ -111,12 +117,16 @@ impl<'a, S: Successors> Worker<'a, S> {
             job,
             life,
         };
+        if let Some(handed) = &job.handed {
+            let forwards = self.accept(job, handed)?;
+            let task = border::Task { search: &search, handed, forwards: &forwards };
+            return border::run(&task, &budget, &way_budget(job), observer);
+        }
         match job.order {
             Order::BreadthFirst => {
                 let (mut feedback, found) = breadth::run(&search, &budget, observer)?;
                 if let Some(found) = found {
-                    let budget = Budget::new(job.limits.memory.saturating_mul(REBUILD));
-                    feedback.end = match way::rebuild(&search, &found, &budget)? {
+                    feedback.end = match way::rebuild(&search, &found, &way_budget(job))? {
                         Some(finding) => End::Found(finding),
                         None => End::Interrupted,
                     };
@@ -125,6 +135,50 @@ impl<'a, S: Successors> Worker<'a, S> {
             }
             Order::DepthFirst => depth::run(&search, &budget, observer),
         }
+    }
+
+    /// The way to a state that a job expands or hands on, from one of the states that were handed to it: that state, and
+    /// the steps as vectors and packed targets.
+    pub fn way(&mut self, job: &Job, to: &Spot, life: &Life) -> Result<(Spot, Vec<(u32, Vec<u64>)>)> {
+        let handed = job.handed.as_ref().ok_or_else(|| Error::internal("nothing was handed to the job"))?;
+        let forwards = self.accept(job, handed)?;
+        let guide = self.setting.guide.clone();
+        let search = GuidedSearch {
+            system: self.setting.system,
+            guide: &guide,
+            path: &[],
+            anywhere: false,
+            job,
+            life,
+        };
+        let task = border::Task { search: &search, handed, forwards: &forwards };
+        let budget = way_budget(job);
+        border::way(&task, to, &budget).map_err(|stop| match stop {
+            Stop::OverBudget => border::no_way(&budget),
+            Stop::Interrupted => Error::Limit(Limit::Interrupted),
+            Stop::Failed(error) => error,
+        })
+    }
+
+    /// Looks at what was handed to a job, since it comes from elsewhere; returns the order of places.
+    fn accept(&mut self, job: &Job, handed: &Handed) -> Result<Arc<[u32]>> {
+        let (guide, system) = (&self.setting.guide, self.setting.system);
+        let words = system.width().words();
+        let mut fits = job.refinements.is_empty() && job.then == Then::Free;
+        for start in &handed.starts {
+            let place = guide.end(&checked_path(guide, &start.path)?);
+            let fields: Vec<_> = guide.leaves().iter().map(|&leaf| system.packing().field(leaf)).collect();
+            let there = |state: &[u64]| {
+                fields.iter().zip(guide.locals(place)).all(|(field, local)| field.get(state) == *local)
+            };
+            fits &= start.states.len() % words == 0 && start.expanded <= (start.states.len() / words) as u64;
+            fits &= start.states.chunks_exact(words).all(there);
+        }
+        if !fits || !handed.shared.is_sorted() {
+            return Err(Error::internal("states were handed to a job that are not where it begins"));
+        }
+        let forwards = self.forwards.get_or_insert_with(|| guide.forwards().into());
+        Ok(forwards.clone())
     }
 
     /// The guide of some refinements, made if it is not known.
@@ -154,6 +208,11 @@ impl<'a, S: Successors> Worker<'a, S> {
         }
         Ok(self.guides.last().expect("just used").1.clone())
     }
+}
+
+/// What rebuilding a way may take.
+fn way_budget(job: &Job) -> Budget {
+    Budget::new(job.limits.memory.saturating_mul(REBUILD))
 }
 
 /// A path that comes from elsewhere, as edges that follow each other.

@@ -1,7 +1,7 @@
 //! What both orders of a guided search share: the question, and the look at a state's steps.
 
 use super::outgoing::{Move, Outgoing};
-use crate::job::{Effort, End, Feedback, Job, Then};
+use crate::job::{Effort, End, Feedback, Job, Left, Then};
 use crate::life::Life;
 use crate::stop::Stop;
 use gridlock_lts::engine::look::{self, Found};
@@ -103,6 +103,7 @@ impl<S: Successors> GuidedSearch<'_, S> {
             bounded: false,
             effort: Effort::default(),
             seen: Vec::new(),
+            left: Left::default(),
         }
     }
 

@@ -16,7 +16,7 @@ const PLENTY: JobLimits = JobLimits { states: u64::MAX, memory: 1 << 30 };
 
 fn job(path: &[EdgeIx], then: Then, order: Order) -> Job {
     let path = path.iter().map(|e| e.0).collect();
-    Job { number: 7, refinements: Vec::new(), path, then, order, limits: PLENTY }
+    Job { number: 7, refinements: Vec::new(), path, then, order, limits: PLENTY, handed: None }
 }
 
 /// Does jobs one after the other; the states expanded come unpacked, without monitors.

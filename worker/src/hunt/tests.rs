@@ -102,7 +102,15 @@ fn job(method: Method, seed: u64) -> HuntJob {
 
 fn guided(order: Order, path: Vec<u32>) -> Method {
     let limits = JobLimits { states: 0, memory: 0 };
-    Method::Guided(Job { number: 3, refinements: Vec::new(), path, then: Then::Free, order, limits })
+    Method::Guided(Job {
+        number: 3,
+        refinements: Vec::new(),
+        path,
+        then: Then::Free,
+        order,
+        limits,
+        handed: None,
+    })
 }
 
 /// Some of every method.

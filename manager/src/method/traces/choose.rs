@@ -217,6 +217,7 @@ impl Visitor for Sampling<'_> {
                     then: Then::Stop,
                     order: Order::BreadthFirst,
                     limits,
+                    handed: None,
                 };
                 let feedback = worker.run(&job, &Life::default());
                 seen += feedback.effort.states;

@@ -30,6 +30,8 @@ pub struct Swarmed {
     jobs: String,
     job_memory_bytes: u64,
     job_states: Option<u64>,
+    #[serde(skip)]
+    borders_wanted: bool,
     strategy: &'static str,
     seed: u64,
     iss: Iss,
@@ -87,6 +89,7 @@ impl Swarmed {
             jobs: plan.config.granularity.to_string(),
             job_memory_bytes: plan.config.limits.memory,
             job_states: traces.job_states,
+            borders_wanted: plan.config.borders,
             strategy: plan.config.strategy.name(),
             seed: plan.config.seed,
             iss: traces.iss(),
@@ -151,15 +154,18 @@ impl Figures for Swarmed {
             format!(", {:.4} of the state space", n.largest_states as f64 / states.max(1) as f64)
         });
         let mut rows = vec![
+            ("work factor", n.work_factor(self.state_space)),
             ("traces", shown(&self.traces)),
             ("searches", count(n.searches)),
             ("largest search", format!("{} states{part}", count(n.largest_states))),
             ("longest search", format!("{:.3} s", n.longest_seconds)),
             ("states in total", count(n.total_states)),
         ];
-        if let (Some(states), Some(multiple)) = (self.state_space, self.multiple) {
+        if let Some(states) = self.state_space {
             rows.push(("state space", format!("{} states", count(states))));
-            rows.push(("work", format!("{multiple:.2} times the state space")));
+        }
+        if n.handed_on > 0 {
+            rows.push(("handed on", format!("{} states", count(n.handed_on))));
         }
         if let Some(t) = &self.traffic {
             // Answers that were in the checkpoint came over no network.
@@ -204,8 +210,15 @@ impl Figures for Swarmed {
         let mut rows = vec![
             ("subsystem", format!("{}: {states} states, {edges} edges", self.subsystem.join(", "))),
             ("jobs", jobs),
-            ("strategy", strategy),
         ];
+        if self.borders_wanted && self.numbers.borders {
+            rows.push(("borders", "handed on".to_owned()));
+        } else {
+            if self.borders_wanted {
+                rows.push(("borders", "not handed on any more: they were too large for a job".to_owned()));
+            }
+            rows.push(("strategy", strategy));
+        }
         if let Some(unroll) = self.unroll.filter(|_| self.cyclic) {
             rows.insert(1, ("unroll", unroll.to_string()));
         }

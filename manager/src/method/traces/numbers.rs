@@ -34,6 +34,12 @@ pub struct Numbers {
     pub longest_seconds: f64,
     pub total_states: u64,
     pub total_transitions: u64,
+    /// Different states among them, and whether that is an estimate; nothing if nobody knows.
+    pub different_states: Option<u64>,
+    pub different_estimated: bool,
+    /// Whether jobs handed on what they left up to the end, and how many states that were.
+    pub borders: bool,
+    pub handed_on: u64,
     /// The time of all searches, added up.
     pub total_seconds: f64,
     /// Whether the subsystem could have moved on where its cycles were bounded.
@@ -62,8 +68,26 @@ impl Numbers {
             longest_seconds: seconds(status.longest.value),
             total_states: status.total.states,
             total_transitions: status.total.transitions,
+            different_states: status.different.map(|different| different.states),
+            different_estimated: status.different.is_some_and(|different| different.estimated),
+            borders: status.borders,
+            handed_on: status.handed_on,
             total_seconds: seconds(status.total.nanoseconds),
             bounded: status.bounded,
+        }
+    }
+
+    /// States expanded by all jobs together for each different one: against the size of the state space if that is known,
+    /// and else against the different ones that jobs saw.
+    pub fn work_factor(&self, state_space: Option<u64>) -> String {
+        let of = |states: u64| self.total_states as f64 / states.max(1) as f64;
+        match (state_space, self.different_states) {
+            (Some(states), _) => format!("{:.2} times the state space", of(states)),
+            (None, Some(states)) if self.different_estimated => {
+                format!("about {:.1} times the different states", of(states).max(1.0))
+            }
+            (None, Some(states)) => format!("{:.2} times the different states", of(states)),
+            (None, None) => "unknown: --states N or --compare-bfs tell it".to_owned(),
         }
     }
 
@@ -73,6 +97,7 @@ impl Numbers {
         let (left, all) = (shown(&self.ids_remaining), shown(&self.ids_all));
         let largest = format!("{} states, {}", count(self.largest_states), bytes(self.largest_memory_bytes));
         vec![
+            ("work factor", self.work_factor(None)),
             ("jobs done", format!("{}, {} in work", count(self.jobs_done), count(in_work))),
             ("IDs remaining", format!("{left} of {all}")),
             ("IDs explored", shown(&self.ids_explored)),

@@ -94,6 +94,11 @@ pub struct Traces {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) work_limit: Option<u64>,
 
+    /// Prefixes: whether a job hands on the states that it leaves, so that none is expanded twice, or is done again in
+    /// parts if it is too large [default: on; off with --strategy, --iss dfs, --ids or --shard]
+    #[arg(long, value_name = "SWITCH", value_enum)]
+    pub(super) borders: Option<Borders>,
+
     /// Which trace is next: `even` spreads over what remains [default: even]
     #[arg(long, value_name = "HOW", value_parser = strategies())]
     pub(super) strategy: Option<StrategyKind>,
@@ -138,6 +143,16 @@ fn strategies() -> impl TypedValueParser<Value = StrategyKind> {
         .try_map(|name| StrategyKind::from_str(&name))
 }
 
+/// Whether jobs hand on what they leave.
+#[derive(ValueEnum, Serialize, Clone, Copy, PartialEq, Eq, Debug)]
+#[serde(rename_all = "lowercase")]
+pub enum Borders {
+    /// They do, as long as the states that wait take at most twice what a job may take
+    On,
+    /// They begin with the initial state
+    Off,
+}
+
 /// The order in which a guided search visits states.
 #[derive(ValueEnum, Serialize, Clone, Copy, PartialEq, Eq, Debug)]
 #[serde(rename_all = "lowercase")]
@@ -170,7 +185,30 @@ impl Traces {
         if self.seed.is_some() && self.strategy() != StrategyKind::Random {
             return Err(Error::input("--seed belongs to --strategy random"));
         }
+        if let (Some(Borders::On), Some(other)) = (self.borders, self.against_borders()) {
+            return Err(Error::input(format_args!(
+                "--borders on does not go with {other}: jobs that hand on their states do not follow single traces"
+            )));
+        }
         Ok(())
+    }
+
+    /// What keeps jobs from handing on their states.
+    fn against_borders(&self) -> Option<&'static str> {
+        [
+            (self.granularity() == Granularity::Trace, "--jobs trace"),
+            (self.strategy.is_some(), "--strategy"),
+            (self.iss() == Iss::Dfs, "--iss dfs"),
+            (self.ids.is_some(), "--ids"),
+            (self.shard.is_some(), "--shard"),
+        ]
+        .into_iter()
+        .find_map(|(given, flag)| given.then_some(flag))
+    }
+
+    /// Whether jobs hand on what they leave.
+    pub(super) fn borders(&self) -> bool {
+        self.borders != Some(Borders::Off) && self.against_borders().is_none()
     }
 
     /// How much of the ID space is one job.

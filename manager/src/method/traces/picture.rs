@@ -122,7 +122,7 @@ pub fn ids(events: &[Event], all: &Range<BigUint>) -> String {
         let mut row = vec![Cell::Nothing; COLUMNS];
         for event in of_row {
             for target in [&mut row, &mut whole] {
-                fill(target, columns(all, &event.ids), Cell::of(event));
+                event.ids.iter().for_each(|ids| fill(target, columns(all, ids), Cell::of(event)));
                 for pruned in &event.pruned {
                     fill(target, columns(all, &pruned.ids), Cell::Pruned);
                 }
@@ -144,8 +144,8 @@ fn tooltip(events: &[&Event]) -> String {
             "job {}, {}: IDs {} to {} {}, {} states",
             count(event.number),
             who(event.worker),
-            big(&event.ids.start),
-            big(&event.ids.end),
+            event.ids.first().map_or(String::new(), |ids| big(&ids.start)),
+            event.ids.last().map_or(String::new(), |ids| big(&ids.end)),
             became(event.class),
             count(event.effort.states)
         ),
@@ -210,7 +210,7 @@ mod tests {
     fn event(number: u64, worker: u32, ids: Range<BigUint>, pruned: Vec<Range<BigUint>>) -> Event {
         let effort = Effort { states: 5, nanoseconds: 1_000_000, ..Effort::default() };
         let pruned = pruned.into_iter().map(|ids| Pruned { position: 0, ids }).collect();
-        Event { number, space: 0, worker, ids, class: Class::Explored, pruned, effort }
+        Event { number, space: 0, worker, ids: vec![ids], class: Class::Explored, pruned, effort }
     }
 
     #[test]

@@ -22,6 +22,9 @@ const DEFAULT_JOB_MEMORY: std::ops::RangeInclusive<u64> = 1 << 20..=1 << 30;
 /// How many times the work of an exhaustive search prefixes may do by default.
 const WORK_LIMIT: u64 = 10;
 
+/// States that were handed on and wait may take this many times what a job may take.
+const WAITING: u64 = 2;
+
 /// Parts of the identity that decide what trace IDs mean and what is asked about them: the shards of one swarm share
 /// them.
 pub const OF_THE_SPACE: [&str; 6] =
@@ -86,6 +89,8 @@ impl Plan {
             pace: pace(traces, run),
             shard: shard.clone(),
             record: informed.report.is_some(),
+            borders: traces.borders(),
+            border_memory: limits.memory.saturating_mul(WAITING),
             work_limit: Some(traces.work_limit.unwrap_or(WORK_LIMIT)),
             ..Config::new(limits)
         };
@@ -136,6 +141,7 @@ fn identity(traces: &Traces, run: &Run, names: &[String], all: &BigUint, config:
             ("jobs", config.granularity.to_string()),
             (JOB_MEMORY, config.limits.memory.to_string()),
             ("job states", traces.job_states.map_or("no limit".to_owned(), |n| n.to_string())),
+            ("borders", if config.borders { "on" } else { "off" }.to_owned()),
             ("strategy", config.strategy.to_string()),
             ("seed", config.seed.to_string()),
             ("iss", traces.iss().name().to_owned()),

@@ -102,11 +102,24 @@ pub struct Config {
     /// Jobs of prefixes stop when they have expanded this many times as many states as there are different ones, and hardly
     /// find new ones; `None`: never.
     pub work_limit: Option<u64>,
+    /// Whether prefix jobs hand on the states that they leave, instead of being done again in parts.
+    pub borders: bool,
+    /// Bytes that states may take which were handed on and wait; beyond, jobs hand on nothing.
+    pub border_memory: u64,
     /// Whether events are recorded.
     pub record: bool,
 }
 
 impl Config {
+    /// Whether jobs of a swarm with this configuration begin by handing on what they leave. Which trace comes next is no
+    /// question then, so that is not possible if the user asks it, nor for a part of the IDs only.
+    pub(super) fn hands_on(&self) -> bool {
+        self.borders
+            && self.granularity == Granularity::Prefix
+            && self.order == Order::BreadthFirst
+            && self.shard.is_none()
+    }
+
     /// The usual choices with some limits of jobs.
     pub fn new(limits: JobLimits) -> Self {
         Config {
@@ -119,6 +132,8 @@ impl Config {
             shard: None,
             guide_states: 1 << 20,
             work_limit: None,
+            borders: false,
+            border_memory: 1 << 30,
             record: false,
         }
     }

@@ -6,7 +6,9 @@
 //! comes. Once a violation has arrived no further job is made: all of them would have higher numbers than its own, so
 //! the jobs made are a beginning of that sequence, and the outcome is the violation with the lowest number in it.
 
+mod border;
 mod config;
+mod history;
 mod nested;
 mod overlap;
 mod processing;
@@ -18,17 +20,20 @@ mod status;
 mod tests;
 
 pub use config::{Config, Granularity, Pace};
+pub use history::{Steps, WayWithin};
 pub use overlap::Repeats;
-pub use status::{Class, Event, Extreme, Outcome, Pruned, Status, Stuck};
+pub use status::{Class, Different, Event, Extreme, Outcome, Pruned, Status, Stuck};
 
 use crate::grid::journal::Batch;
 use crate::grid::ledger::{Ledger, resume_in_order};
 use crate::grid::machine::{Accepted, Machine, Next, Reply};
+use border::{Frontier, Node};
 use gridlock_lts::base::error::Result;
 use gridlock_lts::base::hash::Set;
 use gridlock_lts::guide::{EdgeIx, Guide, StateIx};
 use gridlock_lts::model::network::Network;
-use gridlock_worker::job::{End, Feedback, Job, JobLimits, Then};
+use gridlock_worker::job::{End, Feedback, Job, JobLimits, Order, Spot, Then};
+use history::History;
 use num_bigint::BigUint;
 use overlap::Overlap;
 use sizing::Sizing;
@@ -43,6 +48,8 @@ struct Part {
     ids: Range<BigUint>,
     /// How many of the IDs were to be done when it was made.
     count: BigUint,
+    /// What was handed to it.
+    nodes: Vec<Node>,
 }
 
 /// Why a processed job says that the swarm is over.
@@ -67,6 +74,9 @@ pub struct Swarm<'n> {
     /// Nodes for which no finer guide helps.
     hopeless: Set<nested::Node>,
     stuck: Vec<Stuck>,
+    history: History,
+    /// If something was found: the state that was handed to the job, from which the way begins.
+    found_from: Option<Spot>,
     overlap: Overlap,
     /// Once this is known, no further job is made.
     repeats: Option<Repeats>,
@@ -79,6 +89,7 @@ impl<'n> Swarm<'n> {
     /// A swarm over the traces of a guide of that network.
     pub fn new(net: &'n Network, guide: Guide, config: Config) -> Self {
         let space = Space::new(guide, Vec::new(), &config, Sizing::new(None));
+        let borders = space.frontier.is_some();
         let mut swarm = Swarm {
             net,
             config,
@@ -89,9 +100,11 @@ impl<'n> Swarm<'n> {
             stop: None,
             hopeless: Set::default(),
             stuck: Vec::new(),
+            history: History::default(),
+            found_from: None,
             overlap: Overlap::new(),
             repeats: None,
-            status: Status::default(),
+            status: Status { borders, ..Status::default() },
             events: Vec::new(),
             outcome: None,
         };
@@ -134,8 +147,30 @@ impl<'n> Swarm<'n> {
             lost: self.ledger.lost_count(),
             processed: self.ledger.processed(),
             nested: self.spaces.len() as u64 - 1,
+            different: self.different(),
             ..self.status.clone()
         }
+    }
+
+    /// How many different states jobs have expanded. At places of a guide that was not unrolled different states stand,
+    /// and each is expanded once if jobs hand on what they leave.
+    fn different(&self) -> Option<Different> {
+        let space = self.own();
+        if space.frontier.is_some() && !space.guide.is_bounded() {
+            return Some(Different { states: self.status.total.states, estimated: false });
+        }
+        Some(Different { states: self.overlap.distinct()?, estimated: true })
+    }
+
+    /// The steps from the initial state to where the way to the finding begins: nothing, unless it was found by a job
+    /// that was handed states.
+    pub fn way_to_finding(&mut self, within: WayWithin) -> Result<Steps> {
+        let (Some(Outcome::Found { number, .. }), Some(from)) = (&self.outcome, self.found_from.clone())
+        else {
+            return Ok(Vec::new());
+        };
+        let guide = &self.spaces[0].as_ref().expect("the first space is never dropped").guide;
+        self.history.way(guide, *number, from, within)
     }
 
     /// What came of it, once [`Machine::next`] says that it is done.
@@ -155,6 +190,9 @@ impl<'n> Swarm<'n> {
         }
         let &at = self.open.last()?;
         let space = self.spaces.get_mut(at)?.as_mut()?;
+        if space.frontier.as_ref().is_some_and(Frontier::has_begun) {
+            return self.make_handed(at);
+        }
         let pick = space.pick()?;
         let job = Job {
             number: self.ledger.made(),
@@ -163,11 +201,42 @@ impl<'n> Swarm<'n> {
             path: pick.path,
             order: self.config.order,
             limits: self.config.limits,
+            handed: None,
         };
-        self.ledger.add(job.clone(), Part { space: at, ids: pick.ids, count: pick.count });
+        self.add(job.clone(), Part { space: at, ids: pick.ids, count: pick.count, nodes: Vec::new() });
+        Some(job)
+    }
+
+    /// Makes a job that is given what others handed on.
+    fn make_handed(&mut self, at: usize) -> Option<Job> {
+        let space = self.spaces.get_mut(at)?.as_mut()?;
+        let mut bundle = space.frontier.as_mut()?.give_out(&space.guide, &self.config)?;
+        let moved = bundle.nodes.iter().map(|node| space.remaining.move_to(&node.ids, &mut space.in_work));
+        let count = moved.sum();
+        let handed = bundle.handed();
+        let first = bundle.nodes.first()?;
+        let job = Job {
+            number: self.ledger.made(),
+            refinements: Vec::new(),
+            then: Then::Free,
+            path: first.border.path.clone(),
+            order: Order::BreadthFirst,
+            limits: self.config.limits,
+            handed: Some(handed),
+        };
+        let ids = first.ids.clone();
+        self.add(job.clone(), Part { space: at, ids, count, nodes: bundle.nodes });
+        Some(job)
+    }
+
+    /// Notes a job.
+    fn add(&mut self, job: Job, part: Part) {
+        let sources: Vec<_> = part.nodes.iter().map(|node| node.sources.clone()).collect();
+        let at = part.space;
+        self.history.add(&job, &sources);
+        self.ledger.add(job, part);
         self.due = self.config.pace.due(self.due, self.ledger.made());
         self.settle(at);
-        Some(job)
     }
 
     fn finish(&mut self) {

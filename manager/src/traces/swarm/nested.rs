@@ -148,10 +148,10 @@ impl Swarm<'_> {
         loop {
             let Some(space) = self.spaces[at].as_ref() else { return };
             space.check();
-            if space.remaining.is_empty() {
-                self.open.remove(&at);
-            } else {
+            if space.is_open() {
                 self.open.insert(at);
+            } else {
+                self.open.remove(&at);
             }
             let Some((parent, place)) = space.parent.filter(|_| space.is_settled()) else { return };
             let progress = if space.given_up.is_empty() { Progress::Explored } else { Progress::GivenUp };

@@ -36,10 +36,17 @@ impl Overlap {
         Overlap { seen: vec![0; sketch::SMALL], looks: VecDeque::new() }
     }
 
+    /// An estimate of how many different states there were; `None` if nobody said.
+    pub(super) fn distinct(&self) -> Option<u64> {
+        let some = self.seen.iter().any(|&register| register > 0);
+        some.then(|| sketch::estimate(&self.seen) as u64)
+    }
+
     /// Adds what a job has seen, after which all jobs have expanded this many states. Tells if that is more than `limit` times
     /// as many as there are.
-    pub(super) fn add(&mut self, seen: &[u8], states: u64, limit: u64) -> Option<Repeats> {
+    pub(super) fn add(&mut self, seen: &[u8], states: u64, limit: Option<u64>) -> Option<Repeats> {
         sketch::merge(&mut self.seen, seen);
+        let limit = limit?;
         let due = self.looks.back().map_or(FIRST, |(last, _)| last.saturating_add(last / 5));
         if states < due {
             return None;
@@ -68,7 +75,7 @@ mod tests {
             for _ in 0..1_000 {
                 sketch::add(&mut seen, Rng::new(rng.below(states(job)) as u64).bits());
             }
-            overlap.add(&seen, job * 1_000, limit)
+            overlap.add(&seen, job * 1_000, Some(limit))
         })
     }
 

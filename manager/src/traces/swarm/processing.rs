@@ -1,5 +1,6 @@
 //! What feedback means for the IDs.
 
+use super::border::Node;
 use super::status::{Class, Event, Outcome, Pruned};
 use super::{Granularity, Part, Swarm, is_end};
 use gridlock_lts::guide::{EdgeIx, StateIx};
@@ -21,36 +22,40 @@ pub(super) struct Answered {
 impl Swarm<'_> {
     /// Processes the feedback to the next job, if it is there.
     pub(super) fn process(&mut self) -> bool {
-        let Some((job, Part { space, ids, count }, (feedback, worker))) = self.ledger.process() else {
+        let Some((job, Part { space, ids, count, nodes }, (feedback, worker))) = self.ledger.process() else {
             return false;
         };
         self.status.add(job.number, &feedback.effort);
         self.status.bounded |= feedback.bounded;
-        if let (Granularity::Prefix, Some(limit), None) =
-            (self.config.granularity, self.config.work_limit, self.repeats)
-        {
-            self.repeats = self.overlap.add(&feedback.seen, self.status.total.states, limit);
+        if self.config.granularity == Granularity::Prefix {
+            let repeats = self.overlap.add(&feedback.seen, self.status.total.states, self.config.work_limit);
+            self.repeats = self.repeats.or(repeats);
         }
         let answered = Answered { job, space, ids, count, feedback };
         let mut pruned = Vec::new();
-        let class = self.judge(&answered, &mut pruned);
+        let class = self.judge(&answered, &nodes, &mut pruned);
         self.settle(space);
         if self.config.record {
             let Answered { job: Job { number, .. }, ids, feedback: Feedback { effort, .. }, .. } = answered;
+            let ids = if nodes.is_empty() { vec![ids] } else { nodes.into_iter().map(|n| n.ids).collect() };
             self.events.push(Event { number, space, worker, ids, class, pruned, effort });
         }
         true
     }
 
-    fn judge(&mut self, answered: &Answered, pruned: &mut Vec<Pruned>) -> Class {
+    fn judge(&mut self, answered: &Answered, nodes: &[Node], pruned: &mut Vec<Pruned>) -> Class {
         let number = answered.job.number;
         match &answered.feedback.end {
             End::Failed(reason) => return self.fail(number, reason.to_string()),
             End::Found(finding) => {
                 self.outcome = Some(Outcome::Found { finding: finding.clone(), number });
+                self.found_from = answered.feedback.left.from.clone();
                 return Class::Found;
             }
             End::Complete | End::OverBudget | End::Interrupted => {}
+        }
+        if answered.job.handed.is_some() {
+            return self.judge_handed(answered, nodes);
         }
         // Of a space that is gone all IDs were explored or pruned; there is nothing to add.
         let Some(space) = self.spaces[answered.space].as_mut() else { return Class::Explored };
@@ -65,6 +70,12 @@ impl Swarm<'_> {
             }
             return Class::Explored;
         }
+        if let Some(frontier) = &mut space.frontier {
+            // The whole is too large for a job that moves anywhere.
+            frontier.begin(answered.ids.clone());
+            space.in_work.move_to(&answered.ids, &mut space.remaining);
+            return Class::Split;
+        }
         let path = &answered.job.path;
         let end = path.last().map_or(StateIx(0), |&edge| space.guide.edge(EdgeIx(edge)).target);
         match answered.feedback.possible.get(path.len()) {
@@ -78,7 +89,7 @@ impl Swarm<'_> {
         }
     }
 
-    fn fail(&mut self, number: u64, reason: String) -> Class {
+    pub(super) fn fail(&mut self, number: u64, reason: String) -> Class {
         self.outcome = Some(Outcome::Failed { number, reason });
         Class::Failed
     }

@@ -4,6 +4,7 @@
 //! pruned and given up add up to all. `explored` and `pruned` are counted on their way out of the sets, not as the
 //! difference, so a range that was counted twice or forgotten is noticed.
 
+use super::border::Frontier;
 use super::config::{Config, Granularity};
 use super::nested::Nested;
 use super::seen::{PrefixHash, Seen};
@@ -51,6 +52,8 @@ pub(super) struct Space {
     known: Seen,
     /// Finer guides that were made for nodes of this one.
     pub(super) nested: Vec<Nested>,
+    /// What was handed on and waits, if jobs hand on what they leave.
+    pub(super) frontier: Option<Frontier>,
     /// The space this one was made for, and the place in its `nested`.
     pub(super) parent: Option<(usize, usize)>,
 }
@@ -63,6 +66,14 @@ impl Space {
             Some(shard) => shard.start.clone()..shard.end.clone().min(all.end),
             None => all,
         };
+        // Jobs that hand on move within the guide; where its cycles are cut, one that moves anywhere comes first.
+        let frontier = (config.hands_on() && refinements.is_empty()).then(|| {
+            let mut frontier = Frontier::new(&guide);
+            if !guide.is_bounded() {
+                frontier.begin(shard.clone());
+            }
+            frontier
+        });
         let bits = guide.traces().bits() + 1;
         Space {
             guide,
@@ -81,6 +92,7 @@ impl Space {
             done: IdSet::new(),
             too_large: Vec::new(),
             nested: Vec::new(),
+            frontier,
             parent: None,
         }
     }
@@ -292,8 +304,15 @@ impl Space {
         taken
     }
 
+    /// Whether something is left to hand out.
+    pub(super) fn is_open(&self) -> bool {
+        !self.remaining.is_empty() || self.frontier.as_ref().is_some_and(Frontier::is_open)
+    }
+
     /// Whether nothing is left to do.
     pub(super) fn is_settled(&self) -> bool {
-        self.remaining.is_empty() && self.in_work.is_empty()
+        self.frontier.as_ref().is_none_or(Frontier::is_settled)
+            && self.remaining.is_empty()
+            && self.in_work.is_empty()
     }
 }

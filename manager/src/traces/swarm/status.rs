@@ -58,6 +58,21 @@ pub struct Status {
     pub total: Effort,
     /// Whether the subsystem could have moved on where its cycles were bounded.
     pub bounded: bool,
+    /// Whether jobs hand on what they leave; not any more if that was too much.
+    pub borders: bool,
+    /// States that were handed on.
+    pub handed_on: u64,
+    /// How many different states were expanded, if that is known.
+    pub different: Option<Different>,
+}
+
+/// How many different states there were.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Different {
+    /// The number.
+    pub states: u64,
+    /// Whether it is an estimate, from a sketch that comes with each answer.
+    pub estimated: bool,
 }
 
 impl Status {
@@ -156,8 +171,8 @@ pub struct Event {
     pub space: usize,
     /// The worker, as it named itself.
     pub worker: u32,
-    /// Its IDs.
-    pub ids: Range<BigUint>,
+    /// Its IDs: one range, or one for each place whose states were handed to it.
+    pub ids: Vec<Range<BigUint>>,
     /// What became of them.
     pub class: Class,
     /// What it pruned.

@@ -149,7 +149,12 @@ fn shards_together_do_everything() {
             let config = Config { shard: Some(shard.clone()), ..config.clone() };
             let (jobs, outcome, status, events) = play(&system, &config, &reliable(3));
             assert_eq!(outcome, Outcome::Exhausted { bounded: false });
-            assert!(events.iter().all(|e| shard.start <= e.ids.start && e.ids.end <= shard.end));
+            assert!(
+                events
+                    .iter()
+                    .flat_map(|e| &e.ids)
+                    .all(|ids| shard.start <= ids.start && ids.end <= shard.end)
+            );
             let explored = jobs.into_iter().zip(&events).filter(|(_, e)| e.class == Class::Explored);
             complete.extend(explored.map(|(job, _)| job));
             all += status.all;
