@@ -44,6 +44,20 @@ impl<W: Width> Recent<W> {
         }
         len
     }
+
+    /// Whether a state was kept lately.
+    #[inline]
+    pub(super) fn has(&self, key: &[u64]) -> bool {
+        let at = hash(key) * self.width.words();
+        self.states[at..at + self.width.words()] == *key
+    }
+
+    /// Keeps a state.
+    #[inline]
+    pub(super) fn keep(&mut self, key: &[u64]) {
+        let at = hash(key) * self.width.words();
+        self.states[at..at + self.width.words()].copy_from_slice(key);
+    }
 }
 
 #[inline(always)]

@@ -134,6 +134,10 @@ pub(super) enum Inserted {
     Full,
 }
 
+/// A line is full and does not have a state: it may be in the next one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Elsewhere;
+
 /// A well mixed hash of a state: every bit of the state changes about half of the upper bits.
 #[inline(always)]
 pub(crate) fn hash(key: &[u64]) -> u64 {
@@ -292,18 +296,43 @@ impl<'a, A: Word, W: Width> Slots<'a, A, W> {
     pub(super) fn locate(&self, key: &[u64]) -> Option<usize> {
         let mut walk = self.walk(hash(key));
         loop {
-            let line = &self.words[walk.line * line_words(self.width)..][..line_words(self.width)];
-            for (k, slot) in line.chunks_exact(self.width.words()).enumerate() {
-                let first = slot[0].read_acquire();
-                if first == 0 {
-                    return None;
-                }
-                if self.same(slot, first, key) {
-                    return Some(walk.line * slots_in_line(self.width) + k);
-                }
+            match self.locate_at(walk, key) {
+                Ok(found) => return found,
+                Err(Elsewhere) => walk = self.next(walk)?,
             }
-            walk = self.next(walk)?;
         }
+    }
+
+    /// The slot of a state if it is in a line; nothing if it would be there but is not.
+    #[inline(always)]
+    pub(super) fn locate_at(&self, walk: Walk, key: &[u64]) -> Result<Option<usize>, Elsewhere> {
+        let line = &self.words[walk.line * line_words(self.width)..][..line_words(self.width)];
+        let first_slot = walk.line * slots_in_line(self.width);
+        if self.width.words() == 1 {
+            // Without a branch for each slot, as in `scan`.
+            let wanted = self.marks.stored(key[0], Mark(0));
+            let (mut there, mut empty) = (0u32, false);
+            for (k, slot) in line.iter().enumerate() {
+                let value = slot.read();
+                there |= u32::from((value ^ wanted).wrapping_sub(1) < self.marks.modulus()) << k;
+                empty |= value == 0;
+            }
+            return match there {
+                0 if empty => Ok(None),
+                0 => Err(Elsewhere),
+                _ => Ok(Some(first_slot + there.trailing_zeros() as usize)),
+            };
+        }
+        for (k, slot) in line.chunks_exact(self.width.words()).enumerate() {
+            let first = slot[0].read_acquire();
+            if first == 0 {
+                return Ok(None);
+            }
+            if self.same(slot, first, key) {
+                return Ok(Some(first_slot + k));
+            }
+        }
+        Err(Elsewhere)
     }
 
     /// The state of a slot that no thread writes, and its mark.

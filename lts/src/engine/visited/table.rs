@@ -7,7 +7,7 @@
 //! whole searches (nine resource managers, fifteen philosophers).
 
 use super::region::{RELEASES_PARTS, Region, prefetch};
-use super::slots::{self, Inserted, Mark, Marks, Slots, Walk, line_words, slots_in_line};
+use super::slots::{self, Elsewhere, Inserted, Mark, Marks, Slots, Walk, line_words, slots_in_line};
 use crate::base::memory::{Budget, Exhausted};
 use crate::engine::pack::Width;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -210,13 +210,8 @@ impl<W: Width> Table<W> {
         self.region.len() / self.width.words()
     }
 
-    /// Calls `tell` with the slot of each state, in order. All of them must be in the table, and none may be inserted
-    /// meanwhile. A state keeps its slot as long as the table does not grow.
-    pub fn slots_of(&self, keys: &[u64], mut tell: impl FnMut(usize)) {
-        self.find_slots(keys, |slot| tell(slot.expect("the state is in the table")));
-    }
-
-    /// The same for states some of which may not be in the table.
+    /// Calls `tell` with the slot of each state, in order, or with nothing if it is not in the table. None may be inserted
+    /// meanwhile.
     pub fn find_slots(&self, keys: &[u64], mut tell: impl FnMut(Option<usize>)) {
         let words = self.width.words();
         let slots = self.slots();
@@ -226,6 +221,62 @@ impl<W: Width> Table<W> {
             }
             for key in keys.chunks_exact(words) {
                 tell(slots.locate(key));
+            }
+        }
+    }
+
+    /// Calls `tell` with the index of each state in `keys` and its slot, not necessarily in order. All of them must be in the
+    /// table, and none may be inserted meanwhile. A state keeps its slot as long as the table does not grow.
+    #[inline]
+    pub fn slots_of(&self, keys: &[u64], mut tell: impl FnMut(usize, usize)) {
+        let words = self.width.words();
+        let slots = self.slots();
+        let missing = "the state is in the table";
+        for (batch, keys) in keys.chunks(BATCH * words).enumerate() {
+            let first = batch * BATCH;
+            let count = keys.len() / words;
+            let key = |k: usize| &keys[k * words..(k + 1) * words];
+            let look = |k: usize| {
+                let walk = slots.walk(slots::hash(key(k)));
+                prefetch(slots.address(walk));
+                walk
+            };
+            let mut ahead = [slots.walk(0); AHEAD];
+            for (k, walk) in ahead.iter_mut().enumerate().take(count) {
+                *walk = look(k);
+            }
+            // A state whose line is full waits while its next line is fetched, as in an insertion.
+            let mut waiting = [(0u32, slots.walk(0)); BATCH];
+            let mut waits = 0;
+            for k in 0..count {
+                let walk = ahead[k % AHEAD];
+                if k + AHEAD < count {
+                    ahead[k % AHEAD] = look(k + AHEAD);
+                }
+                match slots.locate_at(walk, key(k)) {
+                    Ok(found) => tell(first + k, found.expect(missing)),
+                    Err(Elsewhere) => {
+                        let next = slots.next(walk).expect(missing);
+                        prefetch(slots.address(next));
+                        waiting[waits] = (k as u32, next);
+                        waits += 1;
+                    }
+                }
+            }
+            while waits > 0 {
+                let round = std::mem::take(&mut waits);
+                for w in 0..round {
+                    let (k, walk) = waiting[w];
+                    match slots.locate_at(walk, key(k as usize)) {
+                        Ok(found) => tell(first + k as usize, found.expect(missing)),
+                        Err(Elsewhere) => {
+                            let next = slots.next(walk).expect(missing);
+                            prefetch(slots.address(next));
+                            waiting[waits] = (k, next);
+                            waits += 1;
+                        }
+                    }
+                }
             }
         }
     }

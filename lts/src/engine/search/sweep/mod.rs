@@ -4,14 +4,17 @@
 //! A breadth-first search finds all states and keeps its levels. Then the blocks of the formula ([`blocks`]) are solved
 //! one after the other: every state whose bits may still change is expanded again and its positions are evaluated, deepest
 //! level first, until nothing changes. What is possible, or inevitable, mostly comes from deeper levels, so that few sweeps
-//! are enough. Bits change in one direction only, so the result depends neither on the order nor on the number of
+//! are enough; where they are not, the steps between the states that are left are kept, and what changes is followed back
+//! along them ([`rest`]). Bits change in one direction only, so the result depends neither on the order nor on the number of
 //! threads. Invariant: an answer is one about all reachable states, none of which has a fault.
 //!
 //! Evidence is made by who listens ([`Audience`]): a game ([`game`](crate::engine::game)) that asks what is known of states and
 //! positions ([`Truths`]) and is small therefore.
 
 mod blocks;
+mod look;
 pub mod ranks;
+mod rest;
 mod way;
 
 use super::bfs::{self, Chunk};
@@ -20,25 +23,20 @@ use super::{Level, Options, RankStats, Stats};
 use crate::base::error::{Error, Limit, Result};
 use crate::base::memory::{self, Budget};
 use crate::engine::pack::Width;
-use crate::engine::successors::{EveryStep, Steps, Via};
+use crate::engine::successors::{EveryStep, Via};
 use crate::engine::visited::Table;
 use crate::model::network::Network;
 use crate::property::formula::{Class, Equations, Position};
 use blocks::{Block, Blocks, Kind, Node};
+use look::{Judged, Question, Scratch, UNKNOWN};
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// Steps that are collected before their targets are looked up together.
-const BATCH: usize = if cfg!(test) { 8 } else { 512 };
-/// Targets of a state that are looked up first.
-const FEW: usize = if cfg!(test) { 1 } else { 2 };
-/// The slot of a target that was not looked up.
-const UNKNOWN: usize = usize::MAX;
-/// How often a state is looked at again, on average, before a block is left to others: an order of states against which
+/// Sweeps after which what is left of a block is finished otherwise, if there is memory: an order of states against which
 /// something spreads takes a sweep for each step.
-const PATIENCE: u64 = if cfg!(test) { 1 << 20 } else { 20 };
+const SWEEPS: u32 = if cfg!(test) { 2 } else { 4 };
 
 /// The answer to a formula.
 #[derive(Clone, PartialEq, Debug)]
@@ -79,8 +77,8 @@ pub trait Truths {
     fn way(&self) -> Option<Vec<(Via, Vec<u64>)>>;
 }
 
-/// Decides a formula on a network whose tables are complete. `None`: it is not for sweeps, some state has a fault, sweeps are
-/// slow here, or the audience has enough. A limit is an error.
+/// Decides a formula on a network whose tables are complete. `None`: it is not for sweeps, some state has a fault, or the
+/// audience has enough. A limit is an error.
 pub fn decide<S: EveryStep>(
     system: &S,
     net: &Network,
@@ -116,13 +114,13 @@ pub fn decide<S: EveryStep>(
         way: None,
     };
     let holds = sweeps.solve()?;
-    if holds == Some(false) {
+    if !holds {
         audience.hear(&sweeps)?;
     }
     let stats = Stats { time: started.elapsed(), peak_memory: budget.peak(), ..run.stats() };
     let met = sweeps.met.iter().zip(&formula.class_names).filter(|(met, _)| met.load(Relaxed));
     let classes = met.map(|(_, class)| *class).collect();
-    Ok(holds.map(|holds| Swept {
+    Ok(Some(Swept {
         holds,
         stats,
         positions: formula.trees.len() as u64,
@@ -136,6 +134,20 @@ pub fn decide<S: EveryStep>(
 struct Part<'a> {
     chunk: Chunk<'a>,
     live: usize,
+}
+
+impl Part<'_> {
+    /// Those that can change no more go to the back.
+    fn set_aside(&mut self, over: &[bool], words: usize) {
+        let mut live = 0;
+        for (k, _) in over.iter().enumerate().filter(|(_, over)| !**over) {
+            for word in 0..words {
+                self.chunk.states.swap(live * words + word, k * words + word);
+            }
+            live += 1;
+        }
+        self.live = live;
+    }
 }
 
 struct Sweeps<'r, 'a, S: EveryStep> {
@@ -155,14 +167,14 @@ struct Sweeps<'r, 'a, S: EveryStep> {
 
 impl<'r, S: EveryStep> Sweeps<'r, '_, S> {
     /// Whether the formula holds in the initial state.
-    fn solve(&mut self) -> Result<Option<bool>> {
+    fn solve(&mut self) -> Result<bool> {
         self.bits.resize_with(self.formula.trees.len(), Vec::new);
         let root = self.formula.root;
         for block in &self.formula.blocks {
             if block.positions == [root] {
                 match (block.kind, self.formula.of_each_state()) {
-                    (Kind::Greatest, Some(of_each)) => return self.of_all(of_each).map(Some),
-                    (Kind::Plain, _) => return self.initially().map(Some),
+                    (Kind::Greatest, Some(of_each)) => return self.of_all(of_each),
+                    (Kind::Plain, _) => return self.initially(),
                     _ => {}
                 }
             }
@@ -172,9 +184,7 @@ impl<'r, S: EveryStep> Sweeps<'r, '_, S> {
                 self.run.budget.take((words * size_of::<u64>()) as u64)?;
                 self.bits[position] = (0..words).map(|_| AtomicU64::new(ones)).collect();
             }
-            if !self.settle(block)? {
-                return Ok(None);
-            }
+            self.settle(block)?;
             if block.positions.contains(&root) {
                 break;
             }
@@ -185,8 +195,8 @@ impl<'r, S: EveryStep> Sweeps<'r, '_, S> {
             }
         }
         let mut initial = 0;
-        self.table.slots_of(&self.run.system.initial(), |slot| initial = slot);
-        Ok(Some(self.bit(root, initial)))
+        self.table.slots_of(&self.run.system.initial(), |_, slot| initial = slot);
+        Ok(self.bit(root, initial))
     }
 
     /// Whether these parts hold in all states. If not, the way to one of the nearest states where they do not is remembered.
@@ -199,25 +209,34 @@ impl<'r, S: EveryStep> Sweeps<'r, '_, S> {
         if parts.iter().all(known) {
             return Ok(true);
         }
-        let needed = self.formula.needed_by(parts.iter().copied());
+        let question = self.ask(parts.iter().copied());
         let words = self.run.system.width().words();
-        let mut scratch = Scratch::new(self.run.system);
+        let mut scratch = self.scratch();
         for depth in 0..self.levels.len() {
-            let mut least: Option<&[u64]> = None;
-            for part in &self.levels[depth] {
-                let states = &part.chunk.states;
-                let mut state = states.chunks_exact(words);
-                self.evaluate(states, &needed, usize::MAX, &mut scratch, |sweeps, slot, steps| {
-                    let state = state.next().expect("each is looked at");
-                    let all = parts.iter().all(|part| sweeps.holds(part, slot, steps, true));
-                    if !all && least.is_none_or(|least| state < least) {
-                        least = Some(state);
+            let least: Mutex<Option<Vec<u64>>> = Mutex::new(None);
+            let sweeps = &*self;
+            on_threads(sweeps, sweeps.levels[depth].iter(), &mut scratch, |scratch, part| {
+                let mut against = Vec::new();
+                sweeps.look(&part.chunk.states, &question, scratch, |k, slot, steps| {
+                    match look::joined(true, parts.iter().map(|part| sweeps.truth(part, slot, steps, false)))
+                    {
+                        None => return Judged::Open,
+                        Some(true) => {}
+                        Some(false) => against.push(k),
                     }
+                    Judged::Settled
                 })?;
-                self.go_on()?;
-            }
-            if let Some(end) = least {
-                let way = self.way_to(end, depth)?;
+                let states = against.iter().map(|k| &part.chunk.states[k * words..(k + 1) * words]);
+                if let Some(state) = states.min() {
+                    let mut least = least.lock().unwrap_or_else(PoisonError::into_inner);
+                    if least.as_deref().is_none_or(|least| state < least) {
+                        *least = Some(state.to_vec());
+                    }
+                }
+                Ok(())
+            })?;
+            if let Some(end) = least.into_inner().unwrap_or_else(PoisonError::into_inner) {
+                let way = self.way_to(&end, depth)?;
                 self.way = Some(way);
                 return Ok(false);
             }
@@ -236,268 +255,141 @@ impl<'r, S: EveryStep> Sweeps<'r, '_, S> {
 
     /// The whole formula in the initial state, if it does not depend on itself.
     fn initially(&self) -> Result<bool> {
-        let mut scratch = Scratch::new(self.run.system);
-        let state = self.run.system.initial();
-        let mut holds = false;
-        self.evaluate(
-            &state,
-            &vec![true; self.formula.class_count],
-            usize::MAX,
-            &mut scratch,
-            |sweeps, slot, steps| {
-                holds = sweeps.holds(&sweeps.formula.trees[sweeps.formula.root], slot, steps, true);
-            },
-        )?;
-        Ok(holds)
+        let tree = &self.formula.trees[self.formula.root];
+        let mut holds = None;
+        let mut scratch = Scratch::new(self.run.system.width());
+        let question = self.ask(std::iter::once(tree));
+        self.look(&self.run.system.initial(), &question, &mut scratch, |_, slot, steps| {
+            holds = self.truth(tree, slot, steps, false);
+            if holds.is_some() { Judged::Settled } else { Judged::Open }
+        })?;
+        holds.ok_or_else(|| Error::internal("a formula has a truth where everything is known"))
     }
 
-    /// Sweeps until the bits of a block are settled. False if that takes too long.
-    fn settle(&mut self, block: &Block) -> Result<bool> {
+    /// One for each worker.
+    fn scratch(&self) -> Vec<Scratch<S::Width>> {
+        (0..self.run.options.workers.max(1)).map(|_| Scratch::new(self.run.system.width())).collect()
+    }
+
+    /// Sweeps until the bits of a block are settled.
+    fn settle(&mut self, block: &Block) -> Result<()> {
         let words = self.run.system.width().words();
         for part in self.levels.iter_mut().flatten() {
             part.live = part.chunk.states.len() / words;
         }
-        let needed = self.formula.needed_by(block.positions.iter().map(|at| &self.formula.trees[*at]));
-        let (workers, table_len) = (self.run.options.workers.max(1), self.table.len());
-        let mut scratch: Vec<Scratch> = (0..workers).map(|_| Scratch::new(self.run.system)).collect();
-        let looked_at = AtomicUsize::new(0);
-        loop {
+        let question = self.ask_about(block);
+        let mut scratch = self.scratch();
+        for sweep in 1.. {
             let changed = AtomicBool::new(false);
             let mut levels = std::mem::take(&mut self.levels);
-            let (sweeps, failed) = (&*self, Mutex::new(None));
-            for level in levels.iter_mut().rev() {
-                let threads = workers.min(level.len());
-                let queue = Mutex::new(level.iter_mut());
-                let work = |scratch: &mut Scratch| {
-                    loop {
-                        let part = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
-                        let Some(part) = part.filter(|_| !sweeps.run.is_stopped()) else { break };
-                        looked_at.fetch_add(part.live, Relaxed);
-                        match sweeps.sweep(block, part, &needed, scratch) {
-                            Ok(any) => changed.fetch_or(any, Relaxed),
-                            Err(error) => {
-                                failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-                                break;
-                            }
-                        };
-                    }
-                };
-                std::thread::scope(|scope| {
-                    let (first, rest) = scratch.split_first_mut().expect("there is at least one worker");
-                    for scratch in &mut rest[..threads.saturating_sub(1)] {
-                        scope.spawn(|| work(scratch));
-                    }
-                    work(first);
+            let sweeps = &*self;
+            let mut swept = Ok(());
+            for level in levels.iter_mut().rev().filter(|level| level.iter().any(|part| part.live > 0)) {
+                swept = on_threads(sweeps, level.iter_mut(), &mut scratch, |scratch, part| {
+                    changed.fetch_or(sweeps.sweep(block, &question, part, scratch)?, Relaxed);
+                    Ok(())
                 });
+                if swept.is_err() {
+                    break;
+                }
             }
             self.levels = levels;
-            if let Some(error) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
-                return Err(error);
-            }
-            self.go_on()?;
+            swept?;
             if !changed.into_inner() || block.kind == Kind::Plain {
-                return Ok(true);
+                break;
             }
-            if looked_at.load(Relaxed) as u64 > PATIENCE * table_len {
-                return Ok(false);
+            if sweep == SWEEPS && self.finish(block, &question)? {
+                break;
             }
         }
-    }
-
-    /// Evaluates the positions of a block in the states of a part that may still change: whether any did. A few targets of
-    /// each state are looked up first: one that may happen decides what is possible, and one that does not what is inevitable.
-    fn sweep(&self, block: &Block, part: &mut Part, needed: &[bool], scratch: &mut Scratch) -> Result<bool> {
-        // What a bit becomes when it changes.
-        let flipped = block.kind != Kind::Greatest;
-        let words = self.run.system.width().words();
-        let mut any = false;
-        let mut over = std::mem::take(&mut scratch.over);
-        let mut again = std::mem::take(&mut scratch.again);
-        over.clear();
-        again.clear();
-        let flip = |position: usize, slot: usize| {
-            let (word, bit) = (&self.bits[position][slot / 64], 1 << (slot % 64));
-            if flipped {
-                word.fetch_or(bit, Relaxed)
-            } else {
-                word.fetch_and(!bit, Relaxed)
-            };
-        };
-        let states = &part.chunk.states[..part.live * words];
-        self.evaluate(states, needed, FEW, scratch, |sweeps, slot, steps| {
-            let (mut all, mut open) = (true, false);
-            for &position in &block.positions {
-                if sweeps.bit(position, slot) == flipped {
-                    continue;
-                }
-                let tree = &sweeps.formula.trees[position];
-                // What is not known counts as what does not help; if it did not matter, that is the answer.
-                if sweeps.holds(tree, slot, steps, !flipped) == flipped {
-                    flip(position, slot);
-                    any = true;
-                } else {
-                    all = false;
-                    open |= sweeps.holds(tree, slot, steps, flipped) == flipped;
-                }
-            }
-            if open {
-                again.push(over.len());
-            }
-            over.push(all);
-        })?;
-        if !again.is_empty() {
-            let mut open = std::mem::take(&mut scratch.open);
-            open.clear();
-            again.iter().for_each(|k| open.extend_from_slice(&states[k * words..(k + 1) * words]));
-            let mut places = again.iter();
-            self.evaluate(&open, needed, usize::MAX, scratch, |sweeps, slot, steps| {
-                let mut all = true;
-                for &position in &block.positions {
-                    if sweeps.bit(position, slot) == flipped {
-                        continue;
-                    }
-                    if sweeps.holds(&sweeps.formula.trees[position], slot, steps, !flipped) == flipped {
-                        flip(position, slot);
-                        any = true;
-                    } else {
-                        all = false;
-                    }
-                }
-                over[*places.next().expect("each is looked at")] = all;
-            })?;
-            scratch.open = open;
-        }
-        // Those that can change no more go to the back.
-        let mut live = 0;
-        for (k, _) in over.iter().enumerate().filter(|(_, over)| !**over) {
-            for word in 0..words {
-                part.chunk.states.swap(live * words + word, k * words + word);
-            }
-            live += 1;
-        }
-        part.live = live;
-        (scratch.over, scratch.again) = (over, again);
-        Ok(any)
-    }
-
-    /// Expands states, and calls `look` for each, in order, with its slot and the classes and slots of its steps. Of each state
-    /// at most `few` targets are looked up; the others are [`UNKNOWN`].
-    fn evaluate(
-        &self,
-        states: &[u64],
-        needed: &[bool],
-        few: usize,
-        scratch: &mut Scratch,
-        mut look: impl FnMut(&Self, usize, &[(u32, usize)]),
-    ) -> Result<()> {
-        let words = self.run.system.width().words();
-        let Scratch { steps, ends, keys, slots, classes, pairs, met, .. } = scratch;
-        met.resize(self.formula.class_count, false);
-        let mut first = 0;
-        let count = states.len() / words;
-        for k in 0..count {
-            self.run.system.expand(&states[k * words..(k + 1) * words], steps)?;
-            ends.push(steps.len());
-            if steps.len() < BATCH && k + 1 < count {
-                continue;
-            }
-            self.run.check_limits(0);
-            // The states themselves, then what their steps lead to.
-            keys.clear();
-            keys.extend_from_slice(&states[first * words..(k + 1) * words]);
-            classes.clear();
-            let (mut state, mut left) = (0, few);
-            for (at, (target, via)) in steps.iter().enumerate() {
-                while at == ends[state] {
-                    (state, left) = (state + 1, few);
-                }
-                let class = self.formula.classes[via.vector().0 as usize].expect("no state has a fault");
-                classes.push(class);
-                met[class as usize] = true;
-                if needed[class as usize] && left > 0 {
-                    left -= 1;
-                    keys.extend_from_slice(target);
-                }
-            }
-            slots.clear();
-            self.table.slots_of(keys, |slot| slots.push(slot));
-            let (own, mut targets) = slots.split_at(k + 1 - first);
-            let mut begin = 0;
-            for (&slot, end) in own.iter().zip(ends.drain(..)) {
-                pairs.clear();
-                let mut left = few;
-                for &class in &classes[begin..end] {
-                    let mut target = UNKNOWN;
-                    if needed[class as usize] && left > 0 {
-                        left -= 1;
-                        (target, targets) = (targets[0], &targets[1..]);
-                    }
-                    pairs.push((class, target));
-                }
-                begin = end;
-                look(self, slot, pairs);
-            }
-            steps.clear();
-            first = k + 1;
-        }
-        self.met.iter().zip(met).filter(|(_, met)| **met).for_each(|(all, _)| all.store(true, Relaxed));
         Ok(())
     }
 
-    fn bit(&self, position: usize, slot: usize) -> bool {
-        self.bits[position][slot / 64].load(Relaxed) >> (slot % 64) & 1 == 1
+    /// Evaluates the positions of a block in the states of a part that may still change: whether any did.
+    fn sweep(
+        &self,
+        block: &Block,
+        question: &Question,
+        part: &mut Part,
+        scratch: &mut Scratch<S::Width>,
+    ) -> Result<bool> {
+        let words = self.run.system.width().words();
+        let mut any = false;
+        let mut over = std::mem::take(&mut scratch.over);
+        over.clear();
+        over.resize(part.live, false);
+        self.look(&part.chunk.states[..part.live * words], question, scratch, |k, slot, steps| {
+            let judged = self.judge(block, question, slot, steps, &mut any);
+            over[k] = judged.1;
+            judged.0
+        })?;
+        part.set_aside(&over, words);
+        scratch.over = over;
+        Ok(any)
     }
 
-    /// The truth of a tree, if `unknown` is that of what is asked of targets that were not looked up.
-    fn holds(&self, node: &Node, slot: usize, steps: &[(u32, usize)], unknown: bool) -> bool {
-        match node {
-            Node::Const(b) => *b,
-            Node::Junction(true, parts) => parts.iter().all(|part| self.holds(part, slot, steps, unknown)),
-            Node::Junction(false, parts) => parts.iter().any(|part| self.holds(part, slot, steps, unknown)),
-            Node::At(_) if slot == UNKNOWN => unknown,
-            Node::At(position) => self.bit(*position, slot),
-            Node::Every(modality) => steps.iter().all(|step| self.after(*modality, *step, unknown)),
-            Node::Some(modality) => steps.iter().any(|step| self.after(*modality, *step, unknown)),
+    /// Evaluates the positions of a block in a state, and whether none of them can change any more. `any` becomes true if one
+    /// changes.
+    #[inline]
+    fn judge(
+        &self,
+        block: &Block,
+        question: &Question,
+        slot: usize,
+        steps: &[look::Look],
+        any: &mut bool,
+    ) -> (Judged, bool) {
+        let flipped = question.flipped;
+        let (mut judged, mut over) = (Judged::Settled, true);
+        for &position in &block.positions {
+            if slot != UNKNOWN && self.bit(position, slot) == flipped {
+                continue;
+            }
+            match self.truth(&self.formula.trees[position], slot, steps, flipped) {
+                Some(truth) if truth == flipped => {
+                    *any = true;
+                    if slot == UNKNOWN {
+                        judged = Judged::Changes;
+                    } else {
+                        self.flip(position, slot, flipped);
+                    }
+                }
+                Some(_) => over = false,
+                None => (judged, over) = (Judged::Open, false),
+            }
         }
-    }
-
-    fn after(&self, modality: usize, (class, target): (u32, usize), unknown: bool) -> bool {
-        // Trees of what must hold after a step have no modalities.
-        self.holds(&self.formula.after[modality][class as usize], target, &[], unknown)
+        (judged, over)
     }
 }
 
-/// What a thread keeps from part to part.
-struct Scratch {
-    steps: Steps,
-    /// Where the steps of each state end.
-    ends: Vec<usize>,
-    keys: Vec<u64>,
-    slots: Vec<usize>,
-    classes: Vec<u32>,
-    pairs: Vec<(u32, usize)>,
-    /// Which classes of steps were met.
-    met: Vec<bool>,
-    /// Which states can change no more.
-    over: Vec<bool>,
-    /// The places of states for which more targets must be looked up, and these states.
-    again: Vec<usize>,
-    open: Vec<u64>,
-}
-
-impl Scratch {
-    fn new<S: EveryStep>(system: &S) -> Self {
-        Scratch {
-            steps: Steps::new(system.width().words()),
-            ends: Vec::new(),
-            keys: Vec::new(),
-            slots: Vec::new(),
-            classes: Vec::new(),
-            pairs: Vec::new(),
-            met: Vec::new(),
-            over: Vec::new(),
-            again: Vec::new(),
-            open: Vec::new(),
+/// Does something with each item, on as many threads as there is work for.
+fn on_threads<T: Send, S: EveryStep>(
+    sweeps: &Sweeps<S>,
+    items: impl ExactSizeIterator<Item = T> + Send,
+    scratch: &mut [Scratch<S::Width>],
+    work: impl Fn(&mut Scratch<S::Width>, T) -> Result<()> + Sync,
+) -> Result<()> {
+    let threads = scratch.len().min(items.len());
+    let (queue, failed) = (Mutex::new(items), Mutex::new(None));
+    let work = |scratch: &mut Scratch<S::Width>| {
+        loop {
+            let item = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let Some(item) = item.filter(|_| !sweeps.run.is_stopped()) else { break };
+            if let Err(error) = work(scratch, item) {
+                failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                break;
+            }
         }
+    };
+    std::thread::scope(|scope| {
+        let (first, rest) = scratch.split_first_mut().expect("there is at least one worker");
+        for scratch in &mut rest[..threads.saturating_sub(1)] {
+            scope.spawn(|| work(scratch));
+        }
+        work(first);
+    });
+    match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some(error) => Err(error),
+        None => sweeps.go_on(),
     }
 }

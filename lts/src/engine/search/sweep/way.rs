@@ -1,9 +1,9 @@
 //! What sweeps tell: which positions hold where, and the run to a state that is against the formula.
 
-use super::{Scratch, Sweeps, Truths};
+use super::{Sweeps, Truths};
 use crate::base::error::{Error, Result};
 use crate::engine::pack::Width;
-use crate::engine::successors::{EveryStep, Via};
+use crate::engine::successors::{EveryStep, Steps, Via};
 use crate::property::formula::Position;
 
 impl<S: EveryStep> Sweeps<'_, '_, S> {
@@ -11,7 +11,7 @@ impl<S: EveryStep> Sweeps<'_, '_, S> {
     /// levels are expanded once more for that, which needs no memory.
     pub(super) fn way_to(&self, end: &[u64], depth: usize) -> Result<Vec<(Via, Vec<u64>)>> {
         let words = self.run.system.width().words();
-        let mut steps = Scratch::new(self.run.system).steps;
+        let mut steps = Steps::new(words);
         let mut target = end.to_vec();
         let mut way = Vec::new();
         for level in self.levels[..depth].iter().rev() {
@@ -55,7 +55,7 @@ impl<S: EveryStep> Truths for Sweeps<'_, '_, S> {
             return None;
         }
         let mut slot = 0;
-        self.table.slots_of(state, |found| slot = found);
+        self.table.slots_of(state, |_, found| slot = found);
         Some(self.bit(at, slot))
     }
 

@@ -206,7 +206,7 @@ impl<'r, S: EveryStep> Sweeps<'r, '_, S> {
         let initial = self.run.system.initial();
         let mut holds = false;
         if self.run.owner.of(&initial) == mesh.rank() {
-            self.table.slots_of(&initial, |slot| holds = self.bit(root, slot));
+            self.table.slots_of(&initial, |_, slot| holds = self.bit(root, slot));
         }
         Ok(Some(self.share(mesh, &[u64::from(holds)]).contains(&1)))
     }

@@ -313,8 +313,9 @@ impl<S: EveryStep> Sweeps<'_, '_, S> {
             hand.moves.push((class, to));
         }
         hand.slots.clear();
+        hand.slots.resize(hand.keys.len() / words, 0);
         let slots = &mut hand.slots;
-        self.table.slots_of(&hand.keys, |slot| slots.push(slot));
+        self.table.slots_of(&hand.keys, |k, slot| slots[k] = slot);
         let count = states.len() / words;
         let (mut next_slot, mut step, mut kept, mut asked) = (count, 0, begin, 0);
         for k in 0..count {
