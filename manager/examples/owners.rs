@@ -104,7 +104,7 @@ fn network(model: &str) -> Result<Network, String> {
     }
 }
 
-/// The search on so many ranks: the report of one of them, and what each sent in each level.
+/// The search on `size` ranks: the report of one of them, and what each sent in each level.
 fn simulate(net: &Network, size: usize) -> Result<(Report, Vec<Vec<Traffic>>), String> {
     let options = Options { max_memory: Some(MEMORY), ..Options::default() };
     let results: Vec<_> = std::thread::scope(|scope| {

@@ -250,7 +250,7 @@ fn a_swarm_visits_what_a_plain_search_visits() {
         }
         if seed % 5 == 0 {
             let again = play(&net, &guide, &config, &Workers { count: 100, twice: 0, lost: 0, seed: 1 });
-            assert_eq!(again.jobs, played.jobs, "seed {seed}: the same jobs whoever works");
+            assert_eq!(again.jobs, played.jobs, "seed {seed}: the same jobs with other workers");
         }
     }
     println!(

@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-/// Shared by one worker and whoever gives it jobs.
+/// Shared by one worker and the one who gives it jobs.
 #[derive(Debug, Default)]
 pub struct Life {
     cancelled: AtomicBool,

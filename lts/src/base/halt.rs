@@ -1,6 +1,6 @@
 //! A request to stop, for computations that have no loop of their own to be asked in: an evaluation, a join.
 //!
-//! Whoever watches over a run asks for the end ([`Halt::ask`]); whoever computes looks at [`Halt::asked`] every few
+//! The thread that watches over a run asks for the end ([`Halt::ask`]); one that computes looks at [`Halt::asked`] every few
 //! thousand steps, which costs one atomic read. Before much memory is allocated at once, [`Halt::has_room`] compares
 //! with the memory limit, since a look every few milliseconds would come too late.
 //!

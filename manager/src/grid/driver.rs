@@ -1,6 +1,6 @@
 //! Runs a machine over a transport: the one loop with clocks, journals and answers that come or do not come.
 //!
-//! Invariant: an answer counts only once it is in the journal, if there is one; whoever gave it does other work meanwhile.
+//! Invariant: an answer counts only once it is in the journal, if there is one; the worker that gave it does other work meanwhile.
 //! A job that is lost is handed out again; one that is lost again and again is an error of ours, since there is something
 //! wrong with the job and not with its workers.
 

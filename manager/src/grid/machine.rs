@@ -1,7 +1,7 @@
 //! What the [`driver`](super::driver) drives: a state machine over numbered jobs and the answers to them.
 //!
 //! Invariant of every machine: the sequence of its jobs is a function of its configuration and the contents of the
-//! answers, whoever gives them and when. So a run on one worker, on many, and one that was killed and resumed agree.
+//! answers, not of who gives them and when. So a run on one worker, on many, and one that was killed and resumed agree.
 
 use super::journal::{Batch, Tally};
 use gridlock_lts::base::error::{Limit, Result};

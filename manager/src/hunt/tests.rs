@@ -1,4 +1,4 @@
-//! Hunts against workers that only pretend to search: the same jobs and findings whoever answers when.
+//! Hunts against workers that only pretend to search: the same jobs and findings, no matter which worker answers when.
 
 use super::*;
 use crate::traces::testbed::{Shape, System};

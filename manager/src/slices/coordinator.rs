@@ -184,7 +184,7 @@ impl Coordinator {
         *load = *load + of.visited + of.waiting - before;
     }
 
-    /// So many states wait for a slice from now on, which is made if need be.
+    /// These states wait for a slice from now on, which is made if need be.
     pub(super) fn announce(&mut self, target: &Target, states: u64, store: &Store) -> Result<SliceIx> {
         let slice = match target {
             Target::Slice(slice) => *slice,

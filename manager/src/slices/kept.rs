@@ -87,7 +87,7 @@ impl Source {
         match &self.next {
             None => Ok(self.records.is_whole()?),
             Some(_) if over => Err(unfit()),
-            // Whoever wrote it had the results before it, and nobody has them any more.
+            // The rank that wrote it had the results before it, and nobody has them any more.
             Some(record) if self.main => Err(Error::input(format_args!(
                 "the checkpoint cannot be resumed: it has results of round {}, and earlier ones are missing, so that one of the \
                  files beside the journal is not as it was; put it back, or begin again in another directory",

@@ -59,7 +59,7 @@ pub struct Options {
     /// Bytes for everything: the workers, and slices and inboxes that are stored. What does not fit is spilled.
     /// `None`: 80 % of what the machine or its control group has.
     pub max_memory: Option<u64>,
-    /// Bytes that the process may have in memory, as the system counts them and whoever uses them. What is stored goes
+    /// Bytes that the process may have in memory, as the system counts them, for whatever they are used. What is stored goes
     /// to files before that.
     pub max_resident: Option<u64>,
     /// Where states are spilled; `None`: the system's directory for temporary files.

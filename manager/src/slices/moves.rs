@@ -75,8 +75,9 @@ impl Move {
 struct Arrivals<'a> {
     store: &'a Store,
     moves: Vec<Move>,
-    /// From here on they are not stored yet, so many bytes.
+    /// From here on they are not stored yet.
     stored: usize,
+    /// Bytes of those that are not.
     bytes: usize,
 }
 

@@ -239,7 +239,7 @@ fn a_search_is_resumed_by_any_number_of_ranks_or_threads() {
     assert!(found > 3 && resumed > 500 && parts > 50, "{found} {resumed} {parts}");
 }
 
-/// Stops after so many questions.
+/// Stops after a number of questions.
 fn stops_after(questions: u64) -> impl Fn() -> bool + Sync {
     let asked = AtomicU64::new(0);
     move || asked.fetch_add(1, Relaxed) >= questions

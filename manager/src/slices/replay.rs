@@ -1,6 +1,6 @@
 //! The results of a checkpoint, given again round by round, before anything is searched.
 //!
-//! Every rank reads some of the files, whoever wrote them, and has the results until the end of the round, when their states
+//! Every rank reads some of the files, also those of others, and has the results until the end of the round, when their states
 //! go to the ranks that have their slices now. Invariant: after it all ranks are in the first round of which not all results
 //! were there, with those that were.
 

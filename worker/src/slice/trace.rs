@@ -5,7 +5,7 @@
 //! goes backwards inside the activation until a predecessor lies in an earlier one, and goes on from there. If the slice
 //! was divided since, the run of an activation is in several parts. Invariant: the number of the activation decreases
 //! with every one that is left, so it ends, at the initial state in the first. Only steps are taken that are no findings
-//! themselves. The way need not be the shortest. What is asked of the [`Past`] is answered the same, whoever has the slices.
+//! themselves. The way need not be the shortest. What is asked of the [`Past`] is answered the same on every rank.
 
 use super::buffer::Buffer;
 use super::layout::Layout;

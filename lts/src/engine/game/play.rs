@@ -219,7 +219,7 @@ impl<'a, S: EveryStep> Play<'a, S> {
         }
     }
 
-    /// Makes the game until somebody is known to win, or until it has so many vertices.
+    /// Makes the game until somebody is known to win, or until it has `size` vertices.
     fn grow(&mut self, class: ClassOf, size: usize) -> Result<Option<Solution>, Stop> {
         while self.game.graph.expanded() < size {
             for _ in 0..BETWEEN {

@@ -1,6 +1,6 @@
 //! Who wins a game, and how.
 //!
-//! Strongly connected components are solved bottom up. In one, whoever can leave into a vertex that he wins, or is left
+//! Strongly connected components are solved bottom up. In one, a player who can leave into a vertex that he wins, or is left
 //! with nothing else, decides first (attractors); if all ranks that remain are of one player, that player wins the rest,
 //! which settles formulas without alternation in time linear in the edges. Only where ranks of both remain the recursive
 //! algorithm of McNaughton and Zielonka is needed, on that rest.

@@ -106,7 +106,7 @@ impl<'a> Concrete<'a> {
         }
     }
 
-    /// Looks for a run, and expands so many states for it, or as many as the path has.
+    /// Looks for a run, and expands `tries` states for it, or as many as the path has.
     pub(super) fn make(mut self, net: &Network, tries: u64, stop: &Stop) -> Result<Made, Trouble> {
         let tries = tries.max(self.path.at.len() as u64);
         self.add(NONE, NONE, 0, &vec![0; self.others.len()]);

@@ -75,7 +75,7 @@ pub enum Fate {
     Holds,
     /// It does not.
     Violated,
-    /// It was divided into one for each of so many members, which follow.
+    /// It was divided into one for each of this number of members, which follow.
     Split(usize),
     /// Nobody knows: why.
     Left(Why),

@@ -3,7 +3,7 @@
 //! Each round explores the block. If it comes to a suspicious state, somebody outside is asked in this order: a leaf that
 //! cannot follow the path alone joins the block; two that cannot follow together do; an edge of the observer that many leaves
 //! may take is split ([`split`](super::split)) if that leaves somebody who cannot follow. Then a run is looked for
-//! ([`concrete`](super::concrete)); if none is found, whoever was in its way joins. The block grows in each round, and when
+//! ([`concrete`](super::concrete)); if none is found, the leaf that was in its way joins. The block grows in each round, and when
 //! all are in it, it is the system.
 
 use super::block::{Block, Effort, Path, internal};

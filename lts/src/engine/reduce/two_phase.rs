@@ -28,7 +28,7 @@ use crate::property::Alarms;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// Saved states are in so many sets, by their hash.
+/// The number of sets that saved states are in, by their hash.
 const SHARDS: usize = 64;
 /// Bytes of a saved state besides its words: the allocation, and its place in a set.
 const OVERHEAD: u64 = 40;

@@ -127,8 +127,8 @@ impl<'a> Search<'a> {
         Search { leaves, vectors, known, moves, suits, mistake, left: WORK }
     }
 
-    /// Colours that know what is around, as far as colours can tell; those of the leaves begin as given. `rounds`: so many,
-    /// else until no more differ. `None` if that is too much work.
+    /// Colours that know what is around, as far as colours can tell; those of the leaves begin as given. After `rounds`,
+    /// or, if none are given, until no more differ. `None` if that is too much work.
     fn refine(&mut self, leaves: &[u64], rounds: Option<usize>) -> Option<Colours> {
         let of_leaf = |(leaf, &colour): (&Leaf, &u64)| {
             mix(mix(colour, leaf.monitor.map_or(0, |property| property as u64 + 1)), leaf.moves.len() as u64)

@@ -100,7 +100,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// One part of the identity for people, with the file: whoever is to mend a difference must know where.
+    /// One part of the identity for people, with the file: a difference can be mended only if one knows where it is.
     fn shown(&self, part: usize) -> String {
         let Run { file, identity } = self;
         let part = identity.get(part).map_or("nothing".to_owned(), |(name, value)| format!("{name} {value}"));
@@ -166,7 +166,7 @@ impl World {
 
     /// Does something; if it panics, ends all processes with this code, since the others would wait for ever.
     pub fn guard<R>(&self, code: u8, body: impl FnOnce() -> R) -> R {
-        // Whoever sees a half changed state is about to end.
+        // A thread that sees a half changed state is about to end.
         catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| self.abort(code))
     }
 

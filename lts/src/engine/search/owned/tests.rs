@@ -154,7 +154,7 @@ fn lost_doubled_late_and_damaged_messages_are_faults() {
         let options = Options { workers: rng.between(1, 2), ..Options::default() };
         match on_ranks(size, disorder, |mesh| check_on_ranks(&net, &properties, &options, mesh)) {
             Err(Error::Internal(_)) => noticed[kind] += 1,
-            // There were not so many messages.
+            // There were fewer messages.
             Ok(many) => same(&one, &many, &format!("seed {seed}, {mischief:?}")),
             Err(error) => panic!("seed {seed}, {mischief:?}: {error}"),
         }
