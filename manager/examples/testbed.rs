@@ -9,7 +9,7 @@ use gridlock_manager::traces::testbed::{Shape, System};
 use gridlock_worker::job::{Job, JobLimits};
 use std::time::{Duration, Instant};
 
-const WORKERS: usize = 4_000;
+const WORKERS: usize = 10_000;
 
 /// The time this thread has run, where the system tells; a busy machine makes the time on the wall meaningless.
 fn on_cpu() -> Option<Duration> {

@@ -156,7 +156,7 @@ fn a_run_that_is_stopped_resumes_and_ends_alike() {
         if seed % 2 == 0 {
             (config.granularity, config.order, config.borders) =
                 (Granularity::Prefix, Order::BreadthFirst, true);
-            config.limits.states = rng.between(2, 20) as u64;
+            config.limits.states = rng.between(20, 60) as u64;
         }
         let whole = swarm(&prepared, &guide, &config, 1);
         if let Conclusion::Stopped = whole.conclusion {

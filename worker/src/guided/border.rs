@@ -66,7 +66,9 @@ pub(super) fn run<S: Successors>(
     }
     if feedback.end == End::Complete || expanded {
         let left = BTreeMap::from_iter(open.into_iter().chain(shared));
-        feedback.left.border = left.into_values().map(Here::border).collect();
+        // Where there was no room for the first state, there is none.
+        let some = left.into_values().filter(|here| !here.states.is_empty());
+        feedback.left.border = some.map(Here::border).collect();
     }
     Ok(feedback)
 }

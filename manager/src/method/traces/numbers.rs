@@ -125,3 +125,26 @@ pub fn progress(status: &Status) -> String {
         count(status.largest.value)
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::traces::swarm::Different;
+
+    #[test]
+    fn progress_is_what_is_known() {
+        let mut status = Status { made: 7, done: 5, ..Status::default() };
+        (status.all, status.remaining) = (BigUint::from(10u32).pow(9), 21u32.into());
+        status.total.states = 3_000;
+        status.largest.value = 900;
+        // The IDs that remain are counted, however few of all they are, and nobody says how long that takes.
+        assert_eq!(progress(&status), "5 jobs done, 2 in work, 21 IDs remaining, largest job 900 states");
+        let factor = |status: &Status, space| Numbers::new(status).work_factor(space);
+        assert_eq!(factor(&status, None), "unknown: --states N or --compare-bfs tell it");
+        assert_eq!(factor(&status, Some(1_000)), "3.00 times the state space");
+        status.different = Some(Different { states: 1_200, estimated: false });
+        assert_eq!(factor(&status, None), "2.50 times the different states");
+        status.different = Some(Different { states: 3_100, estimated: true });
+        assert_eq!(factor(&status, None), "about 1.0 times the different states");
+    }
+}

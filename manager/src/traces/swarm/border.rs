@@ -262,7 +262,8 @@ impl Frontier {
             }
             state = guide.edge(EdgeIx(edge)).target;
         }
-        border.states.len().is_multiple_of(self.words)
+        !border.states.is_empty()
+            && border.states.len().is_multiple_of(self.words)
             && border.expanded <= (border.states.len() / self.words) as u64
     }
 }
