@@ -1,15 +1,17 @@
 //! Formulas that are no safety formulas, one after the other, after everything else that is asked.
 
 use super::exhaustive::{self, Bounds, fields, memory_rows};
+use super::page::escaped;
 use super::quantities::{count, counted};
 use super::{Bound, Conclusion, Figures, Json, Outcome, Row, Run, Spent, Tables};
 use gridlock_lts::base::error::{Limit, Result};
-use gridlock_lts::engine::game::{self, Decided, Decision, End, Evidence, MOST_CHECKED};
+use gridlock_lts::engine::game::{self, Decided, Decision, End, Evidence, MOST_CHECKED, ProofLts};
 use gridlock_lts::engine::lazy::Lazy;
 use gridlock_lts::engine::search::{Options, Order, Stats, Verdict};
 use gridlock_lts::property::Property;
 use gridlock_lts::property::formula::Equations;
 use std::borrow::Cow;
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -53,6 +55,7 @@ pub(super) fn conduct(run: &mut Run, max_depth: Option<u64>) -> Result<Outcome> 
             Decision::Faulty { trace, .. } => Some(trace.clone()),
             _ => decided.evidence.as_ref().map(|evidence| evidence.trace.clone()),
         };
+        figures.proof = proof(run, &**equations, &decided)?;
         figures.add(decided);
         // With several properties no single run is a witness for all.
         let faulty = matches!(conclusion, Conclusion::Faulty(_));
@@ -63,6 +66,12 @@ pub(super) fn conduct(run: &mut Run, max_depth: Option<u64>) -> Result<Outcome> 
         }
     }
     Ok(Outcome { conclusion: Conclusion::Holds, trace: None, time, figures: Box::new(figures) })
+}
+
+/// The whole proof, if it is wanted and there is one.
+fn proof(run: &Run, equations: &dyn Equations, decided: &Decided) -> Result<Option<ProofLts>> {
+    let proof = decided.evidence.as_ref().and_then(|evidence| evidence.proof.as_ref());
+    proof.filter(|_| run.common.evidence).map(|proof| proof.lts(&run.tables().network, equations)).transpose()
 }
 
 /// The limit behind `unknown`, as the user knows it.
@@ -111,6 +120,8 @@ struct Played {
     positions: u64,
     /// Whether the last formula holds, and why.
     last: Option<(bool, Option<Evidence>)>,
+    /// The proof of the last, if it is wanted.
+    proof: Option<ProofLts>,
     /// The antecedents of formulas that hold, of which no step was ever met.
     vacuous: Vec<String>,
 }
@@ -139,14 +150,6 @@ impl Played {
         self.evidence().is_some_and(|evidence| evidence.end != End::Branches)
     }
 
-    /// The first step of the part that is repeated for ever.
-    fn repeats_from(&self) -> Option<usize> {
-        match self.evidence()?.end {
-            End::Repeats(from) => Some(from + 1),
-            End::Decides | End::Branches => None,
-        }
-    }
-
     /// The step after which the formula cannot be fulfilled any more.
     fn critical_step(&self) -> Option<usize> {
         let (holds, evidence) = self.last.as_ref()?;
@@ -169,6 +172,22 @@ impl Figures for Played {
         let mut all: Vec<String> = vacuous.collect();
         all.extend(self.why().map(Cow::into_owned));
         (!all.is_empty()).then(|| Cow::Owned(all.join("\n")))
+    }
+
+    fn repeats_from(&self) -> Option<usize> {
+        match self.evidence()?.end {
+            End::Repeats(from) => Some(from + 1),
+            End::Decides | End::Branches => None,
+        }
+    }
+
+    fn proof(&self) -> Option<&ProofLts> {
+        self.proof.as_ref()
+    }
+
+    fn write_page(&self, out: &mut dyn Write) -> io::Result<()> {
+        let note = self.note().unwrap_or_default();
+        note.lines().try_for_each(|line| writeln!(out, "<p>{}</p>", escaped(line)))
     }
 
     fn rows(&self, spent: &Spent) -> Vec<Row> {
@@ -202,7 +221,7 @@ impl Played {
     /// What shows the answer.
     fn why(&self) -> Option<Cow<'static, str>> {
         let (holds, evidence) = self.last.as_ref()?;
-        let Some(Evidence { trace, end, asks, pairs, closure }) = evidence else {
+        let Some(Evidence { trace, end, asks, pairs, closure, .. }) = evidence else {
             return Some(Cow::Owned(format!(
                 "no evidence is shown: the proof has more than {} pairs of states and parts of the formula",
                 count(MOST_CHECKED as u64)
