@@ -1,7 +1,8 @@
 //! Message sequence charts in SVG: a lifeline for each leaf that takes part, a row for each step.
 //!
 //! A step of two leaves is an arrow between their lifelines, with a head at either end, since actions that communicate
-//! have no direction. More leaves are joined by a bar, a single one has a box. Steps whose label is hidden are grey.
+//! have no direction. More leaves are joined by a bar, a single one has a box. Steps whose label is hidden are grey. If a run
+//! goes round, an arrow at the right leads from its last step back to before the one from which it repeats.
 //! Invariant: with any labels and names the picture is well-formed XML, and rows are written one by one.
 
 use crate::shown_trace::{ShownState, ShownStep, ShownTrace};
@@ -18,6 +19,8 @@ const MARGIN: f64 = 16.0;
 const NAME_HEIGHT: f64 = 26.0;
 const TITLE_HEIGHT: f64 = 36.0;
 const LEAST_GAP: f64 = 110.0;
+/// The width of the arrow back of a run that goes round.
+const BACK: f64 = 24.0;
 /// Labels and names that are longer are cut; the whole text is in a tooltip.
 const LONGEST_TEXT: usize = 48;
 
@@ -28,7 +31,8 @@ pub const STYLE: &str = "\
 .head{fill:#e8eef5;stroke:#51677d}.life{stroke:#b7c3cf;stroke-dasharray:4 4}\
 .step{stroke:#1f5fa8;fill:#1f5fa8;stroke-width:1.5}.box{fill:#fff4d6;stroke:#a87b1f}\
 .bar{fill:#dcebdc;stroke:#3f7d46}.dot{fill:#3f7d46}.label{paint-order:stroke;stroke:#fff;stroke-width:4px}\
-.hidden .step{stroke:#8a97a5;fill:#8a97a5}.hidden text{fill:#66727f}";
+.hidden .step{stroke:#8a97a5;fill:#8a97a5}.hidden text{fill:#66727f}\
+.back{fill:none;stroke:#8a3f9e;stroke-width:1.5}.again{fill:#8a3f9e;text-anchor:end}";
 
 /// What is different on a page that is dark, where the chart is in an element of the class `chart`. Not in files, since
 /// not all that shows SVG can do this.
@@ -36,7 +40,8 @@ pub const DARK: &str = "\
 @media (prefers-color-scheme:dark){.chart .paper{fill:none}.chart text{fill:#dde5ec}.chart .number{fill:#7c8996}\
 .chart .head{fill:#26313c;stroke:#5d7388}.chart .life{stroke:#46525e}.chart .step{stroke:#6fb1f2;fill:#6fb1f2}\
 .chart .box{fill:#3b3218;stroke:#b99237}.chart .bar{fill:#22392a;stroke:#5fa568}.chart .dot{fill:#7cc286}\
-.chart .label{stroke:#14191f}.chart .hidden .step{stroke:#7c8996;fill:#7c8996}.chart .hidden text{fill:#93a0ad}}";
+.chart .label{stroke:#14191f}.chart .hidden .step{stroke:#7c8996;fill:#7c8996}.chart .hidden text{fill:#93a0ad}\
+.chart .back{stroke:#c98adb}.chart .again{fill:#c98adb}}";
 
 /// Where things are.
 struct Layout {
@@ -49,6 +54,8 @@ struct Layout {
     numbers: f64,
     /// The number of the step in the first row, from 1.
     first_number: usize,
+    /// The step from which the run repeats, from 1.
+    repeats_from: Option<usize>,
     /// Where the names begin.
     top: f64,
     width: f64,
@@ -67,7 +74,7 @@ pub fn write(trace: &ShownTrace, title: &str, out: &mut dyn Write) -> io::Result
     for (row, step) in trace.steps.iter().enumerate() {
         writeln!(out, "{}", layout.step(row, step, ""))?;
     }
-    writeln!(out, "</svg>")?;
+    writeln!(out, "{}</svg>", layout.back(trace.steps.len()))?;
     out.flush()
 }
 
@@ -90,7 +97,7 @@ pub fn embedded(trace: &ShownTrace, first_number: usize) -> String {
         );
         let _ = writeln!(out, "<g class=\"at\" data-step=\"{number}\">{}</g>", layout.step(row, step, &area));
     }
-    let _ = writeln!(out, "</svg>");
+    let _ = writeln!(out, "{}</svg>", layout.back(trace.steps.len()));
     String::from_utf8(out).unwrap_or_default()
 }
 
@@ -121,14 +128,17 @@ impl Layout {
         let largest = first_number + trace.steps.len();
         let numbers = MARGIN + CHARACTER * largest.to_string().len() as f64;
         let first = numbers + MARGIN + gap / 2.0;
-        let mut layout = Layout { names, first, gap, numbers, first_number, top, width: 0.0, height: 0.0 };
+        let repeats_from = trace.repeats_from;
+        let (width, height) = (0.0, 0.0);
+        let mut layout =
+            Layout { names, first, gap, numbers, first_number, repeats_from, top, width, height };
         // A label may be wider than the arrow it stands on: make room for it at both sides.
         let extents = || trace.steps.iter().map(|step| layout.extent(step));
         let left = extents().map(|e| e.0).fold(f64::INFINITY, f64::min);
         let right = extents().map(|e| e.1).fold(0.0, f64::max);
         let shift = (numbers + MARGIN - left).max(0.0);
         let last = layout.x(layout.names.len().saturating_sub(1)) + gap / 2.0;
-        layout.width = last.max(right) + shift + MARGIN;
+        layout.width = last.max(right) + shift + MARGIN + repeats_from.map_or(0.0, |_| BACK);
         layout.first += shift;
         layout.height = layout.bottom() + NAME_HEIGHT + MARGIN + trace.steps.len() as f64 * ROW;
         layout
@@ -198,6 +208,26 @@ impl Layout {
             }
         }
         Ok(())
+    }
+
+    /// The arrow from the last of some rows back to where the run repeats, or to the top if that is before the first. No
+    /// group: those that are not rows are names.
+    fn back(&self, rows: usize) -> String {
+        let Some(from) = self.repeats_from.filter(|_| rows > 0) else { return String::new() };
+        let left = self.width - BACK - MARGIN / 2.0;
+        let right = self.width - MARGIN / 2.0;
+        let bottom = self.y(rows - 1);
+        let top = match from.checked_sub(self.first_number) {
+            Some(row) if row < rows => self.y(row) - ROW / 2.0,
+            Some(_) => return String::new(),
+            None => self.top + NAME_HEIGHT,
+        };
+        format!(
+            "<path class=\"back\" d=\"M{left} {bottom}H{right}V{top}H{left}\" marker-end=\"url(#tip)\">\
+             <title>repeats from step {from} for ever</title></path>\
+             <text class=\"again\" x=\"{right}\" y=\"{}\">repeats from step {from}</text>\n",
+            bottom + 18.0
+        )
     }
 
     /// One row, with something behind it.
@@ -314,12 +344,8 @@ mod tests {
             source: None,
         });
         let mut out = Vec::new();
-        write(
-            &ShownTrace { steps, end: end.into(), terminated: false, stuck: Vec::new() },
-            "a & b",
-            &mut out,
-        )
-        .expect("memory");
+        write(&ShownTrace { steps, end: end.into(), ..ShownTrace::default() }, "a & b", &mut out)
+            .expect("memory");
         String::from_utf8(out).expect("text")
     }
 
@@ -356,10 +382,31 @@ mod tests {
             source: None,
         });
         let steps = vec![step("one", &["P"]), step("two", &["P"])];
-        let svg = embedded(&ShownTrace { steps, end: end.into(), terminated: false, stuck: Vec::new() }, 41);
+        let svg = embedded(&ShownTrace { steps, end: end.into(), ..ShownTrace::default() }, 41);
         assert!(svg.contains("<g class=\"at\" data-step=\"41\">") && svg.contains(">42</text>"), "{svg}");
         assert!(!svg.contains("<style") && !svg.contains("style="), "the page's rules forbid it: {svg}");
         assert_eq!(svg.matches("class=\"life\"").count(), 2, "few leaves all have a lifeline");
+    }
+
+    #[test]
+    fn a_run_that_goes_round_has_an_arrow_back() {
+        let steps = vec![step("one", &["P"]), step("two", &["P"]), step("three", &["P"])];
+        let end =
+            vec![ShownState { name: "P".into(), short: "P".into(), state: String::new(), source: None }];
+        let trace = ShownTrace { steps, end, repeats_from: Some(2), ..ShownTrace::default() };
+        let mut out = Vec::new();
+        write(&trace, "round", &mut out).expect("memory");
+        let svg = String::from_utf8(out).expect("text");
+        assert_eq!(svg.matches("class=\"back\"").count(), 1);
+        assert!(svg.contains("repeats from step 2 for ever"), "{svg}");
+        // From the height of the last row to just before the second.
+        let layout = Layout::new(&trace, involved(&trace), TITLE_HEIGHT, 1);
+        let (bottom, top) = (layout.y(2), layout.y(1) - ROW / 2.0);
+        assert!(svg.contains(&format!(" {bottom}H")) && svg.contains(&format!("V{top}H")), "{svg}");
+        // A part of it that begins later has the arrow up to its top; one that ends before has none.
+        assert!(embedded(&trace, 10).contains("class=\"back\""));
+        let before = ShownTrace { repeats_from: Some(9), ..trace };
+        assert!(!embedded(&before, 1).contains("class=\"back\""));
     }
 
     #[test]

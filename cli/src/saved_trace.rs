@@ -8,7 +8,8 @@ use crate::outcome::Failure;
 use crate::shown_trace::{JSON_VERSION, ShownStep};
 use crate::watch::Watch;
 use gridlock_lang::system::System;
-use gridlock_lts::engine::replay::{Growing, Mismatch, matching, steps};
+use gridlock_lts::base::hash::Map;
+use gridlock_lts::engine::replay::{Growing, Mismatch, closing, matching, steps};
 use gridlock_lts::model::aut;
 use gridlock_lts::model::explicit::Lts;
 use gridlock_lts::model::network::{Network, Outcome, VectorIx};
@@ -19,6 +20,25 @@ use std::path::Path;
 
 /// A trace that is longer was not written by hand nor by a search that ended well.
 const LONGEST_FILE: u64 = 1 << 30;
+
+/// A trace as it was saved.
+pub struct Saved {
+    /// Its steps.
+    pub steps: Vec<Wanted>,
+    /// The first of those that are repeated for ever, counted from 1, if any are.
+    pub repeats_from: Option<usize>,
+}
+
+/// How far a saved trace is a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Followed {
+    /// It is one.
+    Whole,
+    /// All steps are possible, but after the last the run is not where it should go round from.
+    Open,
+    /// The next step is not possible.
+    Part,
+}
 
 /// A step that is looked for.
 pub enum Wanted {
@@ -61,43 +81,63 @@ fn without_space(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace()).collect()
 }
 
-/// Finds a run, as far as there is one. The second is true if it has all steps.
-pub fn follow(system: &mut System, wanted: &[Wanted], watch: &Watch) -> Result<(Trace, bool), Failure> {
-    match find(system, wanted, watch) {
-        Ok(trace) => Ok((trace, true)),
+/// Finds a run, as far as there is one.
+pub fn follow(system: &mut System, saved: &Saved, watch: &Watch) -> Result<(Trace, Followed), Failure> {
+    let wanted = &saved.steps;
+    match find(system, wanted, saved.repeats_from, watch) {
+        Ok(trace) => Ok((trace, Followed::Whole)),
         Err(_) if watch.stopped().is_some() => Err(Failure::Stopped),
         // The steps until there are a run: that is how far all attempts came.
         Err(mismatch) => {
-            let before = find(system, &wanted[..mismatch.after.min(wanted.len())], watch);
-            Ok((before.map_err(|_| Failure::Input(mismatch.to_string()))?, false))
+            let possible = mismatch.after.min(wanted.len());
+            let before = find(system, &wanted[..possible], None, watch);
+            let before = before.map_err(|_| Failure::Input(mismatch.to_string()))?;
+            Ok((before, if possible == wanted.len() { Followed::Open } else { Followed::Part }))
         }
     }
 }
 
-/// Finds a run that has all these steps, and checks it once more step by step.
-fn find(system: &mut System, wanted: &[Wanted], watch: &Watch) -> Result<Trace, Mismatch> {
+/// Finds a run that has all these steps and goes round where it should, and checks it once more step by step.
+fn find(
+    system: &mut System,
+    wanted: &[Wanted],
+    repeats_from: Option<usize>,
+    watch: &Watch,
+) -> Result<Trace, Mismatch> {
     let System { network, builder, .. } = system;
     let mut source = Stoppable { builder: &mut *builder, watch };
     let is = |net: &Network, vector, k: usize| wanted[k].is(net, vector);
-    let trace = matching(Growing { net: &mut *network, source: &mut source }, wanted.len(), is)?;
-    steps(Growing { net: network, source: &mut source }, &trace)?;
+    let tables = Growing { net: &mut *network, source: &mut source };
+    let trace = match repeats_from {
+        Some(from) => closing(tables, wanted.len(), from - 1, is)?,
+        None => matching(tables, wanted.len(), is)?,
+    };
+    steps(Growing { net: &mut *network, source: &mut source }, &trace)?;
+    if let Some(from) = repeats_from {
+        let before = Trace { steps: trace.steps[..from - 1].to_vec() };
+        if before.end(network) != trace.end(network) {
+            let reason = "the run that was found does not go round".to_owned();
+            return Err(Mismatch { after: trace.len(), reason });
+        }
+    }
     Ok(trace)
 }
 
 /// Reads a trace from a file, or from standard input if the path is `-`.
-pub fn read(path: &Path) -> Result<Vec<Wanted>, Failure> {
+pub fn read(path: &Path) -> Result<Saved, Failure> {
     let (name, text) = read_text(path, LONGEST_FILE)?;
     parse(&name, &text)
 }
 
 /// Reads a trace in any of the formats. `name` is how it is called in messages.
-pub fn parse(name: &str, text: &str) -> Result<Vec<Wanted>, Failure> {
+pub fn parse(name: &str, text: &str) -> Result<Saved, Failure> {
     let content = text.lines().find(|l| !l.trim().is_empty() && !l.starts_with(['#', '%'])).unwrap_or("");
     let wrong = |problem: &dyn std::fmt::Display| Failure::input(format_args!("{name}: {problem}"));
     // A file that has lost its first line is damaged, not a list of strange labels.
     if content.starts_with("gridlock trace") || text.lines().any(|l| l.starts_with("step\t")) {
         let file = TraceFile::read(text).map_err(|e| wrong(&e))?;
-        Ok(file.steps.into_iter().map(Wanted::Recorded).collect())
+        let steps = file.steps.into_iter().map(Wanted::Recorded).collect();
+        Ok(Saved { steps, repeats_from: file.repeats_from })
     } else if content.trim_start().starts_with('<') {
         Err(wrong(
             &"this is a picture or a page, not a trace: save the steps under another name, such as why.trace",
@@ -107,10 +147,13 @@ pub fn parse(name: &str, text: &str) -> Result<Vec<Wanted>, Failure> {
     } else if content.starts_with("des") && content.contains('(') {
         let lts = aut::read(text.as_bytes(), name).map_err(Failure::input)?;
         from_lts(&lts).ok_or_else(|| {
-            wrong(&"this is no trace: its transitions are not one path from the initial state")
+            wrong(
+                &"this is no trace: its transitions are not one path from the initial state, which may lead back at its end",
+            )
         })
     } else {
-        labels(text).map_err(|e| wrong(&e))
+        let steps = labels(text).map_err(|e| wrong(&e))?;
+        Ok(Saved { steps, repeats_from: None })
     }
 }
 
@@ -134,7 +177,7 @@ fn labels(text: &str) -> Result<Vec<Wanted>, String> {
 }
 
 /// The field `trace` of what `check` wrote. Steps without participants are known by their labels.
-fn from_json(text: &str) -> Result<Vec<Wanted>, String> {
+fn from_json(text: &str) -> Result<Saved, String> {
     #[derive(Deserialize)]
     struct File {
         version: Option<u32>,
@@ -142,6 +185,8 @@ fn from_json(text: &str) -> Result<Vec<Wanted>, String> {
         // It may be null, but not missing.
         #[serde(deserialize_with = "Option::deserialize")]
         trace: Option<Vec<ShownStep>>,
+        #[serde(default)]
+        repeats_from: Option<usize>,
     }
     let wanted = |step: ShownStep| match step.leaves[..] {
         [] => Wanted::label(&step.label),
@@ -155,19 +200,29 @@ fn from_json(text: &str) -> Result<Vec<Wanted>, String> {
         let verdict = file.verdict.unwrap_or_default();
         return Err(format!("there is no trace in it; the verdict is '{verdict}'"));
     };
-    Ok(trace.into_iter().map(wanted).collect())
+    if let Some(from) = file.repeats_from.filter(|from| !(1..=trace.len()).contains(from)) {
+        return Err(format!("it repeats from step {from}, which is none of its {} steps", trace.len()));
+    }
+    Ok(Saved { steps: trace.into_iter().map(wanted).collect(), repeats_from: file.repeats_from })
 }
 
-/// The labels of a system that is a single run and nothing beside it.
-fn from_lts(lts: &Lts) -> Option<Vec<Wanted>> {
-    let mut labels = Vec::new();
+/// The labels of a system that is a single run, which may lead back at its end, and nothing beside it.
+fn from_lts(lts: &Lts) -> Option<Saved> {
+    let mut saved = Saved { steps: Vec::new(), repeats_from: None };
     let mut state = lts.initial();
+    // How many steps lead to each state.
+    let mut met = Map::default();
+    met.insert(state, 0);
     loop {
         match lts.outgoing(state) {
-            [] => return (labels.len() == lts.num_transitions()).then_some(labels),
-            [only] if labels.len() < lts.num_transitions() => {
-                labels.push(Wanted::label(lts.label(only.label)));
+            [] => return (saved.steps.len() == lts.num_transitions()).then_some(saved),
+            [only] if saved.steps.len() < lts.num_transitions() => {
+                saved.steps.push(Wanted::label(lts.label(only.label)));
                 state = only.to;
+                if let Some(before) = met.insert(state, saved.steps.len()) {
+                    saved.repeats_from = Some(before + 1);
+                    return (saved.steps.len() == lts.num_transitions()).then_some(saved);
+                }
             }
             _ => return None,
         }

@@ -27,6 +27,9 @@ pub struct ShownTrace {
     /// The steps.
     #[serde(rename = "trace")]
     pub steps: Vec<ShownStep>,
+    /// The first of the steps that are repeated for ever, counted from 1, if any are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repeats_from: Option<usize>,
     /// The states of all leaves after the last step.
     pub end: Vec<ShownState>,
     /// Whether all processes have terminated there.
@@ -117,7 +120,7 @@ impl ShownTrace {
             state: source.describe(ix, local),
             source: source.excerpt(ix, local),
         });
-        ShownTrace { steps: steps.collect(), end: end.collect(), terminated, stuck: Vec::new() }
+        ShownTrace { steps: steps.collect(), end: end.collect(), terminated, ..ShownTrace::default() }
     }
 
     /// Whether the text calls processes by other than their full names.
@@ -134,7 +137,10 @@ impl ShownTrace {
 
     /// Writes the steps for people, one a line.
     pub fn write_steps(&self, style: Style, out: &mut dyn Write) -> io::Result<()> {
-        write_steps(&self.steps, style, out)
+        write_steps(&self.steps, style, out)?;
+        let Style { faint, off, .. } = style;
+        self.repeats_from
+            .map_or(Ok(()), |from| writeln!(out, "{faint}        and so on from step {from} for ever{off}"))
     }
 
     /// Writes for people where every leaf is at the end.
@@ -155,7 +161,7 @@ impl ShownTrace {
     /// The same as a trace file.
     pub fn record(&self, specification: &str) -> TraceFile {
         let steps = self.steps.iter().map(ShownStep::record).collect();
-        TraceFile { specification: specification.to_owned(), steps }
+        TraceFile { specification: specification.to_owned(), steps, repeats_from: self.repeats_from }
     }
 
     /// Writes a file, in the format that its name asks for. `title` says what the trace shows.
@@ -194,7 +200,9 @@ impl ShownTrace {
         lts.require_states(1);
         for (from, step) in (0..).zip(&self.steps) {
             let label = lts.label(&step.label.replace('\n', " "));
-            lts.add(State(from), label, State(from + 1));
+            // The last step of a run that goes round leads back.
+            let back = self.repeats_from.filter(|_| from as usize + 1 == self.steps.len());
+            lts.add(State(from), label, State(back.map_or(from + 1, |k| k as u32 - 1)));
         }
         aut::write(&lts.finish(State(0)), out)
     }

@@ -57,7 +57,7 @@ fn every_flag_means_its_formula() {
     let files = Files::new();
     let spec = files.write("lossy.mcrl2", LOSSY);
     let rows = documented();
-    assert_eq!(rows.len(), 7, "{rows:?}");
+    assert_eq!(rows.len(), 10, "{rows:?}");
     let actions = [("receive(0)", "send(0)"), ("lose", "lose"), ("break", "tau"), ("receive(_)", "!idle")];
     let mut verdicts = [0; 2];
     for (flag, formula) in rows {
@@ -115,6 +115,74 @@ fn evidence_is_told_in_text_and_json() {
     let (report, exit) = json(&[&stops, "--inevitable", "b"]);
     assert_eq!((exit, report["trace"].as_array().map(Vec::len)), (1, Some(1)), "{report}");
     assert_eq!(report["repeats_from"], Value::Null);
+}
+
+/// A run that goes round is saved with where it repeats, in all formats, and replayed with it.
+#[test]
+fn runs_that_go_round_are_saved_and_replayed() {
+    let files = Files::new();
+    let spec = files.write("lossy.mcrl2", LOSSY);
+    let ask = ["--response", "receive(0)", "send(0)"];
+    let from =
+        json(&[&[spec.as_str()], &ask[..]].concat()).0["repeats_from"].as_u64().expect("it goes round");
+    let save = |name: &str| {
+        let path = files.write(name, "");
+        fs::remove_file(&path).expect("a file");
+        let output = run(&[&["check", &spec, "--trace-out", &path], &ask[..]].concat());
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        path
+    };
+    for name in ["why.trace", "why.json", "why.aut"] {
+        let path = save(name);
+        let output = run(&["replay", &spec, &path]);
+        let told = text(&output.stdout);
+        assert_eq!(output.status.code(), Some(0), "{name}: {told}{}", text(&output.stderr));
+        assert!(told.contains(&format!("repeats from step {from}")), "{name}: {told}");
+    }
+    let svg = fs::read_to_string(save("why.svg")).expect("a picture");
+    assert!(svg.contains("class=\"back\"") && svg.contains(&format!("repeats from step {from}")), "{svg}");
+    // The same steps from another one on are no circle.
+    let saved = fs::read_to_string(save("why.trace")).expect("a trace");
+    assert!(saved.contains(&format!("\nrepeats\t{from}\n")), "{saved}");
+    let other = if from == 1 { 2 } else { 1 };
+    let open =
+        files.write("open.trace", &saved.replace(&format!("repeats\t{from}"), &format!("repeats\t{other}")));
+    let output = run(&["replay", &spec, &open]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(text(&output.stdout).contains(&format!("not where it was before step {other}")), "{output:?}");
+    let beyond = files.write("beyond.trace", &saved.replace(&format!("repeats\t{from}"), "repeats\t99"));
+    assert_eq!(run(&["replay", &spec, &beyond]).status.code(), Some(2));
+}
+
+/// The whole proof as an LTS: what no single run shows, and what one does.
+#[test]
+fn proofs_are_written_as_systems() {
+    let files = Files::new();
+    let spec = files.write("lossy.mcrl2", LOSSY);
+    let out = |name: &str| files.0.path().join(name).display().to_string();
+    let (aut, dot) = (out("why.aut"), out("why.dot"));
+    // Winning against two choices: no run shows it.
+    let formula = files.write("f.mcf", "nu X. ((<lose>true || [true]X) && <true>true)");
+    for path in [&aut, &dot] {
+        let output = run(&["check", &spec, "--property", &formula, "--evidence-out", path]);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+    }
+    let text_of = |path: &str| fs::read_to_string(path).expect("a file");
+    let first = text_of(&aut).lines().next().map(str::to_owned).unwrap_or_default();
+    assert!(first.starts_with("des (0,"), "{first}");
+    assert!(text_of(&aut).contains("break") && text_of(&aut).contains("lose"), "{}", text_of(&aut));
+    let picture = text_of(&dot);
+    assert!(
+        picture.contains("state 0\\n") && picture.contains("nu X") && picture.contains("label=\"true\""),
+        "{picture}"
+    );
+    // Without a formula there is no such proof, and the name says the format.
+    let none = out("none.aut");
+    let output = run(&["check", &spec, "--deadlock", "--evidence-out", &none]);
+    assert!(text(&output.stderr).contains("no proof") && !std::path::Path::new(&none).exists(), "{output:?}");
+    let output = run(&["check", &spec, "--property", &formula, "--evidence-out", &out("why.txt")]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(text(&output.stderr).contains(".aut and .dot"), "{output:?}");
 }
 
 #[test]
@@ -193,10 +261,11 @@ fn bad_formulas_have_a_place_and_limits_a_name() {
     assert!(["max-positions", "max-memory"].map(Value::from).contains(&report["reason"]), "{report}");
 }
 
-/// Every family of models has a formula that is no safety formula and holds, and one that does not; the evidence against it
-/// is a run.
+/// Every family of models has a formula that is no safety formula and holds, and a seeded bug that breaks it; the evidence
+/// is a run. A bug is a specification of its own, or a change of one: `OLD => NEW`.
 #[test]
 fn liveness_of_the_models() {
+    let files = Files::new();
     let mut directories: Vec<_> =
         fs::read_dir(models()).expect("models").map(|entry| entry.expect("an entry").path()).collect();
     directories.retain(|directory| directory.is_dir());
@@ -204,19 +273,26 @@ fn liveness_of_the_models() {
     assert_eq!(directories.len(), 14);
     for directory in directories {
         let table = fs::read_to_string(directory.join("liveness.tsv")).expect("every family has one");
-        let mut verdicts = Vec::new();
+        let (mut hold, mut broken) = (Vec::new(), Vec::new());
         for line in table.lines().skip(1) {
-            let [spec, options, verdict] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("{line}") };
-            let spec = directory.join(spec).display().to_string();
-            let options: Vec<String> = options
+            let cells: Vec<&str> = line.split('\t').collect();
+            let [spec, options, verdict] = cells[..3] else { panic!("{line}") };
+            let mut path = directory.join(spec).display().to_string();
+            if let Some(seed) = cells.get(3) {
+                let (old, new) = seed.split_once(" => ").unwrap_or_else(|| panic!("{line}"));
+                let original = fs::read_to_string(&path).expect("a specification");
+                assert_eq!(original.matches(old).count(), 1, "{line}");
+                path = files.write("seeded.mcrl2", &original.replace(old, new));
+            }
+            let words: Vec<String> = options
                 .split(' ')
                 .map(|word| match word.ends_with(".mcf") {
                     true => directory.join(word).display().to_string(),
                     false => word.to_owned(),
                 })
                 .collect();
-            let mut arguments = vec![spec.as_str()];
-            arguments.extend(options.iter().map(String::as_str));
+            let mut arguments = vec![path.as_str()];
+            arguments.extend(words.iter().map(String::as_str));
             let (report, code) = json(&arguments);
             assert_eq!(
                 (report["verdict"].as_str(), code),
@@ -229,12 +305,13 @@ fn liveness_of_the_models() {
                     "{line}: {report}"
                 );
             }
-            verdicts.push(verdict.to_owned());
+            match verdict {
+                "holds" => hold.push(options),
+                _ if cells.len() > 3 || spec.contains("-bug") => broken.push(options),
+                _ => {}
+            }
         }
-        assert!(
-            verdicts.contains(&"holds".to_owned()) && verdicts.contains(&"violated".to_owned()),
-            "{directory:?}"
-        );
+        assert!(hold.iter().any(|options| broken.contains(options)), "{directory:?}: {hold:?}, {broken:?}");
     }
 }
 
@@ -256,8 +333,10 @@ fn justness_is_between_all_runs_and_fair_ones() {
     // Nobody need offer b; a may not be refused, but that helps nothing.
     assert_eq!(verdict(&apart, &["--fair", "just", "--blocking", "b"]), 1);
     assert_eq!(verdict(&apart, &["--fair", "just", "--blocking", "a"]), 0);
-    // The third may always serve the other one.
+    // The third may always serve the other one, and a run shows it.
     assert_eq!(verdict(&shared, &["--fair", "just"]), 1);
+    let (report, _) = json(&[&shared, "--inevitable", "b", "--fair", "just"]);
+    assert!(report["repeats_from"].is_u64() && report["trace"][0]["label"] == "a", "{report}");
     assert_eq!(verdict(&shared, &["--fair", "full"]), 0);
     assert_eq!(json(&[&apart, "--response", "a", "b", "--fair", "just"]).1, 0);
     assert_eq!(json(&[&shared, "--response", "a", "b", "--fair", "just"]).1, 1);

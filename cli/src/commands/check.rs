@@ -55,6 +55,10 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     trace_out: Option<PathBuf>,
 
+    /// Write the whole proof of a formula's answer, states with parts of the formula, as an LTS: .aut or .dot
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    evidence_out: Option<PathBuf>,
+
     /// Write the result as JSON; `-` is standard output, which then has nothing else on it
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     json: Option<PathBuf>,
@@ -92,10 +96,16 @@ pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool, peers: &Peers) -> 
         tables,
         entry,
         method: &**method,
-        common: Common { workers: *workers, max_states: limits.max_states, given: given.clone() },
+        common: Common {
+            workers: *workers,
+            max_states: limits.max_states,
+            evidence: arguments.evidence_out.is_some(),
+            given: given.clone(),
+        },
         memory: limits.memory(),
         check_equations: arguments.check_equations,
         trace_out: arguments.trace_out.as_deref(),
+        evidence_out: arguments.evidence_out.as_deref(),
         json: arguments.json.as_deref(),
     };
     road::run(&task, watch, quiet, peers)

@@ -92,6 +92,7 @@ pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool, peers: &Peers) -> 
         memory: arguments.memory(),
         check_equations: false,
         trace_out: None,
+        evidence_out: None,
         json: json.as_deref(),
     };
     road::run(&task, watch, quiet, peers)

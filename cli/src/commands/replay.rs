@@ -8,7 +8,7 @@ use crate::input::{Specification, is_stdin};
 use crate::outcome::{Exit, Failure};
 use crate::output::print;
 use crate::quantities::counted;
-use crate::saved_trace::{self, Wanted, follow};
+use crate::saved_trace::{self, Followed, Saved, Wanted, follow};
 use crate::shown_trace::{ShownStep, ShownTrace};
 use crate::terminal::Style;
 use crate::watch::Watch;
@@ -27,7 +27,8 @@ Examples:
 
 A trace is what `check --trace-out` or `s FILE` in `sim` wrote (text, .json or .aut), or simply \
 a list of labels, one a line, where `tau` is a hidden step and lines that begin with # or % mean \
-nothing. Exit code 0 means that it runs, 1 that it does not; then the answer says how far it \
+nothing. A run that repeats from some step for ever must be at its end where it was before that \
+step. Exit code 0 means that it runs, 1 that it does not; then the answer says how far it \
 came and what is possible there.";
 
 /// Tell whether a trace is a run of a specification, and show it
@@ -54,23 +55,28 @@ pub fn run(arguments: &Arguments, watch: &Watch) -> Result<Exit, Failure> {
     if is_stdin(&arguments.specification) && is_stdin(&arguments.trace) {
         return Err(Failure::input("only one of the two can be read from standard input"));
     }
-    let wanted = saved_trace::read(&arguments.trace)?;
+    let saved = saved_trace::read(&arguments.trace)?;
     let specification = Specification::read(&arguments.specification)?;
     let options = arguments.tables.options(TableMode::OnDemand);
     let mut system = specification.load(&specification.name, &options, options.table_limit, watch)?;
     watch.begin("replaying", "");
-    let (trace, complete) = follow(&mut system, &wanted, watch)?;
+    let (trace, followed) = follow(&mut system, &saved, watch)?;
+    let Saved { steps: wanted, repeats_from } = &saved;
     let ends_in_fault = trace.steps.last().is_some_and(|step| is_fault(&system.network, step));
     let possible =
         if ends_in_fault { Vec::new() } else { possible(&mut system, &trace).map_err(Failure::Input)? };
-    let shown = ShownTrace::new(&system.network, &system.builder, &trace);
-    let end = match (complete, ends_in_fault) {
-        (false, _) => End::Refused { step: wanted.get(trace.len()).map_or("", Wanted::shown) },
-        (true, true) => End::Fault,
-        (true, false) => End::Ran,
+    let mut shown = ShownTrace::new(&system.network, &system.builder, &trace);
+    let end = match (followed, repeats_from, ends_in_fault) {
+        (Followed::Part, ..) => End::Refused { step: wanted.get(trace.len()).map_or("", Wanted::shown) },
+        (Followed::Open, from, _) => End::Open { from: from.unwrap_or(1) },
+        (Followed::Whole, .., true) => End::Fault,
+        (Followed::Whole, ..) => {
+            shown.repeats_from = *repeats_from;
+            End::Ran
+        }
     };
     print(watch, |out| show(&shown, &end, &possible, wanted.len(), out))?;
-    Ok(if matches!(end, End::Refused { .. }) { Exit::No } else { Exit::Yes })
+    Ok(if matches!(end, End::Refused { .. } | End::Open { .. }) { Exit::No } else { Exit::Yes })
 }
 
 /// How a replay ends.
@@ -81,6 +87,10 @@ enum End<'a> {
     /// Before the step with this label.
     Refused {
         step: &'a str,
+    },
+    /// Not where it was before the step from which it should repeat.
+    Open {
+        from: usize,
     },
 }
 
@@ -94,7 +104,19 @@ fn show(
     let style = Style::of_stdout();
     let Style { strong, good, wrong, off, .. } = style;
     match end {
-        End::Ran => writeln!(out, "{good}runs{off}: {}", counted(length, "step"))?,
+        End::Ran => {
+            let steps = counted(length, "step");
+            let repeats = trace.repeats_from.map_or(String::new(), |k| format!(", repeats from step {k}"));
+            writeln!(out, "{good}runs{off}: {steps}{repeats}")?;
+        }
+        End::Open { from } => {
+            let steps = counted(length, "step");
+            writeln!(
+                out,
+                "{wrong}does not run{off}: all of its {steps} are possible, but then it is not where it was before step \
+                 {from}, from which it should repeat"
+            )?;
+        }
         End::Fault => {
             writeln!(out, "{strong}runs{off}: {}, the last one without meaning", counted(length, "step"))?
         }
@@ -123,7 +145,7 @@ fn show(
             writeln!(out, "\n{strong}possible instead{off}")?;
             crate::shown_trace::write_steps(possible, style, out)
         }
-        (End::Ran, _) => Ok(()),
+        (End::Ran | End::Open { .. }, _) => Ok(()),
     }
 }
 

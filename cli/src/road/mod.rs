@@ -4,6 +4,7 @@
 //! with a [`host`] that shows progress and takes findings; [`report`] and [`page`] tell the outcome. Invariant: nothing
 //! here knows which method it is, and a result that exists reaches the user whatever limit was hit.
 
+mod evidence;
 mod findings;
 mod host;
 mod load;
@@ -53,6 +54,8 @@ pub struct Task<'a> {
     pub check_equations: bool,
     /// Where the counterexample is wanted.
     pub trace_out: Option<&'a Path>,
+    /// Where the whole proof of a formula's answer is wanted.
+    pub evidence_out: Option<&'a Path>,
     /// Where the result is wanted as JSON.
     pub json: Option<&'a Path>,
 }
@@ -69,7 +72,17 @@ impl Task<'_> {
         if usize::from(is_stdin(self.specification)) + self.wanted.on_stdin() > 1 {
             return Err(Failure::input("only one file can be read from standard input"));
         }
-        for (flag, path) in [("--trace-out", self.trace_out), ("--report", self.method.report())] {
+        if let Some(path) = self.evidence_out.filter(|path| !evidence::is_known(path)) {
+            return Err(Failure::input(format_args!(
+                "--evidence-out writes .aut and .dot, and {} ends in neither",
+                path.display()
+            )));
+        }
+        for (flag, path) in [
+            ("--trace-out", self.trace_out),
+            ("--evidence-out", self.evidence_out),
+            ("--report", self.method.report()),
+        ] {
             if let Some(path) = path {
                 if is_stdout(path) {
                     return Err(Failure::input(format_args!(
@@ -176,7 +189,10 @@ fn examine(
     if let Some(disagreements) = disagreements {
         specification.tell(&disagreements);
     }
-    let shown = |trace| ShownTrace::new(&run.tables().network, &*run.tables().source, trace);
+    let shown = |trace| ShownTrace {
+        repeats_from: outcome.figures.repeats_from(),
+        ..ShownTrace::new(&run.tables().network, &*run.tables().source, trace)
+    };
     let trace = outcome.trace.as_ref().map(shown);
     // What was not spent on the search was spent before it.
     let build_time = start.elapsed().saturating_sub(outcome.time);
@@ -186,7 +202,7 @@ fn examine(
 /// Writes the result to all places where it is wanted. Standard output comes first: a disk that is full must not cost the
 /// verdict.
 fn tell_all(report: &Report, watch: &Watch, quiet: bool) -> Result<(), Failure> {
-    let Task { trace_out, json, method, .. } = *report.task;
+    let Task { trace_out, evidence_out, json, method, .. } = *report.task;
     let conclusion = &report.outcome.conclusion;
     let write_json = |path: &Path| write_whole(path, |out| report.write_json(out)).map_err(Failure::input);
     let mut told = Vec::new();
@@ -202,6 +218,16 @@ fn tell_all(report: &Report, watch: &Watch, quiet: bool) -> Result<(), Failure> 
             None if !quiet => {
                 tell(format_args!("there is no counterexample, so {} is not written", path.display()))
             }
+            None => {}
+        }
+    }
+    if let Some(path) = evidence_out {
+        match report.outcome.figures.proof() {
+            Some(proof) => told.push(evidence::save(proof, path)),
+            None if !quiet => tell(format_args!(
+                "there is no proof of a formula that was checked, so {} is not written",
+                path.display()
+            )),
             None => {}
         }
     }

@@ -5,6 +5,7 @@
 use super::report::Report;
 use crate::chart;
 use crate::stuck;
+use gridlock_manager::method::Conclusion;
 use gridlock_manager::method::page::{WORKERS, escaped};
 use std::io::{self, Write};
 
@@ -55,7 +56,9 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     }
     figures.write_page(out)?;
     if let Some(trace) = report.trace {
-        writeln!(out, "<h2>Counterexample</h2>\n<div class=\"chart\">")?;
+        let heading =
+            if report.outcome.conclusion == Conclusion::Holds { "Witness" } else { "Counterexample" };
+        writeln!(out, "<h2>{heading}</h2>\n<div class=\"chart\">")?;
         chart::write(trace, &title, out)?;
         writeln!(out, "</div>")?;
         if report.is_deadlock() {

@@ -118,6 +118,37 @@ fn others_are_refused() {
     assert_eq!(server.send(&delete).0, 405);
 }
 
+/// A run that goes round is opened with where it repeats, drawn with it and saved with it.
+#[test]
+fn runs_that_go_round_can_be_walked() {
+    let b = Bench::new(&[("two.mcrl2", "act a, b, c; proc P = a . Q; Q = b . c . Q; init P;")]);
+    let trace = "gridlock trace 1\nspecification\ttwo.mcrl2\nstep\ta\n\tP\ta\t\nstep\tb\n\tP\tb\t\nstep\tc\n\tP\tc\t\n";
+    let server = Server::start(&b, &["two.mcrl2"]);
+    let opened = server.asks("trace", &format!("{trace}repeats\t2\nend\t3\n"));
+    assert_eq!(
+        (opened["repeats_from"].as_u64(), opened["path"].as_array().map(Vec::len)),
+        (Some(2), Some(3)),
+        "{opened}"
+    );
+    assert!(opened["note"].as_str().is_some_and(|note| note.contains("repeats from step 2")), "{opened}");
+    let place =
+        |repeats: &str| format!("{{\"path\":{},\"at\":3,\"repeats_from\":{repeats}}}", opened["path"]);
+    let drawn =
+        |repeats: &str| server.asks("chart", &place(repeats))["svg"].as_str().unwrap_or_default().to_owned();
+    assert!(drawn("2").contains("class=\"back\"") && !drawn("null").contains("class=\"back\""));
+    let saved =
+        |repeats: &str| server.asks("save", &place(repeats))["text"].as_str().unwrap_or_default().to_owned();
+    assert!(saved("2").contains("\nrepeats\t2\n"), "{}", saved("2"));
+    // It does not repeat from the first step, nor from one that it does not have.
+    assert!(!saved("1").contains("repeats") && !saved("7").contains("repeats"));
+    let open = server.asks("trace", &format!("{trace}repeats\t1\nend\t3\n"));
+    assert!(
+        open["repeats_from"].is_null()
+            && open["note"].as_str().is_some_and(|n| n.contains("does not go round")),
+        "{open}"
+    );
+}
+
 #[test]
 fn what_makes_no_sense_is_told() {
     let b = bench();

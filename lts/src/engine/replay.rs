@@ -114,25 +114,56 @@ fn check_step(net: &Network, before: &[Local], step: &Step) -> Result<(), String
 /// Finds a run whose steps match one by one: `matches(net, vector, k)` says whether a vector can be the k-th step. All
 /// ways to match are followed at once; the run returned is the first in the order of [`Network::successors`].
 pub fn matching(
-    mut tables: impl Tables,
+    tables: impl Tables,
     length: usize,
     matches: impl Fn(&Network, VectorIx, usize) -> bool,
 ) -> Result<Trace, Mismatch> {
+    find(tables, length, None, matches)
+}
+
+/// The same for a run that goes round: at its end it is where it was after `from` steps.
+pub fn closing(
+    tables: impl Tables,
+    length: usize,
+    from: usize,
+    matches: impl Fn(&Network, VectorIx, usize) -> bool,
+) -> Result<Trace, Mismatch> {
+    find(tables, length, Some(from), matches)
+}
+
+/// A state that a matching run reaches.
+struct Reached {
+    /// The index of the one before.
+    parent: usize,
+    vector: Option<VectorIx>,
+    state: Vec<Local>,
+    /// Where the run was at the beginning of the part that is repeated, as an index.
+    anchor: usize,
+}
+
+fn find(
+    mut tables: impl Tables,
+    length: usize,
+    from: Option<usize>,
+    matches: impl Fn(&Network, VectorIx, usize) -> bool,
+) -> Result<Trace, Mismatch> {
     let start = initial(&mut tables).map_err(|error| Mismatch { after: 0, reason: error.to_string() })?.1;
-    // For each position the states reachable by a matching run, with the predecessor's index and the step.
-    let mut layers: Vec<Vec<(usize, Option<VectorIx>, Vec<Local>)>> = vec![vec![(0, None, start)]];
+    // For each number of steps the states reachable by a matching run.
+    let mut layers = vec![vec![Reached { parent: 0, vector: None, state: start, anchor: 0 }]];
     let mut successors = Vec::new();
     for after in 0..length {
         let mut next = Vec::new();
-        let mut seen: Set<Vec<Local>> = Set::default();
-        for (parent, (_, _, state)) in layers[after].iter().enumerate() {
+        let mut seen: Set<(usize, Vec<Local>)> = Set::default();
+        for (parent, reached) in layers[after].iter().enumerate() {
+            let state = &reached.state;
+            let anchor = if from == Some(after) { parent } else { reached.anchor };
             let net =
                 tables.expanded(state).map_err(|error| Mismatch { after, reason: error.to_string() })?;
             check_number_of_steps(net, state).map_err(|reason| Mismatch { after, reason })?;
             net.successors(state, &mut successors);
             for step in successors.drain(..) {
-                if matches(net, step.vector, after) && seen.insert(step.target.clone()) {
-                    next.push((parent, Some(step.vector), step.target));
+                if matches(net, step.vector, after) && seen.insert((anchor, step.target.clone())) {
+                    next.push(Reached { parent, vector: Some(step.vector), state: step.target, anchor });
                 }
             }
         }
@@ -141,11 +172,19 @@ pub fn matching(
         }
         layers.push(next);
     }
-    let (mut steps, mut index) = (Vec::new(), 0);
+    let closes = |reached: &Reached| {
+        from.filter(|from| *from < length)
+            .is_none_or(|from| layers[from][reached.anchor].state == reached.state)
+    };
+    let Some(mut index) = layers[length].iter().position(closes) else {
+        let reason = format!("the run is not where it was after {} steps", from.unwrap_or(0));
+        return Err(Mismatch { after: length, reason });
+    };
+    let mut steps = Vec::new();
     for layer in layers.iter().rev() {
-        let (parent, vector, target) = &layer[index];
+        let Reached { parent, vector, state, .. } = &layer[index];
         if let Some(vector) = vector {
-            steps.push(Step { vector: *vector, target: target.clone() });
+            steps.push(Step { vector: *vector, target: state.clone() });
         }
         index = *parent;
     }
@@ -290,6 +329,35 @@ mod tests {
             let tables = Growing { net: &mut grown, source: &mut source };
             assert_eq!(labels(tables, &texts).expect("the same on demand").len(), texts.len());
         }
+    }
+
+    /// A walk that comes back is found again by its labels alone, also where other runs have the same labels.
+    #[test]
+    fn runs_that_go_round_are_found() {
+        let (mut rng, mut found) = (Rng::new(7), [0; 2]);
+        for seed in 0..300 {
+            let net = Shape::default().network(seed);
+            let trace = walk(&net, 12, &mut rng);
+            let texts = visible(&net, &trace);
+            let is = |net: &Network, vector: VectorIx, k: usize| matches!(net.vectors[vector.0 as usize].outcome, Outcome::Step(label) if net.labels[label.0 as usize] == texts[k]);
+            for from in 0..trace.len() {
+                let before = Trace { steps: trace.steps[..from].to_vec() }.end(&net);
+                match closing(&net, trace.len(), from, is) {
+                    Ok(run) => {
+                        assert_eq!(steps(&net, &run), Ok(()));
+                        assert_eq!(visible(&net, &run), texts);
+                        assert_eq!(Trace { steps: run.steps[..from].to_vec() }.end(&net), run.end(&net));
+                        found[0] += 1;
+                    }
+                    Err(mismatch) => {
+                        assert_eq!(mismatch.after, trace.len());
+                        assert_ne!(before, trace.end(&net), "seed {seed}: the walk itself goes round");
+                        found[1] += 1;
+                    }
+                }
+            }
+        }
+        assert!(found.iter().all(|n| *n > 50), "{found:?}");
     }
 
     #[test]

@@ -4,18 +4,35 @@
 
 use std::io::{self, BufWriter, Write};
 
-use crate::model::explicit::Lts;
+use crate::model::explicit::{Lts, State};
 
 /// Writes the system in Graphviz's `dot` language.
 pub fn write(lts: &Lts, out: impl Write) -> io::Result<()> {
+    write_nodes(lts, "node [shape=circle]", |_| None, out)
+}
+
+/// The same, with a text in each node.
+pub fn write_named(lts: &Lts, name: impl Fn(State) -> String, out: impl Write) -> io::Result<()> {
+    write_nodes(lts, "node [shape=box]", |state| Some(name(state)), out)
+}
+
+fn write_nodes(
+    lts: &Lts,
+    shape: &str,
+    name: impl Fn(State) -> Option<String>,
+    out: impl Write,
+) -> io::Result<()> {
     let mut out = BufWriter::new(out);
     let labels: Vec<String> = lts.labels().iter().map(|l| escape(l)).collect();
     writeln!(out, "digraph lts {{")?;
-    writeln!(out, "  node [shape=circle];")?;
+    writeln!(out, "  {shape};")?;
     writeln!(out, "  initial [shape=point, label=\"\"];")?;
     writeln!(out, "  initial -> {};", lts.initial().0)?;
     for s in lts.states() {
-        writeln!(out, "  {};", s.0)?;
+        match name(s) {
+            Some(name) => writeln!(out, "  {} [label=\"{}\"];", s.0, escape(&name))?,
+            None => writeln!(out, "  {};", s.0)?,
+        }
     }
     for (from, label, to) in lts.transitions() {
         writeln!(out, "  {} -> {} [label=\"{}\"];", from.0, to.0, labels[label.0 as usize])?;
@@ -49,7 +66,7 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::explicit::{Builder, State};
+    use crate::model::explicit::Builder;
 
     #[test]
     fn picture_of_two_states() {
@@ -71,5 +88,15 @@ mod tests {
 }
 "#;
         assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+
+    #[test]
+    fn nodes_may_have_texts() {
+        let mut b = Builder::new();
+        b.require_states(1);
+        let mut out = Vec::new();
+        write_named(&b.finish(State(0)), |state| format!("state {}\n\"X\"", state.0), &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.contains(r#"  0 [label="state 0\n\"X\""];"#), "{text}");
     }
 }

@@ -9,6 +9,9 @@
 //! end<TAB>1
 //! ```
 //!
+//! A run that goes round for ever has a line `repeats<TAB>k` before the last: after its last step it is where it was before
+//! step k, counted from 1.
+//!
 //! The first line names the format and its version. Each `step` line has the label of a step as the system shows it
 //! (hidden ones are `tau`); the indented lines below it name the processes that take part, in the order of the
 //! specification: its name, what it contributes before communication and hiding, and its state afterwards. The last line
@@ -34,6 +37,8 @@ pub struct TraceFile {
     pub specification: String,
     /// The steps, from the initial state.
     pub steps: Vec<RecordedStep>,
+    /// The first of the steps that are repeated for ever, counted from 1, if any are.
+    pub repeats_from: Option<usize>,
 }
 
 /// One step of the system.
@@ -98,7 +103,7 @@ impl TraceFile {
     /// Writes down a trace of a network.
     pub fn record(net: &Network, source: &dyn TableSource, specification: &str, trace: &Trace) -> Self {
         let steps = trace.steps.iter().map(|s| RecordedStep::new(net, source, s.vector, &s.target)).collect();
-        TraceFile { specification: specification.to_owned(), steps }
+        TraceFile { specification: specification.to_owned(), steps, repeats_from: None }
     }
 
     /// Writes the file.
@@ -111,6 +116,9 @@ impl TraceFile {
             for RecordedPart { leaf, action, state } in &step.parts {
                 writeln!(out, "\t{}\t{}\t{}", Escaped(leaf), Escaped(action), Escaped(state))?;
             }
+        }
+        if let Some(from) = self.repeats_from {
+            writeln!(out, "repeats\t{from}")?;
         }
         writeln!(out, "end\t{}", self.steps.len())?;
         out.flush()
@@ -140,6 +148,17 @@ impl TraceFile {
             match fields[..] {
                 _ if end.is_some() => return Err(wrong(line, "there is more after the line `end`")),
                 ["specification", _] if trace.steps.is_empty() => trace.specification = text(1)?,
+                ["repeats", from] => {
+                    let from = from.trim_end().parse().ok();
+                    if trace.repeats_from.is_some() || !from.is_some_and(|k| 1 <= k && k <= trace.steps.len())
+                    {
+                        return Err(wrong(line, "`repeats` names one of the steps before it, once"));
+                    }
+                    trace.repeats_from = from;
+                }
+                _ if trace.repeats_from.is_some() && fields[0] != "end" => {
+                    return Err(wrong(line, "expected `end` after `repeats`"));
+                }
                 ["step", _] => trace.steps.push(RecordedStep { label: text(1)?, parts: Vec::new() }),
                 ["", _, _, _] => {
                     let step =
@@ -287,6 +306,14 @@ mod tests {
     }
 
     #[test]
+    fn a_run_that_goes_round_says_from_where() {
+        let text = "gridlock trace 1\nspecification\tx\nstep\ta\nstep\tb\nrepeats\t2\nend\t2\n";
+        let file = TraceFile::read(text).expect("well-formed");
+        assert_eq!(file.repeats_from, Some(2));
+        assert_eq!(written(&file), text);
+    }
+
+    #[test]
     fn damage_is_named() {
         let good = "gridlock trace 1\nspecification\tx\nstep\ta\n\tP\ta\tX\nend\t1\n";
         assert!(TraceFile::read(good).is_ok());
@@ -300,6 +327,11 @@ mod tests {
             (&good.replace("\tX", "\t\\X"), 4, "backslash"),
             (&good.replace("step\ta\n", ""), 3, "no step before"),
             (&format!("{good}step\tb\n"), 6, "after the line `end`"),
+            (&good.replace("end", "repeats\t0\nend"), 5, "names one of the steps"),
+            (&good.replace("end", "repeats\t2\nend"), 5, "names one of the steps"),
+            (&good.replace("end", "repeats\tx\nend"), 5, "names one of the steps"),
+            (&good.replace("end", "repeats\t1\nrepeats\t1\nend"), 6, "names one of the steps"),
+            (&good.replace("end", "repeats\t1\nstep\tb\nend"), 6, "expected `end`"),
         ] {
             let error = TraceFile::read(text).expect_err(text);
             assert!(error.line == line && error.problem.contains(problem), "{error} in {text}");

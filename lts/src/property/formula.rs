@@ -11,6 +11,7 @@
 
 use crate::base::error::Result;
 use crate::model::network::{Network, VectorIx};
+use crate::model::trace::Trace;
 use std::sync::Arc;
 
 /// A part of a formula with values for its variables.
@@ -82,6 +83,18 @@ pub trait Equations: Send + Sync {
 
     /// A position for people: its part of the formula, with the values of its variables.
     fn describe(&self, position: Position) -> String;
+
+    /// Whether a single run that refutes this position serves in turn, again and again, all the parts that a proof has for it.
+    /// Such a run is shown instead of the proof.
+    fn in_turn(&self, _position: Position) -> bool {
+        false
+    }
+
+    /// Checks once more, on the plain network, that a run is against the formula, if runs are what it is about. After
+    /// `repeats` steps it goes round for ever, if it does; else it ends.
+    fn confirm(&self, _net: &Network, _run: &Trace, _repeats: Option<usize>) -> Result<()> {
+        Ok(())
+    }
 
     /// The steps that a modality is about, for people, if it asks for something after every one of them: the formula says
     /// nothing there if none of them ever happens. Not for what is forbidden, nor for what only goes round.

@@ -16,6 +16,7 @@
 use super::formula::{Class, Equations, Modality, Position, Tree};
 use crate::base::error::{Error, Result};
 use crate::model::network::{Network, Outcome, VectorIx};
+use crate::model::trace::Trace;
 use std::sync::{Arc, OnceLock};
 
 /// Sets of leaves that move together; more are refused.
@@ -182,6 +183,47 @@ impl Equations for Just {
     fn describe(&self, _: Position) -> String {
         format!("'{}'", self.text)
     }
+
+    /// Each set of leaves that a vector is enabled for is served at last.
+    fn in_turn(&self, position: Position) -> bool {
+        position == REACHED
+    }
+
+    fn confirm(&self, net: &Network, run: &Trace, repeats: Option<usize>) -> Result<()> {
+        let wrong = |what: &str| Err(Error::internal(format_args!("a run is shown as a just one: {what}")));
+        let meant = |steps: &Option<Steps>, vector| match steps {
+            Some(steps) => means(&**steps, net, vector),
+            None => Ok(false),
+        };
+        // The goal is asked for at the beginning, or after a step: some time without ever coming.
+        let mut waiting = self.trigger.is_none();
+        for step in &run.steps {
+            waiting &= !means(&*self.goal, net, step.vector)?;
+            waiting |= meant(&self.trigger, step.vector)?;
+        }
+        for step in &run.steps[repeats.unwrap_or(run.len())..] {
+            waiting &= !means(&*self.goal, net, step.vector)?;
+        }
+        if !waiting {
+            return wrong("it reaches the goal");
+        }
+        let (mut served, first) = (vec![false; net.leaves.len()], repeats.unwrap_or(run.len()));
+        for step in &run.steps[first..] {
+            Just::leaves(net, step.vector).iter().for_each(|leaf| served[*leaf as usize] = true);
+        }
+        let mut steps = Vec::new();
+        for at in first..run.len().max(first + 1) {
+            let state = Trace { steps: run.steps[..at].to_vec() }.end(net);
+            net.successors(&state, &mut steps);
+            for step in steps.drain(..) {
+                let waits = !Just::leaves(net, step.vector).iter().any(|leaf| served[*leaf as usize]);
+                if waits && !meant(&self.blocking, step.vector)? {
+                    return wrong("something waits for ever");
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -189,7 +231,7 @@ mod tests {
     use super::*;
     use crate::base::hash::Map;
     use crate::base::rng::Rng;
-    use crate::engine::game::{self, Decision};
+    use crate::engine::game::{self, Decision, End, Evidence};
     use crate::engine::search::Options;
     use crate::model::network::{Label, Local, Step};
     use crate::samples::random::Shape;
@@ -324,6 +366,35 @@ mod tests {
         }
     }
 
+    /// Whether the run of an evidence is one that the definition calls just, and that does not reach its goal.
+    fn shows(net: &Network, evidence: &Evidence, goal: u32, trigger: Option<u32>, blocked: u32) -> bool {
+        let vectors: Vec<VectorIx> = evidence.trace.steps.iter().map(|step| step.vector).collect();
+        // Of several triggers an earlier one may be meant: some of them has no goal behind it.
+        let asked = (0..=vectors.len()).any(|at| {
+            let asked_there = match trigger {
+                None => at == 0,
+                Some(mask) => at > 0 && is_in(mask, net, vectors[at - 1]),
+            };
+            asked_there && vectors[at..].iter().all(|vector| !is_in(goal, net, *vector))
+        });
+        let from = match evidence.end {
+            End::Repeats(from) => from,
+            _ => vectors.len(),
+        };
+        let mut states = vec![net.initial()];
+        states.extend(evidence.trace.steps.iter().map(|step| step.target.clone()));
+        let moved: Vec<u32> = vectors[from..].iter().flat_map(|vector| Just::leaves(net, *vector)).collect();
+        let mut steps = Vec::new();
+        let just = states[from..].iter().all(|state| {
+            net.successors(state, &mut steps);
+            steps.drain(..).all(|step| {
+                is_in(blocked, net, step.vector)
+                    || Just::leaves(net, step.vector).iter().any(|leaf| moved.contains(leaf))
+            })
+        });
+        asked && just && (from == vectors.len() || states[from] == states[vectors.len()])
+    }
+
     /// How many of the random networks have another verdict than the definition says, and how many verdicts there are.
     fn compare(seeds: u64, mistake: Mistake) -> (usize, [usize; 2]) {
         let mut rng = Rng::new(31);
@@ -350,6 +421,14 @@ mod tests {
             );
             let decided = game::decide(&net, &just, &Options::default()).expect("complete tables");
             wrong += usize::from((decided.answer == Decision::Holds) != expected);
+            if decided.answer == Decision::Violated {
+                let evidence = decided.evidence.expect("small enough");
+                assert_ne!(evidence.end, End::Branches, "seed {seed}: a run is shown");
+                assert!(
+                    shows(&net, &evidence, goal, after.then_some(trigger), blocked),
+                    "seed {seed}: {evidence:?}"
+                );
+            }
             verdicts[usize::from(expected)] += 1;
         }
         (wrong, verdicts)

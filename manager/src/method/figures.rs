@@ -5,6 +5,7 @@
 use super::JSON_VERSION;
 use super::quantities::{bytes, count};
 use crate::grid::journal::Identity;
+use gridlock_lts::engine::game::ProofLts;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -69,6 +70,16 @@ pub trait Figures {
     /// Tables below the rows; `strong` and `off` stand around headings.
     fn write_tables(&self, _strong: &str, _off: &str, _out: &mut dyn Write) -> io::Result<()> {
         Ok(())
+    }
+
+    /// If the run that is shown goes round for ever: the first step of that part, counted from 1.
+    fn repeats_from(&self) -> Option<usize> {
+        None
+    }
+
+    /// The whole proof of the answer, if it was asked for and there is one.
+    fn proof(&self) -> Option<&ProofLts> {
+        None
     }
 
     /// Its fields of the JSON result. One of a name that every result has replaces that.

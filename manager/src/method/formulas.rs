@@ -4,10 +4,11 @@
 //! one more, so that nobody waits for what does not come.
 
 use super::exhaustive::{self, Bounds, fields, memory_rows, ranks};
+use super::page::escaped;
 use super::quantities::{count, counted};
 use super::{Bound, Conclusion, Figures, Json, Outcome, Row, Run, Spent, Tables};
 use gridlock_lts::base::error::{Error, Limit, Result};
-use gridlock_lts::engine::game::{self, Decided, Decision, End, Evidence, MOST_CHECKED};
+use gridlock_lts::engine::game::{self, Decided, Decision, End, Evidence, MOST_CHECKED, ProofLts};
 use gridlock_lts::engine::lazy::Lazy;
 use gridlock_lts::engine::mesh::Mesh;
 use gridlock_lts::engine::search::{Level, Options, Order, RankStats, Report, Stats, Verdict};
@@ -115,6 +116,7 @@ fn conduct_with(
             Decision::Faulty { trace, .. } => Some(trace.clone()),
             _ => decided.evidence.as_ref().map(|evidence| evidence.trace.clone()),
         };
+        figures.proof = proof(run, equations, &decided)?;
         figures.add(decided);
         // With several properties no single run is a witness for all.
         let faulty = matches!(conclusion, Conclusion::Faulty(_));
@@ -159,6 +161,12 @@ pub(super) fn follow(
         decide(run, equations, max_depth, Some((mesh, owners)))?;
     }
     Ok(())
+}
+
+/// The whole proof, if it is wanted and there is one.
+fn proof(run: &Run, equations: &dyn Equations, decided: &Decided) -> Result<Option<ProofLts>> {
+    let proof = decided.evidence.as_ref().and_then(|evidence| evidence.proof.as_ref());
+    proof.filter(|_| run.common.evidence).map(|proof| proof.lts(&run.tables().network, equations)).transpose()
 }
 
 /// The limit behind `unknown`, as the user knows it.
@@ -222,6 +230,8 @@ struct Played {
     positions: u64,
     /// Whether the last formula holds, and why.
     last: Option<(bool, Option<Evidence>)>,
+    /// The proof of the last, if it is wanted.
+    proof: Option<ProofLts>,
     /// The antecedents of formulas that hold, of which no step was ever met.
     vacuous: Vec<String>,
     /// What each rank has done, if several searched.
@@ -256,14 +266,6 @@ impl Played {
         self.evidence().is_some_and(|evidence| evidence.end != End::Branches)
     }
 
-    /// The first step of the part that is repeated for ever.
-    fn repeats_from(&self) -> Option<usize> {
-        match self.evidence()?.end {
-            End::Repeats(from) => Some(from + 1),
-            End::Decides | End::Branches => None,
-        }
-    }
-
     /// The step after which the formula cannot be fulfilled any more.
     fn critical_step(&self) -> Option<usize> {
         let (holds, evidence) = self.last.as_ref()?;
@@ -286,6 +288,23 @@ impl Figures for Played {
         let mut all: Vec<String> = vacuous.collect();
         all.extend(self.why().map(Cow::into_owned));
         (!all.is_empty()).then(|| Cow::Owned(all.join("\n")))
+    }
+
+    fn repeats_from(&self) -> Option<usize> {
+        match self.evidence()?.end {
+            End::Repeats(from) => Some(from + 1),
+            End::Decides | End::Branches => None,
+        }
+    }
+
+    fn proof(&self) -> Option<&ProofLts> {
+        self.proof.as_ref()
+    }
+
+    fn write_page(&self, out: &mut dyn Write) -> io::Result<()> {
+        let note = self.note().unwrap_or_default();
+        note.lines().try_for_each(|line| writeln!(out, "<p>{}</p>", escaped(line)))?;
+        ranks::write_page(&self.ranks, &self.levels, out)
     }
 
     fn rows(&self, spent: &Spent) -> Vec<Row> {
@@ -317,10 +336,6 @@ impl Figures for Played {
         ranks::write_table(&self.ranks, strong, off, out)
     }
 
-    fn write_page(&self, out: &mut dyn Write) -> io::Result<()> {
-        ranks::write_page(&self.ranks, &self.levels, out)
-    }
-
     fn fields(&self) -> Vec<(&'static str, Json<'_>)> {
         let mut fields = fields(&self.stats, Some(self.stats.depth));
         fields.push(("positions", Box::new(self.positions)));
@@ -342,7 +357,7 @@ impl Played {
     /// What shows the answer.
     fn why(&self) -> Option<Cow<'static, str>> {
         let (holds, evidence) = self.last.as_ref()?;
-        let Some(Evidence { trace, end, asks, pairs, closure }) = evidence else {
+        let Some(Evidence { trace, end, asks, pairs, closure, .. }) = evidence else {
             return Some(Cow::Owned(format!(
                 "no evidence is shown: the proof has more than {} pairs of states and parts of the formula",
                 count(MOST_CHECKED as u64)

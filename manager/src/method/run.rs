@@ -22,6 +22,8 @@ pub struct Common {
     pub workers: Option<u16>,
     /// The most states.
     pub max_states: Option<u64>,
+    /// Whether the whole proof of an answer is wanted.
+    pub evidence: bool,
     /// All flags on the command line.
     pub given: Vec<String>,
 }

@@ -15,7 +15,7 @@ use crate::input::{Specification, is_stdin};
 use crate::outcome::{Exit, Failure};
 use crate::output::print;
 use crate::quantities::counted;
-use crate::saved_trace::{self, Wanted};
+use crate::saved_trace::{self, Followed, Saved, Wanted};
 use crate::shown_trace::ShownTrace;
 use crate::terminal::tell;
 use crate::watch::{Reason, Watch};
@@ -85,10 +85,10 @@ pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool) -> Result<Exit, Fa
         walk: Walk::new(system),
         specification,
         watch,
-        start: Opened { path: Vec::new(), note: None },
+        start: Opened { path: Vec::new(), repeats_from: None, note: None },
     };
     if let Some(wanted) = wanted {
-        explorer.start = explorer.open(&wanted)?;
+        explorer.start = explorer.open(wanted)?;
     }
     watch.rest();
     let port = arguments.port;
@@ -127,6 +127,8 @@ fn secret() -> Result<String, Failure> {
 #[derive(Serialize, Clone)]
 struct Opened {
     path: Vec<Move>,
+    /// The first of the steps that are repeated for ever, counted from 1, if any are.
+    repeats_from: Option<usize>,
     /// What there is to say about it.
     note: Option<String>,
 }
@@ -139,6 +141,16 @@ struct Place {
     at: usize,
     #[serde(default)]
     filter: String,
+    /// The first of the steps that are repeated for ever, if the walk is such a run.
+    #[serde(default)]
+    repeats_from: Option<usize>,
+}
+
+impl Place {
+    /// The same, if it is a step of the walk.
+    fn repeats_from(&self) -> Option<usize> {
+        self.repeats_from.filter(|from| (1..=self.path.len()).contains(from))
+    }
 }
 
 /// A part of the history as a picture.
@@ -207,7 +219,10 @@ impl Explorer<'_> {
         let from = place.at.saturating_sub(DRAWN / 2).min(length.saturating_sub(DRAWN));
         let to = length.min(from + DRAWN);
         let trace = self.walk.steps(from, to);
-        let shown = ShownTrace::steps(&self.walk.system.network, &self.walk.system.builder, &trace);
+        let shown = ShownTrace {
+            repeats_from: place.repeats_from().filter(|_| to == length),
+            ..ShownTrace::steps(&self.walk.system.network, &self.walk.system.builder, &trace)
+        };
         Ok(Drawn { svg: chart::embedded(&shown, from + 1), from, to })
     }
 
@@ -216,6 +231,9 @@ impl Explorer<'_> {
         self.walk.follow(&place.path, self.watch)?;
         let (trace, system) = (self.walk.steps(0, place.path.len()), &self.walk.system);
         let file = TraceFile::record(&system.network, &system.builder, &self.specification.name, &trace);
+        let states = self.walk.states();
+        let closes = |from: &usize| states[from - 1] == states[place.path.len()];
+        let file = TraceFile { repeats_from: place.repeats_from().filter(closes), ..file };
         let mut text = Vec::new();
         file.write(&mut text).map_err(|e| e.to_string())?;
         String::from_utf8(text).map_err(|e| e.to_string())
@@ -225,33 +243,36 @@ impl Explorer<'_> {
     fn read(&mut self, text: &[u8]) -> Result<Opened, Failure> {
         let text = std::str::from_utf8(text).map_err(|_| Failure::input("this is no text, so no trace"))?;
         let wanted = saved_trace::parse("this file", text)?;
-        self.open(&wanted)
+        self.open(wanted)
     }
 
-    fn open(&mut self, wanted: &[Wanted]) -> Result<Opened, Failure> {
-        let shown = &wanted[..wanted.len().min(LONGEST)];
-        let (trace, complete) = saved_trace::follow(&mut self.walk.system, shown, self.watch)?;
+    fn open(&mut self, mut saved: Saved) -> Result<Opened, Failure> {
+        let (length, repeats_from) = (saved.steps.len(), saved.repeats_from);
+        let is_cut = length > LONGEST;
+        saved.steps.truncate(LONGEST);
+        saved.repeats_from = repeats_from.filter(|_| !is_cut);
+        let (trace, followed) = saved_trace::follow(&mut self.walk.system, &saved, self.watch)?;
         let net = &self.walk.system.network;
         let path = walk::moves(net, &trace);
         let fault = trace.steps.get(path.len()).map(|step| net.vectors[step.vector.0 as usize].outcome);
-        let note = if !complete {
-            let label = wanted.get(trace.len()).map_or("", Wanted::shown);
-            let steps = counted(wanted.len(), "step");
+        let repeats_from = saved.repeats_from.filter(|_| followed == Followed::Whole);
+        let note = if followed == Followed::Part {
+            let label = saved.steps.get(trace.len()).map_or("", Wanted::shown);
+            let steps = counted(length, "step");
             Some(format!(
                 "after {} of {steps}, `{label}` is not possible: the trace is shown until there",
                 trace.len()
             ))
         } else if let Some(Outcome::Fault(fault)) = fault {
             Some(format!("the specification has no meaning after this: {}", net.faults[fault as usize]))
-        } else if wanted.len() > shown.len() {
-            Some(format!(
-                "the first {} of {} are shown",
-                counted(LONGEST, "step"),
-                counted(wanted.len(), "step")
-            ))
+        } else if is_cut {
+            Some(format!("the first {} of {} are shown", counted(LONGEST, "step"), counted(length, "step")))
+        } else if followed == Followed::Open {
+            Some("all steps are possible, but the run does not go round as the trace says".to_owned())
         } else {
-            None
+            repeats_from
+                .map(|from| format!("it repeats from step {from} for ever: forward at its end goes on there"))
         };
-        Ok(Opened { path, note })
+        Ok(Opened { path, repeats_from, note })
     }
 }

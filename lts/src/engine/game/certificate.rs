@@ -18,6 +18,7 @@ use crate::model::network::{Local, Network, Step};
 use crate::property::formula::{Equations, Position, Tree};
 
 /// See the module head.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Certificate {
     pub(super) holds: bool,
     /// The states, unpacked.

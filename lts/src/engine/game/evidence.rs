@@ -1,10 +1,18 @@
 //! What a certificate shows to people: a run, as far as one run shows it.
+//!
+//! Where several parts matter and the formula says that one run serves them in turn ([`Equations::in_turn`]), the run does: of
+//! the parts that the proof lists there, the next one each time. What is repeated is then where the run was before with
+//! the same part next.
 
+use super::MOST_CHECKED;
 use super::certificate::Certificate;
+use super::proof::Proof;
 use crate::base::error::{Error, Result};
+use crate::base::hash::Map;
 use crate::model::network::{Local, Network, Step};
 use crate::model::trace::Trace;
 use crate::property::formula::{Equations, Position, Tree};
+use std::sync::Arc;
 
 /// How the run of an [`Evidence`] ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,38 +38,62 @@ pub struct Evidence {
     pub pairs: u64,
     /// How many states can be reached from its end as far as the proof goes there, if all continuations matter.
     pub closure: Option<u64>,
+    /// The whole proof, if it was checked.
+    pub proof: Option<Proof>,
 }
 
 /// The run of a certificate that was checked.
-pub(super) fn of(net: &Network, equations: &dyn Equations, certificate: &Certificate) -> Result<Evidence> {
+pub(super) fn of(
+    net: &Network,
+    equations: &dyn Equations,
+    certificate: &Arc<Certificate>,
+) -> Result<Evidence> {
     let mut trace = Trace::default();
     let mut at = 0u32;
-    // For each pair on the way, how many steps lead there.
-    let mut met = vec![None; certificate.pairs.len()];
+    // The part that was served last, and how long the run was before the first.
+    let (mut served, mut before) = (None, None);
+    // For each pair on the way, with that part, how many steps lead there.
+    let mut met: Map<(u32, Option<Position>), usize> = Map::default();
     let end = loop {
-        if let Some(steps) = met[at as usize] {
+        if let Some(steps) = met.insert((at, served), trace.len()) {
             break End::Repeats(steps);
         }
-        met[at as usize] = Some(trace.len());
         let (state, position) = certificate.pairs[at as usize];
         let state = &certificate.states[state as usize];
-        match certificate.next[at as usize][..] {
+        let in_turn = !certificate.holds && equations.in_turn(position);
+        let next = match certificate.next[at as usize][..] {
             [] => {
                 trace.steps.extend(deciding(net, equations, state, position, certificate.holds)?);
                 break End::Decides;
             }
-            [next] => {
-                let (to, then) = certificate.pairs[next as usize];
-                let to = &certificate.states[to as usize];
-                trace.steps.extend(step(net, equations, (state, position), (to, then))?);
-                at = next;
+            ref parts if in_turn && trace.len() < MOST_CHECKED => {
+                before.get_or_insert((at, trace.len()));
+                let place = |pair: &u32| certificate.pairs[*pair as usize].1;
+                let later = parts.iter().copied().filter(|pair| Some(place(pair)) > served).min_by_key(place);
+                let next = later.or(parts.iter().copied().min_by_key(place));
+                let next = next.ok_or_else(|| Error::internal("a proof has no part that is served"))?;
+                served = Some(place(&next));
+                next
             }
-            _ => break End::Branches,
-        }
+            [next] if !in_turn => next,
+            _ => {
+                // A run that is too long to be shown ends where its parts begin to matter.
+                if let Some((first, length)) = before {
+                    at = first;
+                    trace.steps.truncate(length);
+                }
+                break End::Branches;
+            }
+        };
+        let (to, then) = certificate.pairs[next as usize];
+        let to = &certificate.states[to as usize];
+        trace.steps.extend(step(net, equations, (state, position), (to, then))?);
+        at = next;
     };
     let asks = equations.describe(certificate.pairs[at as usize].1);
     let closure = (end == End::Branches).then(|| closure(certificate, at));
-    Ok(Evidence { trace, end, asks, pairs: certificate.pairs.len() as u64, closure })
+    let pairs = certificate.pairs.len() as u64;
+    Ok(Evidence { trace, end, asks, pairs, closure, proof: Some(Proof(certificate.clone())) })
 }
 
 /// How many different states there are from a pair on.
@@ -110,7 +142,7 @@ fn step(
 }
 
 /// A step that decides a tree at once.
-fn deciding(
+pub(super) fn deciding(
     net: &Network,
     equations: &dyn Equations,
     state: &[Local],
@@ -137,7 +169,7 @@ fn deciding(
 }
 
 /// Whether a tree names a position in the same state.
-fn names(tree: &Tree, position: Position) -> bool {
+pub(super) fn names(tree: &Tree, position: Position) -> bool {
     match tree {
         Tree::At(at) => *at == position,
         Tree::Junction(_, parts) => parts.iter().any(|part| names(part, position)),
@@ -145,7 +177,7 @@ fn names(tree: &Tree, position: Position) -> bool {
     }
 }
 
-fn for_each_modality(tree: &Tree, f: &mut dyn FnMut(&Tree) -> Result<()>) -> Result<()> {
+pub(super) fn for_each_modality(tree: &Tree, f: &mut dyn FnMut(&Tree) -> Result<()>) -> Result<()> {
     match tree {
         Tree::Const(_) | Tree::At(_) => Ok(()),
         Tree::Junction(_, parts) => parts.iter().try_for_each(|part| for_each_modality(part, f)),

@@ -15,6 +15,7 @@ mod certificate;
 mod evidence;
 mod graph;
 mod play;
+mod proof;
 pub mod ranks;
 mod route;
 mod solve;
@@ -23,6 +24,7 @@ mod tests;
 mod vacuity;
 
 pub use evidence::{End, Evidence};
+pub use proof::{Proof, ProofLts};
 
 use crate::base::error::{Error, Limit, Result};
 use crate::base::hash::Map;
@@ -238,8 +240,8 @@ fn prove<S: EveryStep>(
             certificate
         }
     };
-    let evidence = evidence::of(net, equations, &certificate)?;
-    shown(net, &evidence)?;
+    let evidence = evidence::of(net, equations, &Arc::new(certificate))?;
+    shown(net, equations, &evidence)?;
     Ok(Some(evidence))
 }
 
@@ -257,13 +259,13 @@ fn into_trap(
     });
     let trace = Trace { steps: steps.collect() };
     let asks = equations.describe(Position(0));
-    let evidence = Evidence { trace, end: End::Branches, asks, pairs: 0, closure: None };
-    shown(net, &evidence)?;
+    let evidence = Evidence { trace, end: End::Branches, asks, pairs: 0, closure: None, proof: None };
+    shown(net, equations, &evidence)?;
     Ok(evidence)
 }
 
-/// Replays the run of an evidence, and looks whether it closes where it says so.
-fn shown(net: &Network, evidence: &Evidence) -> Result<()> {
+/// Replays the run of an evidence, and looks whether it closes where it says so, and is what the formula is about.
+fn shown(net: &Network, equations: &dyn Equations, evidence: &Evidence) -> Result<()> {
     let wrong = |why: String| Error::internal(format_args!("the evidence does not replay, {why}"));
     replay::steps(net, &evidence.trace).map_err(|mismatch| wrong(mismatch.to_string()))?;
     if let End::Repeats(from) = evidence.end {
@@ -272,7 +274,13 @@ fn shown(net: &Network, evidence: &Evidence) -> Result<()> {
             return Err(wrong("it does not close".to_owned()));
         }
     }
-    Ok(())
+    // No single run shows that a formula about all runs holds.
+    match evidence.end {
+        _ if evidence.proof.as_ref().is_some_and(Proof::holds) => Ok(()),
+        End::Repeats(from) => equations.confirm(net, &evidence.trace, Some(from)),
+        End::Decides => equations.confirm(net, &evidence.trace, None),
+        End::Branches => Ok(()),
+    }
 }
 
 /// The verdict of a fault, replayed.

@@ -214,6 +214,63 @@ impl Equations for Parts {
     }
 }
 
+/// The same with whole trees between fixed points, as formulas that are read have them: fewer positions, and fixed points that
+/// are about themselves only.
+struct Inlined(Parts);
+
+impl Inlined {
+    /// A part where only positions may stand.
+    fn place(&self, at: u32) -> Tree {
+        let part = &self.0.all[at as usize];
+        match &part.formula {
+            Formula::Const(b) => Tree::Const(*b),
+            Formula::Var(_) => Tree::At(Position(part.children[0])),
+            Formula::Junction(..) | Formula::Modal(..) | Formula::Fix(..) => Tree::At(Position(at)),
+        }
+    }
+
+    fn tree(&self, at: u32) -> Tree {
+        let part = &self.0.all[at as usize];
+        match &part.formula {
+            Formula::Junction(and, _) => {
+                Tree::junction(*and, part.children.iter().map(|child| self.tree(*child)))
+            }
+            Formula::Modal(true, ..) => Tree::Every(Modality(at)),
+            Formula::Modal(false, ..) => Tree::Some(Modality(at)),
+            Formula::Const(_) | Formula::Var(_) | Formula::Fix(..) => self.place(at),
+        }
+    }
+}
+
+impl Equations for Inlined {
+    fn class(&self, net: &Network, vector: VectorIx) -> Result<Class> {
+        self.0.class(net, vector)
+    }
+
+    fn unfold(&self, position: Position) -> Result<Arc<Tree>> {
+        let part = &self.0.all[position.0 as usize];
+        Ok(Arc::new(match &part.formula {
+            Formula::Fix(..) => self.tree(part.children[0]),
+            _ => self.tree(position.0),
+        }))
+    }
+
+    fn after(&self, modality: Modality, class: Class) -> Result<Arc<Tree>> {
+        let part = &self.0.all[modality.0 as usize];
+        let Formula::Modal(every, mask, _) = part.formula else { unreachable!("a modality") };
+        let there = self.place(part.children[0]);
+        Ok(Arc::new(if mask >> class.0 & 1 == 1 { there } else { Tree::Const(every) }))
+    }
+
+    fn rank(&self, position: Position) -> Option<u32> {
+        self.0.rank(position)
+    }
+
+    fn describe(&self, position: Position) -> String {
+        self.0.describe(position)
+    }
+}
+
 /// The states of a network and their steps as formulas see them.
 fn moves(net: &Network) -> Vec<Vec<(Class, usize)>> {
     let mut ids: Map<Vec<Local>, usize> = Map::default();
@@ -352,8 +409,8 @@ impl Audience for Listens {
 }
 
 /// The answer of sweeps, if the formula is for them.
-fn swept(net: &Network, parts: &Parts, workers: usize) -> Option<bool> {
-    struct Sweeping<'a>(&'a Network, &'a Parts, usize);
+fn swept(net: &Network, parts: &dyn Equations, workers: usize) -> Option<bool> {
+    struct Sweeping<'a>(&'a Network, &'a dyn Equations, usize);
     impl Visitor for Sweeping<'_> {
         type Out = Option<bool>;
         fn visit<S: EveryStep + Send + Sync + 'static>(self, system: Arc<S>) -> Option<bool> {
@@ -414,11 +471,16 @@ fn sweeps_agree_with_iteration() {
         let formula = without_alternation(&mut rng);
         let expected = kleene(&formula, &moves, &mut Vec::new())[0];
         let parts = Parts::new(&formula, Mistake::None);
-        for workers in [1, 3] {
-            let Some(holds) = swept(&net, &parts, workers) else { continue };
+        let inlined = Inlined(Parts::new(&formula, Mistake::None));
+        for (parts, workers) in
+            [(&parts as &dyn Equations, 1), (&parts, 3), (&inlined, 1), (&inlined, 2), (&inlined, 8)]
+        {
+            let Some(holds) = swept(&net, parts, workers) else { continue };
             assert_eq!(holds, expected, "seed {seed}, {workers} workers: {formula:?}");
             verdicts[usize::from(expected)] += 1;
         }
+        let decided = decide(&net, &inlined, &Options::default()).expect("no data, no errors");
+        assert_eq!(decided.answer == Decision::Holds, expected, "seed {seed}: {formula:?}");
     }
     assert!(verdicts.iter().all(|n| *n > count / 4), "{verdicts:?}");
 }

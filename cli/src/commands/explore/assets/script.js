@@ -1,5 +1,5 @@
 // The page of `gridlock explore`. It keeps the walk: `path` is a list of moves from the initial state, `at` how many of
-// them have been gone. Whatever is shown is asked for with both; nothing is shown of an answer that came too late.
+// them have been gone; `repeats` is the step from which it goes round for ever, if it is such a run. Whatever is shown is asked for with both; nothing is shown of an answer that came too late.
 "use strict";
 
 const $ = (id) => document.getElementById(id);
@@ -7,6 +7,7 @@ const KEY = "walk " + location.pathname;
 
 let path = [];
 let at = 0;
+let repeats = null;
 let actions = [];
 let turn = 0;
 // What the chart shows: the walk it was drawn for, and which of its steps.
@@ -44,11 +45,13 @@ async function ask(about, body) {
 const counted = (n, noun) => n.toLocaleString("en") + " " + noun + (n === 1 ? "" : "s");
 
 // Goes to a place; stays where it was if that is not possible.
-async function go(newPath, newAt, filter) {
+async function go(newPath, newAt, filter, newRepeats = newPath === path ? repeats : null) {
   const mine = ++turn;
-  const place = { path: newPath, at: newAt, filter: filter === undefined ? $("filter").value : filter };
+  const place = {
+    path: newPath, at: newAt, filter: filter === undefined ? $("filter").value : filter, repeats_from: newRepeats,
+  };
   const body = JSON.stringify(place);
-  const key = JSON.stringify(newPath);
+  const key = JSON.stringify([newPath, newRepeats]);
   // Steps beyond the middle of a long history are drawn when one comes near.
   const inside = (newAt > drawn.from || drawn.from === 0) && newAt <= drawn.to;
   const redraw = drawn.of !== key || !inside;
@@ -58,6 +61,7 @@ async function go(newPath, newAt, filter) {
     if (newPath !== path || newAt !== at) note("");
     path = newPath;
     at = newAt;
+    repeats = newRepeats;
     if (filter !== undefined) $("filter").value = filter;
     show(view);
     if (chart) draw(chart, key);
@@ -71,16 +75,18 @@ async function go(newPath, newAt, filter) {
 
 function remember() {
   try {
-    sessionStorage.setItem(KEY, JSON.stringify({ path, at }));
+    sessionStorage.setItem(KEY, JSON.stringify({ path, at, repeats }));
   } catch {
     // Without it a reload begins anew.
   }
 }
 
 function show(view) {
-  $("position").textContent = `step ${at.toLocaleString("en")} of ${path.length.toLocaleString("en")}`;
+  const round = repeats ? `, repeats from step ${repeats.toLocaleString("en")}` : "";
+  $("position").textContent = `step ${at.toLocaleString("en")} of ${path.length.toLocaleString("en")}${round}`;
   $("first").disabled = $("back").disabled = at === 0;
-  $("last").disabled = $("forward").disabled = at === path.length;
+  $("last").disabled = at === path.length;
+  $("forward").disabled = at === path.length && !repeats;
   $("save").disabled = path.length === 0;
   showLeaves(view);
   showActions(view);
@@ -286,6 +292,8 @@ function mark() {
 }
 
 function step(to) {
+  // A run that goes round is at its end where it was before the step from which it repeats.
+  if (to === path.length + 1 && repeats) go(path, repeats, "");
   if (to >= 0 && to <= path.length && to !== at) go(path, to, "");
 }
 
@@ -301,9 +309,9 @@ async function open(file) {
   }
   try {
     const trace = await ask("trace", await file.arrayBuffer());
-    await go(trace.path, trace.path.length, "");
+    await go(trace.path, trace.path.length, "", trace.repeats_from);
     const told = `${file.name}: ${counted(trace.path.length, "step")}.`;
-    note(trace.note ? `${told} ${trace.note}` : told, Boolean(trace.note));
+    note(trace.note ? `${told} ${trace.note}` : told, Boolean(trace.note) && !trace.repeats_from);
   } catch (e) {
     note(`${file.name}: ${e.message}`, true);
   }
@@ -311,7 +319,7 @@ async function open(file) {
 
 async function save() {
   try {
-    const { text } = await ask("save", JSON.stringify({ path }));
+    const { text } = await ask("save", JSON.stringify({ path, repeats_from: repeats }));
     const link = element("a");
     link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
     link.download = "walk.trace";
@@ -381,9 +389,10 @@ $("chart").addEventListener("click", (event) => {
     document.title = `${start.specification} · gridlock explore`;
     longest = start.longest;
     const kept = sessionStorage.getItem(KEY);
-    const place = kept ? JSON.parse(kept) : { path: start.trace.path, at: start.trace.path.length };
-    await go(place.path, place.at, "");
-    if (!kept && start.trace.note) note(start.trace.note, true);
+    const place = kept ? JSON.parse(kept) : 
+      { path: start.trace.path, at: start.trace.path.length, repeats: start.trace.repeats_from };
+    await go(place.path, place.at, "", place.repeats || null);
+    if (!kept && start.trace.note) note(start.trace.note, !start.trace.repeats_from);
   } catch (e) {
     note(e.message, true);
   }
