@@ -9,5 +9,6 @@ mod findings;
 #[path = "../harness/mod.rs"]
 mod harness;
 mod hunting;
+mod prefix;
 mod same;
 mod wrong_use;

@@ -18,6 +18,7 @@ fn workers_change_nothing() {
             Some("paxos/one_value.mcf"),
             "--max-jobs 90 --portfolio bitstate,rare,highway,walk",
         ),
+        ("ieee1394/ieee1394-3.mcrl2", None, "--max-jobs 90 --portfolio prefix"),
     ] {
         let (spec, property, out) = (model(spec), property.map(model), path("out"));
         let mut words = vec![spec.as_str(), "--seed", "9", "--job-memory", "16M", "--out", &out];

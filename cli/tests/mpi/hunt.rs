@@ -20,17 +20,20 @@ fn facts(out: &[u8]) -> Vec<Value> {
 fn hunts_on_ranks_find_what_threads_find() {
     let (_dir, path) = directory();
     let out = path("out");
-    for (spec, property, jobs) in [
-        ("ieee1394/ieee1394-bug.mcrl2", None, "80"),
-        ("paxos/paxos-two.mcrl2", Some("paxos/one_value.mcf"), "70"),
+    for (spec, property, jobs, portfolio, ranks) in [
+        ("ieee1394/ieee1394-bug.mcrl2", None, "80", None, 3),
+        ("paxos/paxos-two.mcrl2", Some("paxos/one_value.mcf"), "70", None, 3),
+        ("paxos/paxos-two.mcrl2", Some("paxos/one_value.mcf"), "60", Some("prefix"), 2),
+        ("paxos/paxos-two.mcrl2", Some("paxos/one_value.mcf"), "60", Some("prefix"), 3),
     ] {
         let (spec, property) = (model(spec), property.map(model));
         let mut words =
             vec!["hunt", &spec, "--seed", "3", "--job-memory", "16M", "--out", &out, "--json", "-"];
         words.extend(["--max-jobs", jobs, "--findings", "4", "--quiet"]);
         words.extend(property.iter().flat_map(|file| ["--property", file]));
+        words.extend(portfolio.iter().flat_map(|members| ["--portfolio", members]));
         let threads = run(&words);
-        let ranks = gridlock(3, &words).output().expect("mpirun starts");
+        let ranks = gridlock(ranks, &words).output().expect("mpirun starts");
         assert_eq!(threads.status.code(), ranks.status.code(), "{}", text(&ranks.stderr));
         assert_eq!(facts(&threads.stdout), facts(&ranks.stdout), "{words:?}");
     }

@@ -16,6 +16,8 @@ pub enum Kind {
     DepthFirst,
     /// Depth first, successors in random order, states kept as bits.
     Bitstate,
+    /// Depth first within a bound that is raised once all within it was searched, divided by prefixes of paths.
+    Prefix,
     /// Random walks.
     Walk,
     /// Random walks that prefer local transitions taken least often.
@@ -32,7 +34,7 @@ pub enum Kind {
 
 impl Kind {
     /// All members whose names need no strategy, in the order of their first turns: the cheapest ways down come first.
-    pub const NAMED: [Kind; 10] = [
+    pub const NAMED: [Kind; 11] = [
         Kind::DepthFirst,
         Kind::WeightedWalk,
         Kind::Aimed,
@@ -41,6 +43,7 @@ impl Kind {
         Kind::Walk,
         Kind::Rare,
         Kind::Bitstate,
+        Kind::Prefix,
         Kind::Highway,
         Kind::Beam,
     ];
@@ -52,6 +55,7 @@ impl Kind {
             Kind::Guided(Order::DepthFirst, _) => "guided-dfs",
             Kind::DepthFirst => "dfs",
             Kind::Bitstate => "bitstate",
+            Kind::Prefix => "prefix",
             Kind::Walk => "walk",
             Kind::WeightedWalk => "weighted-walk",
             Kind::Beam => "beam",
@@ -105,6 +109,8 @@ pub struct Config {
     pub steering: bool,
     /// Bytes that the states of one job may take.
     pub job_memory: u64,
+    /// States that the first jobs of each member may expand.
+    pub job_states: u64,
     /// The largest number of jobs.
     pub max_jobs: Option<u64>,
     /// The largest number of states expanded, those for shortening not counted.
@@ -134,6 +140,7 @@ impl Config {
             portfolio: Kind::NAMED.into_iter().filter(fits).collect(),
             steering: true,
             job_memory: 128 << 20,
+            job_states: 1_000,
             max_jobs: None,
             max_states: None,
             findings: 1,

@@ -6,19 +6,18 @@
 //! feedback that was processed and from its seed.
 
 use super::config::{Config, Kind};
+use super::prefixes::{Prefixes, Taken};
 use crate::grid::machine::{Machine, Next};
 use crate::traces::swarm::{self, Granularity, Outcome, Pace, Swarm};
 use gridlock_lts::base::rng::Rng;
 use gridlock_lts::guide::Guide;
 use gridlock_lts::model::network::Network;
-use gridlock_worker::hunt::job::{HuntLimits, Keep, Method};
+use gridlock_worker::hunt::job::{HuntFeedback, HuntLimits, Keep, Method};
 use gridlock_worker::job::{Feedback, JobLimits, Order};
 use num_bigint::BigUint;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// States of the first jobs.
-const FIRST: u64 = 1_000;
 /// Jobs have twice as many states after this many that used up theirs, one that found something new counted as [`WORTHWHILE`]:
 /// soon where large jobs pay, and in the end also where small ones have seen all they can.
 const DOUBLING: u64 = 16;
@@ -63,19 +62,23 @@ pub(super) enum Turn {
     Job(Method, u64),
     /// Nothing now, or nothing any more.
     Nothing,
-    /// Nothing any more: all traces of the subsystem are done, and they are all there is to see.
+    /// Nothing any more: all traces of the subsystem are done, or all prefixes, and they are all there is to see.
     Everything,
 }
 
 pub(super) struct Member<'n> {
     pub(super) kind: Kind,
+    /// States of its first jobs.
+    first: u64,
     /// The swarm of a guided member.
     swarm: Option<Swarm<'n>>,
+    /// The pool of the member that divides by prefixes.
+    prefixes: Option<Prefixes>,
     /// The most that a swarm of it had done when this many jobs of the hunt were made, the last ones; it may have begun anew.
     best: VecDeque<(u64, Traces)>,
     /// Jobs that used up their states, those that found something new several times.
     used_up: u64,
-    /// How often jobs were doubled beyond that, since traces were too large.
+    /// How often jobs were doubled beyond that, since traces were too large or prefixes too many.
     doubled: u32,
     retired: bool,
     /// Whether a job of the swarm ended with a finding, so that its traces were not searched to their end.
@@ -83,10 +86,12 @@ pub(super) struct Member<'n> {
 }
 
 impl<'n> Member<'n> {
-    pub(super) fn new(kind: Kind) -> Self {
+    pub(super) fn new(kind: Kind, config: &Config) -> Self {
         Member {
             kind,
+            first: config.job_states.clamp(1, LARGEST),
             swarm: None,
+            prefixes: (kind == Kind::Prefix).then(Prefixes::new),
             best: VecDeque::new(),
             used_up: 0,
             doubled: 0,
@@ -107,7 +112,7 @@ impl<'n> Member<'n> {
 
     fn doubled_by(&self, more: u32) -> u64 {
         let times = (self.used_up / DOUBLING + u64::from(more)).min(u64::from(LARGEST.ilog2()));
-        (FIRST << times).min(LARGEST)
+        self.first.saturating_mul(1 << times).min(LARGEST)
     }
 
     /// Its next job, with at most this many states.
@@ -129,6 +134,7 @@ impl<'n> Member<'n> {
                 self.retired = true;
                 Turn::Nothing
             }
+            (Kind::Prefix, _) => self.prefix(turn.made, states),
             (kind, _) => Turn::Job(method(kind, &mut Rng::new(seed), states, config), states),
         }
     }
@@ -177,6 +183,36 @@ impl<'n> Member<'n> {
                 }
             }
         }
+    }
+
+    fn prefix(&mut self, number: u64, states: u64) -> Turn {
+        let Some(prefixes) = &mut self.prefixes else { return Turn::Nothing };
+        match prefixes.next(number) {
+            Some((path, bound)) => Turn::Job(Method::Prefix { path, bound }, states),
+            None if prefixes.everything() => Turn::Everything,
+            None => Turn::Nothing,
+        }
+    }
+
+    /// Takes the feedback to a job that was allowed to expand so many states, if it was below a prefix.
+    pub(super) fn take_prefix(&mut self, feedback: &HuntFeedback, allowed: u64) {
+        let size = self.size();
+        let Some(prefixes) = &mut self.prefixes else { return };
+        if prefixes.take(feedback) == Taken::Well {
+            return;
+        }
+        // If memory ended the job, larger ones would end there as well.
+        if size < LARGEST && feedback.effort.states >= allowed {
+            self.doubled += 2;
+            prefixes.begin();
+        } else {
+            prefixes.no_larger_jobs();
+        }
+    }
+
+    /// No run of so many steps or fewer has a violation at its end: that is proved.
+    pub(super) fn proved(&self) -> Option<u32> {
+        self.prefixes.as_ref().and_then(Prefixes::proved)
     }
 
     /// Takes the feedback to a guided job.
@@ -233,8 +269,10 @@ fn method(kind: Kind, rng: &mut Rng, states: u64, config: &Config) -> Method {
         }
         Kind::Aimed => Method::Aimed { width: spread(rng, 2, 9), patience: spread(rng, 2, 6) },
         Kind::Highway => Method::Levels { width: spread(rng, 3, 12), keep: Keep::Random },
-        // Guided members have their jobs from their swarms.
-        Kind::Rare | Kind::Guided(..) => Method::Levels { width: spread(rng, 3, 12), keep: Keep::Rare },
+        // Guided members have their jobs from their swarms, and the one with prefixes has them from its pool.
+        Kind::Rare | Kind::Guided(..) | Kind::Prefix => {
+            Method::Levels { width: spread(rng, 3, 12), keep: Keep::Rare }
+        }
     }
 }
 

@@ -3,13 +3,14 @@
 //! Like a [`swarm`](crate::traces::swarm) it is a state machine without clocks, threads or files. Job n is made when exactly the
 //! feedback to the jobs up to n - [`Config::window`] has been processed (or, where nothing could be made then, the least further
 //! feedback after which something can), strictly in the order of jobs. So the same seed gives the same jobs and, for the
-//! same number of jobs, the same findings, whatever the number of workers. A hunt proves nothing: it never says that a
-//! property holds. Invariant: a finding is reported once all jobs before its own are answered; no two reported ones have
+//! same number of jobs, the same findings, whatever the number of workers. A hunt never says that a property holds; all it
+//! proves is that there is no violation within some number of steps ([`Status::within`]). Invariant: a finding is reported once all jobs before its own are answered; no two reported ones have
 //! the same [`Key`].
 
 mod config;
 mod coverage;
 mod member;
+mod prefixes;
 mod processing;
 pub mod run;
 mod status;
@@ -104,7 +105,7 @@ impl<'n> Hunt<'n> {
             net,
             packing,
             guide,
-            members: config.portfolio.iter().map(|&kind| Member::new(kind)).collect(),
+            members: config.portfolio.iter().map(|&kind| Member::new(kind, &config)).collect(),
             records: vec![Record::default(); config.portfolio.len()],
             steering: Steering::new(config.portfolio.len(), config.steering),
             rng: Rng::new(config.seed),

@@ -71,6 +71,7 @@ impl Hunt<'_> {
     /// Processes the feedback to the next job, if it is there.
     pub(super) fn process(&mut self) -> bool {
         let Some((job, Charged { member, charge }, feedback)) = self.ledger.process() else { return false };
+        self.members[member].take_prefix(&feedback, job.limits.states);
         let HuntFeedback { end, findings, coverage, guided, effort, shortening, .. } = feedback;
         self.out = self.out.saturating_sub(job.limits.states);
         self.total.states = self.total.states.saturating_add(effort.states);
@@ -136,6 +137,7 @@ impl Hunt<'_> {
             shortening: self.shortening,
             findings: self.found,
             everything: self.everything,
+            within: self.members.iter().filter_map(super::Member::proved).max(),
             leaves: self.seen.leaves().to_vec(),
             distinct: self.seen.distinct(),
             bits: self.seen.bits(),

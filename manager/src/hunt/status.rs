@@ -91,6 +91,8 @@ pub struct Status {
     pub findings: u64,
     /// Whether every reachable state was seen.
     pub everything: bool,
+    /// No run of so many steps or fewer ends with a violation: all states that far were expanded, and nothing was wrong.
+    pub within: Option<u32>,
     /// Leaf by leaf.
     pub leaves: Vec<LeafCoverage>,
     /// Different states, an estimate.

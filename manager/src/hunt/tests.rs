@@ -8,6 +8,8 @@ use gridlock_worker::hunt::sketch;
 use gridlock_worker::job::{Finding, What};
 use std::collections::BTreeSet;
 
+mod prefix;
+
 fn system() -> System {
     System::new(Shape { depth: 40, width: 3, branching: 3, possible: 95, cost: 50 }, 7)
 }
@@ -50,6 +52,7 @@ fn answer(system: &System, job: &HuntJob, rare: usize) -> HuntFeedback {
         findings,
         coverage,
         guided,
+        below: None,
         effort: Effort { states, ..Effort::default() },
         shortening: 0,
     }
@@ -73,9 +76,19 @@ struct Course {
     status: Status,
 }
 
-/// Plays some workers that answer in any order, lose jobs and answer twice.
+/// Plays some workers that pretend.
 fn play(system: &System, config: Config, workers: usize, rare: usize, chance: u64) -> Course {
-    let (mut hunt, rng) = (hunt(system, config), &mut Rng::new(chance));
+    play_with(hunt(system, config), workers, chance, |job| answer(system, job, rare))
+}
+
+/// Plays some workers that answer in any order, lose jobs and answer twice.
+fn play_with(
+    mut hunt: Hunt,
+    workers: usize,
+    chance: u64,
+    mut answer: impl FnMut(&HuntJob) -> HuntFeedback,
+) -> Course {
+    let rng = &mut Rng::new(chance);
     let (mut jobs, mut found, mut busy) = (BTreeMap::new(), Vec::new(), Vec::<HuntJob>::new());
     loop {
         let next = if busy.len() < workers { hunt.next() } else { Next::Wait };
@@ -94,7 +107,7 @@ fn play(system: &System, config: Config, workers: usize, rare: usize, chance: u6
                     assert!(hunt.lost(job.number, 0));
                     continue;
                 }
-                let feedback = answer(system, &job, rare);
+                let feedback = answer(&job);
                 assert_eq!(hunt.accept(feedback.clone(), 0), Accepted::New);
                 assert_eq!(hunt.accept(feedback, 0), Accepted::Duplicate);
                 found.extend(hunt.take_news());

@@ -1,15 +1,17 @@
 //! Depth-first search with a random order of successors, over any kind of visited set.
 //!
 //! A state enters the visited set when it is visited, not when it is generated, so the order is the true depth-first one.
-//! A state at the bound is looked at, but none of its steps is taken. A state that was first reached along a long path is
-//! not expanded again when a shorter one leads to it: what lay beyond the bound then may stay unseen, as in SPIN without
-//! its option for exact bounds. To do otherwise visits states again and again, and another seed is a better use of the
-//! time; the search only never says that it has seen everything once the bound cut something off.
+//! A state at the bound is looked at, but none of its steps is taken. Whether a state that was first reached along a long
+//! path is expanded again when a shorter one leads to it is up to the visited set. Those of the members `dfs` and `bitstate`
+//! say no: what lay beyond the bound then may stay unseen, as in SPIN without its option for exact bounds. To do otherwise
+//! visits states again and again, and another seed is a better use of the time; the search only never says that it has
+//! seen everything once the bound cut something off. The member `prefix` wants to know that nothing within the bound was
+//! left out, so its set keeps depths ([`super::nearest`]).
 //!
 //! Invariant: `path` is a run of the system from its initial state, and `pending` holds, frame by frame, the steps of its
-//! states that were not taken yet.
+//! states that were not taken yet. The first frame is that of the state where the search begins.
 
-use super::job::HuntEnd;
+use super::job::{HuntEnd, Left, Pending};
 use super::survey::{Path, Survey};
 use crate::stop::Stop;
 use gridlock_lts::base::memory::{Budget, Exhausted, Stack};
@@ -22,17 +24,44 @@ use gridlock_lts::model::network::VectorIx;
 pub(super) trait Visited {
     /// Whether no state is ever taken for another one.
     const EXACT: bool;
+    /// Whether a search that is stopped by its limits says what remains.
+    const GIVES_BACK: bool = false;
 
-    /// Adds a state; whether it is new.
-    fn insert(&mut self, state: &[u64]) -> Result<bool, Exhausted>;
+    /// Adds a state that is to be expanded at a depth; whether it is new.
+    fn insert(&mut self, state: &[u64], depth: u32) -> Result<bool, Exhausted>;
 
-    /// Replaces `absent` by the indices of those of some states, one after the other in `targets`, that are not there.
-    fn absent(&mut self, targets: &[u64], absent: &mut Vec<u32>);
+    /// Replaces `absent` by the indices of those of some states, one after the other in `targets`, that are not there, or
+    /// would be new at that depth.
+    fn absent(&mut self, targets: &[u64], depth: u32, absent: &mut Vec<u32>);
+
+    /// The bound cuts off steps of a state that was added last. Whether that is so for good: a set that remembers which
+    /// states these are says no.
+    fn cut_off(&mut self, _state: &[u64]) -> bool {
+        true
+    }
+
+    /// Whether there are states whose steps were cut off, and which were not new again since.
+    fn has_cut_off(&self) -> bool {
+        false
+    }
+
+    /// The state that was added last was not expanded after all.
+    fn take_back(&mut self, _state: &[u64]) {}
 }
+
+/// States that a search gives back to its manager at most, unless a single state has more steps.
+const MOST_LEFT: usize = 256;
 
 struct Depth<'b, V> {
     visited: V,
     bound: u32,
+    /// Steps of the path before the state where the search begins.
+    base: usize,
+    /// The state that is taken from the pending ones, and the vector of the step to it.
+    state: Vec<u64>,
+    vector: u32,
+    /// If it is not expanded yet: the frames and the pending steps without it.
+    open: Option<(usize, usize)>,
     rng: Rng,
     words: usize,
     /// For each state of the path where its pending steps begin.
@@ -48,18 +77,32 @@ struct Depth<'b, V> {
     cut: bool,
 }
 
-/// Searches to the end or until it is stopped; gives the visited set back.
+/// What a depth-first search came to.
+pub(super) struct Searched<V> {
+    pub(super) end: HuntEnd,
+    pub(super) visited: V,
+    /// If the limits were reached: what remains to be searched. None if not even one state was expanded.
+    pub(super) left: Option<Left>,
+}
+
+/// Searches from the end of a path to the end or until it is stopped.
 pub(super) fn run<'h, S: Successors, V: Visited>(
     survey: &mut Survey<'h, S>,
     visited: V,
+    path: &[(u32, Vec<u64>)],
     bound: u32,
     rng: Rng,
-) -> (HuntEnd, V) {
+) -> Searched<V> {
     let budget: &'h Budget = survey.budget;
     let words = survey.system.width().words();
+    let state = path.last().map_or_else(|| survey.system.initial(), |(_, state)| state.clone());
     let mut depth = Depth {
         visited,
         bound,
+        base: path.len(),
+        state,
+        vector: 0,
+        open: Some((0, 0)),
         rng,
         words,
         frames: Stack::new(budget),
@@ -71,21 +114,31 @@ pub(super) fn run<'h, S: Successors, V: Visited>(
         steps: Steps::new(words),
         cut: false,
     };
-    let end = match depth.search(survey) {
-        Ok(()) if V::EXACT && !depth.cut => HuntEnd::Everything,
-        Ok(()) => HuntEnd::Complete,
-        Err(stop) => stop.into(),
+    let stop = depth.search(survey, path).err();
+    let cut = depth.cut || depth.visited.has_cut_off();
+    let left = if V::GIVES_BACK && stop == Some(Stop::OverBudget) { depth.left() } else { None };
+    let end = match stop {
+        None if V::EXACT && !cut && path.is_empty() => HuntEnd::Everything,
+        None => HuntEnd::Complete,
+        Some(stop) => stop.into(),
     };
-    (end, depth.visited)
+    Searched { end, visited: depth.visited, left }
 }
 
 impl<V: Visited> Depth<'_, V> {
-    fn search<S: Successors>(&mut self, survey: &mut Survey<S>) -> Result<(), Stop> {
+    fn search<S: Successors>(
+        &mut self,
+        survey: &mut Survey<S>,
+        path: &[(u32, Vec<u64>)],
+    ) -> Result<(), Stop> {
         let words = survey.system.width().words();
-        let mut state = survey.system.initial();
-        self.visited.insert(&state)?;
+        for (vector, state) in path {
+            self.path.extend(state)?;
+            self.path_vectors.push(*vector)?;
+        }
+        self.visited.insert(&self.state, self.base as u32)?;
         self.frames.reserve(1)?;
-        self.visit(survey, None, &state)?;
+        self.visit(survey, None)?;
         while let Some(&start) = self.frames.last() {
             if self.pending_vectors.len() == start {
                 self.frames.pop();
@@ -95,15 +148,19 @@ impl<V: Visited> Depth<'_, V> {
             }
             let Some(vector) = self.pending_vectors.pop() else { break };
             let rest = self.pending.len() - words;
-            state.copy_from_slice(&self.pending[rest..]);
+            self.state.copy_from_slice(&self.pending[rest..]);
+            self.vector = vector;
             self.pending.truncate(rest);
-            if !self.visited.insert(&state)? {
+            self.open = Some((self.frames.len(), self.pending_vectors.len()));
+            let depth = (self.base + self.frames.len()) as u32;
+            if !self.visited.insert(&self.state, depth)? {
+                self.open = None;
                 continue;
             }
             if self.has_room(0)? {
-                self.path.extend(&state)?;
+                self.path.extend(&self.state)?;
                 self.path_vectors.push(vector)?;
-                self.visit(survey, Some(VectorIx(vector)), &state)?;
+                self.visit(survey, Some(VectorIx(vector)))?;
             }
         }
         Ok(())
@@ -129,30 +186,23 @@ impl<V: Visited> Depth<'_, V> {
         }
     }
 
-    /// Expands a state that was just appended to the path, and pushes its frame.
-    fn visit<S: Successors>(
-        &mut self,
-        survey: &mut Survey<S>,
-        vector: Option<VectorIx>,
-        state: &[u64],
-    ) -> Result<(), Stop> {
+    /// Expands the state that was just appended to the path, and pushes its frame.
+    fn visit<S: Successors>(&mut self, survey: &mut Survey<S>, vector: Option<VectorIx>) -> Result<(), Stop> {
         let words = survey.system.width().words();
-        let depth = self.frames.len();
+        let depth = self.base + self.frames.len();
         self.frames.push(self.pending_vectors.len())?;
         survey.effort.widest = survey.effort.widest.max(depth as u64);
         let (path, vectors) = (&self.path, &self.path_vectors);
         let way = || way(words, path, vectors);
-        survey.expand(vector, state, &mut self.steps, vectors.len(), way)?;
+        survey.expand(vector, &self.state, &mut self.steps, vectors.len(), way)?;
         // What was visited before need not be pushed.
-        self.visited.absent(self.steps.targets(), &mut self.absent);
-        if self.absent.is_empty() {
-            return Ok(());
+        self.visited.absent(self.steps.targets(), depth as u32 + 1, &mut self.absent);
+        let at_bound = depth as u64 >= u64::from(self.bound);
+        if at_bound && !self.absent.is_empty() {
+            self.cut |= self.visited.cut_off(&self.state);
         }
-        if depth as u64 >= u64::from(self.bound) {
-            self.cut = true;
-            return Ok(());
-        }
-        if !self.has_room(self.absent.len())? {
+        if at_bound || self.absent.is_empty() || !self.has_room(self.absent.len())? {
+            self.open = None;
             return Ok(());
         }
         for left in (0..self.absent.len()).rev() {
@@ -162,7 +212,58 @@ impl<V: Visited> Depth<'_, V> {
             self.pending.extend(self.steps.target(k))?;
             self.pending_vectors.push(self.steps.vias()[k].vector().0)?;
         }
+        self.open = None;
         Ok(())
+    }
+
+    /// What remains to be searched: the pending states of the first frames and, where these would be too many, the state
+    /// of the next frame in place of all that is pending behind it. None if the first state was not expanded.
+    ///
+    /// Every state within the bound was expanded or is as near to one of those given back as it was to the first state,
+    /// less the steps between them. For let its shortest way from the first state be given. If all states on it were
+    /// expanded at the depths that they have there, it was expanded. Else the first one that was not was pending in the
+    /// frame of the one before it: it is given back, or it lies behind the state that stands for that frame, and the way
+    /// over that state is no longer.
+    fn left(&mut self) -> Option<Left> {
+        let (words, base) = (self.words, self.base);
+        let mut open = None;
+        if let Some((frames, pending)) = self.open.take() {
+            if frames == 0 {
+                return None;
+            }
+            self.frames.truncate(frames);
+            self.pending_vectors.truncate(pending);
+            self.pending.truncate(pending * words);
+            self.visited.take_back(&self.state);
+            open = Some(Pending { frame: frames as u32 - 1, vector: self.vector, state: self.state.clone() });
+        }
+        let mut pending = Vec::new();
+        let mut spine = 0;
+        for frame in 0..self.frames.len() {
+            let begin = self.frames[frame];
+            let end = self.frames.get(frame + 1).copied().unwrap_or(self.pending_vectors.len());
+            let states = &self.pending[begin * words..end * words];
+            self.visited.absent(states, (base + frame + 1) as u32, &mut self.absent);
+            let own =
+                self.absent.len() + usize::from(open.as_ref().is_some_and(|p| p.frame as usize == frame));
+            if frame > 0 && pending.len() + own + 1 > MOST_LEFT {
+                // The state of this frame stands for it and for those behind.
+                let at = base + frame - 1;
+                let state = self.path[at * words..(at + 1) * words].to_vec();
+                pending.push(Pending { frame: frame as u32 - 1, vector: self.path_vectors[at], state });
+                open = None;
+                break;
+            }
+            spine = frame;
+            for &k in &self.absent {
+                let k = begin + k as usize;
+                let state = self.pending[k * words..(k + 1) * words].to_vec();
+                pending.push(Pending { frame: frame as u32, vector: self.pending_vectors[k], state });
+            }
+        }
+        pending.extend(open);
+        let (states, vectors) = (&self.path[base * words..], &self.path_vectors[base..]);
+        Some(Left { spine: way(words, states, &vectors[..spine]), pending })
     }
 }
 

@@ -37,6 +37,14 @@ pub enum Method {
         /// Not deeper than this.
         depth: u32,
     },
+    /// Depth first from the end of a path, successors in random order, leaving out nothing within the bound; over its
+    /// limits the job says what remains ([`Left`]).
+    Prefix {
+        /// Steps from the initial state: vectors and packed targets.
+        path: Vec<(u32, Vec<u64>)>,
+        /// States within this many steps of the initial state, along the path, are expanded.
+        bound: u32,
+    },
     /// Random walks from the initial state, one after another.
     Walk {
         /// Steps after which a walk begins anew.
@@ -102,6 +110,38 @@ pub enum HuntEnd {
     Failed(Error),
 }
 
+/// A state that a search has not expanded.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Pending {
+    /// The step to it begins after this many steps of the spine.
+    pub frame: u32,
+    /// The vector of that step.
+    pub vector: u32,
+    /// The packed state.
+    pub state: Vec<u64>,
+}
+
+/// What remains of a job with a path and a bound. Each state within the bound that was not expanded can be reached from a
+/// pending one within the bound.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Left {
+    /// The steps that go on from the end of the job's path.
+    pub spine: Vec<(u32, Vec<u64>)>,
+    /// States to begin with, in the order of their frames.
+    pub pending: Vec<Pending>,
+}
+
+/// The answer to a job with a path and a bound, besides how it ended.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Below {
+    /// Where it began, packed.
+    pub from: Vec<u64>,
+    /// Whether steps were cut off by the bound.
+    pub cut_off: bool,
+    /// If its limits were reached: what remains. None if not even the first state could be expanded.
+    pub left: Option<Left>,
+}
+
 /// A violation that a search found.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct HuntFinding {
@@ -141,6 +181,8 @@ pub struct HuntFeedback {
     pub coverage: Coverage,
     /// The feedback of the guided search, for the swarm that asked for it; its end never has a finding.
     pub guided: Option<crate::job::Feedback>,
+    /// What a job with a path and a bound says, for the pool that it came from.
+    pub below: Option<Below>,
     /// How much was done, without the shortening.
     pub effort: Effort,
     /// States expanded to shorten.

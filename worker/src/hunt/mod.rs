@@ -13,6 +13,8 @@ pub mod job;
 mod key;
 mod levels;
 mod moves;
+mod nearest;
+mod prefix;
 mod seen;
 pub mod shorten;
 pub mod sketch;
@@ -34,6 +36,7 @@ use gridlock_lts::guide::Guide;
 use gridlock_lts::model::network::Network;
 use job::{HuntEnd, HuntFeedback, HuntJob, Keep, Method};
 use moves::{Moves, Tally};
+use nearest::DEEPEST;
 use seen::Seen;
 pub(crate) use seen::hash;
 use shorten::Shortener;
@@ -123,14 +126,19 @@ impl<'a, S: Successors> Hunter<'a, S> {
                 end
             }
             Method::DepthFirst { depth } => match Exact::new(system, &budget) {
-                Ok(exact) => depth::run(&mut survey, exact, *depth, rng).0,
+                Ok(exact) => depth::run(&mut survey, exact, &[], *depth, rng).end,
                 Err(Exhausted { .. }) => HuntEnd::OverBudget,
             },
             Method::Bitstate { log2_bits, hashes, depth } => {
                 let bits = Bits::new(system.width(), *log2_bits, *hashes, rng.bits(), &budget)
                     .map_err(|Exhausted { limit }| no_room(*log2_bits, limit))?;
-                let (end, bits) = depth::run(&mut survey, bits, *depth, rng);
-                (bits_set, taken_for_visited) = (bits.bits_set(), bits.taken_for_visited());
+                let depth::Searched { end, visited, .. } = depth::run(&mut survey, bits, &[], *depth, rng);
+                (bits_set, taken_for_visited) = (visited.bits_set(), visited.taken_for_visited());
+                end
+            }
+            Method::Prefix { path, bound } => {
+                let (end, below) = prefix::run(&mut survey, path, *bound, rng)?;
+                feedback.below = Some(below);
                 end
             }
             Method::Walk { length, weighted } => {
@@ -163,6 +171,7 @@ fn failed(job: &HuntJob, why: Error) -> HuntFeedback {
         findings: Vec::new(),
         coverage: Default::default(),
         guided: None,
+        below: None,
         effort: Default::default(),
         shortening: 0,
     }
@@ -192,6 +201,10 @@ fn check(job: &HuntJob, net: &Network) -> Result<()> {
             Err(Error::Input(format!("a state sets from 1 to {MOST_HASHES} bits, not {hashes}")))
         }
         Method::Bitstate { .. } => Ok(()),
+        Method::Prefix { path, bound } if path.len() as u64 > u64::from(*bound) || *bound > DEEPEST => {
+            Err(Error::Input(format!("a path of {} steps does not fit a bound of {bound}", path.len())))
+        }
+        Method::Prefix { .. } => Ok(()),
         Method::Walk { length: 0, .. } => Err(Error::input("a walk must have at least one step")),
         Method::Walk { .. } => Ok(()),
         Method::Levels { width: 0, .. } | Method::Aimed { width: 0, .. } => {

@@ -17,6 +17,8 @@ use gridlock_lts::samples::synthetic;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
+mod prefix;
+
 const PLENTY: HuntLimits = HuntLimits { states: 3_000, memory: 1 << 26, findings: 1_000, shorten: 0 };
 
 /// A system that remembers what was expanded.
@@ -119,6 +121,8 @@ fn methods(net: &Network) -> Vec<Method> {
     vec![
         Method::DepthFirst { depth: 1_000 },
         Method::DepthFirst { depth: 6 },
+        Method::Prefix { path: Vec::new(), bound: 1_000 },
+        Method::Prefix { path: Vec::new(), bound: 5 },
         Method::Bitstate { log2_bits: 20, hashes: 3, depth: 1_000 },
         Method::Bitstate { log2_bits: 8, hashes: 2, depth: 20 },
         Method::Walk { length: 50, weighted: false },

@@ -32,7 +32,7 @@ impl<W: Width> Visited for Exact<'_, W> {
     const EXACT: bool = true;
 
     #[inline]
-    fn insert(&mut self, state: &[u64]) -> Result<bool, Exhausted> {
+    fn insert(&mut self, state: &[u64], _depth: u32) -> Result<bool, Exhausted> {
         let mut new = false;
         while self.states.table().insert_all(state, 0, |_| new = true) == 0 {
             self.states.make_room()?;
@@ -41,7 +41,7 @@ impl<W: Width> Visited for Exact<'_, W> {
     }
 
     #[inline]
-    fn absent(&mut self, targets: &[u64], absent: &mut Vec<u32>) {
+    fn absent(&mut self, targets: &[u64], _depth: u32, absent: &mut Vec<u32>) {
         absent.clear();
         self.states.table().absent(targets, |k| absent.push(k as u32));
         // The table has an order of its own, which depends on what else is in it.
@@ -129,7 +129,7 @@ impl<W: Width> Visited for Bits<'_, W> {
     const EXACT: bool = false;
 
     #[inline]
-    fn insert(&mut self, state: &[u64]) -> Result<bool, Exhausted> {
+    fn insert(&mut self, state: &[u64], _depth: u32) -> Result<bool, Exhausted> {
         let (block, mut bits) = self.place(&state[..self.width.words()]);
         let mut all = 1;
         for _ in 0..self.hashes {
@@ -148,7 +148,7 @@ impl<W: Width> Visited for Bits<'_, W> {
     /// All blocks are fetched before the first is looked at, and there is no branch on what is in them: that is what counts
     /// where each lookup misses all caches.
     #[inline]
-    fn absent(&mut self, targets: &[u64], absent: &mut Vec<u32>) {
+    fn absent(&mut self, targets: &[u64], _depth: u32, absent: &mut Vec<u32>) {
         let words = self.width.words();
         let count = targets.len() / words;
         absent.resize(count, 0);

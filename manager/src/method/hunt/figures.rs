@@ -44,6 +44,8 @@ pub struct Numbers {
 pub struct Coverage {
     /// Whether every reachable state was seen. It is no verdict.
     pub everything: bool,
+    /// No run of so many steps or fewer ends with a violation.
+    pub no_violation_within: Option<u32>,
     pub leaves: Vec<Leaf>,
     /// An estimate, and its standard error as a part of it.
     pub distinct_states: f64,
@@ -120,6 +122,7 @@ impl Numbers {
         let bits = status.bits;
         let coverage = Coverage {
             everything: status.everything,
+            no_violation_within: status.within,
             leaves: net.leaves.iter().zip(&status.leaves).map(leaf).collect(),
             distinct_states: status.distinct.round(),
             distinct_states_error: sketch::ERROR,
@@ -190,6 +193,9 @@ impl Numbers {
             "different",
             format!("{} states, give or take {error:.1} %", count(*distinct_states as u64)),
         ));
+        if let Some(steps) = self.coverage.no_violation_within {
+            rows.push(("proved", no_violation(steps)));
+        }
         rows.push(("local states", sum(|l| l.local_states, |l| l.local_states_total)));
         rows.push(("local steps", sum(|l| l.local_transitions, |l| l.local_transitions_total)));
         if let Some(t) = &self.coverage.traces {
@@ -280,9 +286,15 @@ impl Figures for Hunted {
     }
 
     fn note(&self) -> Option<Cow<'static, str>> {
-        let everything = self.numbers.as_ref().is_some_and(|numbers| numbers.coverage.everything);
-        let note = "every reachable state was seen (a hunt gives no verdict on that: `check` does)";
-        everything.then_some(Cow::Borrowed(note))
+        let coverage = &self.numbers.as_ref()?.coverage;
+        if coverage.everything {
+            let note = "every reachable state was seen (a hunt gives no verdict on that: `check` does)";
+            return Some(Cow::Borrowed(note));
+        }
+        let proved = no_violation(coverage.no_violation_within?);
+        Some(Cow::Owned(format!(
+            "{proved}, since every state that near was expanded; beyond, nothing is proved"
+        )))
     }
 
     fn rows(&self, spent: &Spent) -> Vec<Row> {
@@ -359,6 +371,11 @@ impl Figures for Hunted {
         fields.push(("traffic", Box::new(self.traffic)));
         fields
     }
+}
+
+/// What was proved.
+fn no_violation(steps: u32) -> String {
+    format!("no violation within {}", counted(steps as usize, "step"))
 }
 
 /// `12 of 34 (35.3 %)`.

@@ -104,6 +104,9 @@ fn about(kind: Kind) -> &'static str {
         Kind::Guided(Order::DepthFirst, _) => "the same along whole traces, depth first",
         Kind::DepthFirst => "depth first, in random order, remembering states exactly",
         Kind::Bitstate => "depth first, remembering three bits for each state, so that many more fit",
+        Kind::Prefix => {
+            "depth first within a bound, divided by prefixes of paths; proves that nothing is wrong within K steps"
+        }
         Kind::Walk => "random walks from the initial state",
         Kind::WeightedWalk => "random walks, preferring what was done least often",
         Kind::Beam => "level by level with a bounded number of states, preferring --prefer",

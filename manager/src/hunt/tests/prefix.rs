@@ -1,0 +1,129 @@
+//! Hunts by prefixes: "no violation within k steps" against breadth-first search, whoever works on it.
+
+use super::*;
+use crate::hunt::run::work;
+use gridlock_lts::engine::prepared::Prepared;
+use gridlock_lts::engine::search::{self, Verdict};
+use gridlock_lts::samples::random::{self, Shape};
+use gridlock_lts::samples::synthetic;
+use gridlock_worker::life::Life;
+
+/// A random network with properties, and the steps of its nearest violation or fault.
+fn case(seed: u64) -> (Arc<Prepared>, Option<u64>) {
+    let net = Shape { acyclic: seed.is_multiple_of(5), faults: 5, ..Shape::default() }.network(seed);
+    // One property, so that some networks have their violation far away and some have none.
+    let one = |net: &Network| {
+        let all = random::properties(net, seed);
+        let count = all.len().max(1);
+        all.into_iter().skip(seed as usize % count).take(1).collect::<Vec<_>>()
+    };
+    let report = search::check(&net, &one(&net), &search::Options::default()).expect("a verdict");
+    let nearest = match report.verdict {
+        Verdict::Violated { trace, .. } | Verdict::Faulty { trace, .. } => Some(trace.len() as u64),
+        Verdict::Holds => None,
+        Verdict::Unknown(why) => panic!("seed {seed}: {why:?}"),
+    };
+    let properties = one(&net);
+    (Arc::new(Prepared::new(net, properties)), nearest)
+}
+
+fn config(seed: u64, job_states: u64) -> Config {
+    Config {
+        portfolio: vec![Kind::Prefix],
+        job_states,
+        max_jobs: Some(3_000),
+        shorten: 0,
+        ..Config::new(seed, false, Vec::new())
+    }
+}
+
+/// Hunts with real searches; `spoil` may change their answers.
+fn hunt(
+    prepared: &Arc<Prepared>,
+    config: Config,
+    workers: usize,
+    chance: u64,
+    mut spoil: impl FnMut(&mut HuntFeedback),
+) -> Course {
+    let hunt = Hunt::new(prepared.net(), prepared.packing().clone(), None, config);
+    let work = work(prepared, None).expect("a system");
+    let mut worker = work.worker();
+    play_with(hunt, workers, chance, |job| {
+        let mut feedback = worker(job.clone(), &Life::default());
+        feedback.effort.nanoseconds = 0;
+        spoil(&mut feedback);
+        feedback
+    })
+}
+
+#[test]
+fn what_is_proved_is_so_with_any_number_of_workers() {
+    let slow = std::env::var_os("GRIDLOCK_SLOW").is_some_and(|v| v == "1");
+    let (mut proved, mut violated, mut everything) = (0, 0, 0);
+    for seed in 0..if slow { 500 } else { 50 } {
+        let (prepared, nearest) = case(seed);
+        if prepared.violated_initially().is_some() {
+            continue;
+        }
+        let job_states = [1, 3, 10, 60, 1_000][seed as usize % 5];
+        let one = hunt(&prepared, config(seed, job_states), 1, 0, |_| {});
+        for workers in [2, 8] {
+            let many = hunt(&prepared, config(seed, job_states), workers, seed * 9 + workers as u64, |_| {});
+            assert_eq!(one, many, "seed {seed} with {workers} workers");
+        }
+        let within = one.status.within.map(u64::from);
+        assert!(nearest.is_none_or(|steps| within < Some(steps)), "seed {seed}: {within:?} and {nearest:?}");
+        proved += usize::from(within.is_some());
+        match one.outcome {
+            Outcome::Findings => {
+                violated += 1;
+                assert!(nearest.is_some(), "seed {seed}");
+            }
+            Outcome::Everything => {
+                everything += 1;
+                assert_eq!(nearest, None, "seed {seed}");
+            }
+            Outcome::Jobs => assert!(job_states < 10, "seed {seed}: {:?}", one.status),
+            other => panic!("seed {seed}: {other:?}"),
+        }
+    }
+    assert!(proved > 15 && violated > 10 && everything > 5, "{proved}, {violated}, {everything}");
+}
+
+/// Mistakes that would make a proof wrong are seen by the comparison.
+#[test]
+fn a_prefix_that_is_dropped_is_noticed() {
+    let noticed = |seed: u64| {
+        let (prepared, nearest) = case(seed);
+        let Some(nearest) = nearest.filter(|&steps| steps > 4) else { return false };
+        let course = hunt(&prepared, config(seed, 3), 1, 0, |feedback| {
+            if let Some(left) = feedback.below.as_mut().and_then(|below| below.left.as_mut()) {
+                left.pending.pop();
+            }
+        });
+        course.status.within.map(u64::from) >= Some(nearest)
+    };
+    assert!((0..300).any(noticed));
+}
+
+/// What was only begun proves nothing, and neither does a search that found something.
+#[test]
+fn what_was_not_searched_is_not_proved() {
+    let prepared = Arc::new(Prepared::new(synthetic::counters(3, 12), []));
+    let undisturbed = hunt(&prepared, config(1, 50), 1, 0, |_| {});
+    assert!(undisturbed.status.within.is_some(), "{:?}", undisturbed.status);
+    let with_finding =
+        hunt(&prepared, Config { findings: 99, max_jobs: Some(60), ..config(1, 50) }, 1, 0, |f| {
+            let finding = Finding { what: What::Property(0), path: vec![(0, vec![0])] };
+            f.findings = vec![HuntFinding { finding, found_steps: 1, after_states: 0 }];
+        });
+    assert_eq!(with_finding.status.within, None);
+    let mut hunt = Hunt::new(prepared.net(), prepared.packing().clone(), None, config(1, 50));
+    let Next::Job(job) = hunt.next() else { panic!("a job") };
+    let work = work(&prepared, None).expect("a system");
+    let mut feedback = (work.worker())(job, &Life::default());
+    feedback.end = HuntEnd::Interrupted;
+    hunt.cut_short(feedback);
+    hunt.finish();
+    assert_eq!((hunt.status().processed, hunt.status().within), (1, None));
+}

@@ -1,0 +1,49 @@
+//! Bounded depth-first search below a path: what the jobs of the member `prefix` do.
+//!
+//! Invariant: if it is complete, every state was expanded that can be reached within the bound from the end of the path, the
+//! steps of the path counted; if its limits were reached, what was not expanded can be reached within the bound from a
+//! state that is given back. A search that ends with as many findings as it may have gives back what is left as well.
+
+use super::depth;
+use super::job::{Below, HuntEnd};
+use super::nearest::Nearest;
+use super::survey::Survey;
+use gridlock_lts::base::error::{Error, Result};
+use gridlock_lts::base::rng::Rng;
+use gridlock_lts::engine::pack::Width;
+use gridlock_lts::engine::successors::{Steps, Successors};
+use gridlock_lts::model::network::Outcome;
+
+/// Follows the path and searches from its end. An error if there is no such path.
+pub(super) fn run<S: Successors>(
+    survey: &mut Survey<S>,
+    path: &[(u32, Vec<u64>)],
+    bound: u32,
+    rng: Rng,
+) -> Result<(HuntEnd, Below)> {
+    let from = follow(survey, path)?;
+    let visited = Nearest::new(survey.system.width().words(), survey.budget);
+    let searched = depth::run(survey, visited, path, bound, rng);
+    let cut_off = depth::Visited::has_cut_off(&searched.visited);
+    Ok((searched.end, Below { from, cut_off, left: searched.left }))
+}
+
+/// The state at the end of a path, each step of which must be possible. Its states are not counted as expanded.
+fn follow<S: Successors>(survey: &Survey<S>, path: &[(u32, Vec<u64>)]) -> Result<Vec<u64>> {
+    let mut state = survey.system.initial();
+    let mut steps = Steps::new(survey.system.width().words());
+    for (number, (vector, target)) in path.iter().enumerate() {
+        steps.clear();
+        survey.system.expand(&state, &mut steps)?;
+        let known = survey.net.vectors.get(*vector as usize);
+        let leads_on = known.is_some_and(|known| matches!(known.outcome, Outcome::Step(_)));
+        let same = |(to, via): (&[u64], gridlock_lts::engine::successors::Via)| {
+            via.vector().0 == *vector && to == &target[..]
+        };
+        if !leads_on || !steps.iter().any(same) {
+            return Err(Error::Input(format!("step {} of the path is not possible", number + 1)));
+        }
+        state.copy_from_slice(target);
+    }
+    Ok(state)
+}
