@@ -19,6 +19,7 @@
 mod chains;
 mod closure;
 mod memo;
+mod needs;
 pub(crate) mod pool;
 mod potential;
 mod stubborn;
