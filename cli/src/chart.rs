@@ -314,12 +314,8 @@ mod tests {
             source: None,
         });
         let mut out = Vec::new();
-        write(
-            &ShownTrace { steps, end: end.into(), terminated: false, stuck: Vec::new() },
-            "a & b",
-            &mut out,
-        )
-        .expect("memory");
+        write(&ShownTrace { steps, end: end.into(), ..ShownTrace::default() }, "a & b", &mut out)
+            .expect("memory");
         String::from_utf8(out).expect("text")
     }
 
@@ -356,7 +352,7 @@ mod tests {
             source: None,
         });
         let steps = vec![step("one", &["P"]), step("two", &["P"])];
-        let svg = embedded(&ShownTrace { steps, end: end.into(), terminated: false, stuck: Vec::new() }, 41);
+        let svg = embedded(&ShownTrace { steps, end: end.into(), ..ShownTrace::default() }, 41);
         assert!(svg.contains("<g class=\"at\" data-step=\"41\">") && svg.contains(">42</text>"), "{svg}");
         assert!(!svg.contains("<style") && !svg.contains("style="), "the page's rules forbid it: {svg}");
         assert_eq!(svg.matches("class=\"life\"").count(), 2, "few leaves all have a lifeline");

@@ -7,20 +7,21 @@ use crate::input::{Stoppable, read_text};
 use crate::outcome::Failure;
 use crate::shown_trace::{JSON_VERSION, ShownStep};
 use crate::watch::Watch;
-use gridlock_lang::system::System;
+use gridlock_lang::network::build::Builder;
 use gridlock_lts::engine::replay::{Growing, Mismatch, matching, steps};
 use gridlock_lts::model::aut;
 use gridlock_lts::model::explicit::Lts;
-use gridlock_lts::model::network::{Network, Outcome, VectorIx};
+use gridlock_lts::model::network::{Network, Outcome, Step, TableSource, VectorIx};
 use gridlock_lts::model::trace::Trace;
 use gridlock_lts::model::trace_file::{RecordedStep, TraceFile};
 use serde::Deserialize;
 use std::path::Path;
 
 /// A trace that is longer was not written by hand nor by a search that ended well.
-const LONGEST_FILE: u64 = 1 << 30;
+pub const LONGEST_FILE: u64 = 1 << 30;
 
 /// A step that is looked for.
+#[derive(Debug)]
 pub enum Wanted {
     /// By everything a step is known by.
     Recorded(RecordedStep),
@@ -48,6 +49,14 @@ impl Wanted {
         }
     }
 
+    /// Whether a step leads to the states that were recorded, if any were.
+    fn leads_to(&self, net: &Network, source: &dyn TableSource, step: &Step) -> bool {
+        let Wanted::Recorded(recorded) = self else { return true };
+        let parts = net.vectors[step.vector.0 as usize].parts.iter().zip(&recorded.parts);
+        let mut there = parts.filter(|(_, part)| !part.state.is_empty());
+        there.all(|(&(leaf, _), part)| source.describe(leaf, step.target[leaf.0 as usize]) == part.state)
+    }
+
     /// Its label, for messages.
     pub fn shown(&self) -> &str {
         match self {
@@ -62,25 +71,41 @@ fn without_space(text: &str) -> String {
 }
 
 /// Finds a run, as far as there is one. The second is true if it has all steps.
-pub fn follow(system: &mut System, wanted: &[Wanted], watch: &Watch) -> Result<(Trace, bool), Failure> {
-    match find(system, wanted, watch) {
+pub fn follow(
+    (network, builder): (&mut Network, &mut Builder),
+    wanted: &[Wanted],
+    watch: &Watch,
+) -> Result<(Trace, bool), Failure> {
+    match find(network, builder, wanted, watch) {
         Ok(trace) => Ok((trace, true)),
         Err(_) if watch.stopped().is_some() => Err(Failure::Stopped),
         // The steps until there are a run: that is how far all attempts came.
         Err(mismatch) => {
-            let before = find(system, &wanted[..mismatch.after.min(wanted.len())], watch);
+            let before = find(network, builder, &wanted[..mismatch.after.min(wanted.len())], watch);
             Ok((before.map_err(|_| Failure::Input(mismatch.to_string()))?, false))
         }
     }
 }
 
-/// Finds a run that has all these steps, and checks it once more step by step.
-fn find(system: &mut System, wanted: &[Wanted], watch: &Watch) -> Result<Trace, Mismatch> {
-    let System { network, builder, .. } = system;
+/// Finds a run that has all these steps, and checks it once more step by step. If there are several, one through the states
+/// that were recorded is taken, unless they are called otherwise by now.
+fn find(
+    network: &mut Network,
+    builder: &mut Builder,
+    wanted: &[Wanted],
+    watch: &Watch,
+) -> Result<Trace, Mismatch> {
     let mut source = Stoppable { builder: &mut *builder, watch };
-    let is = |net: &Network, vector, k: usize| wanted[k].is(net, vector);
-    let trace = matching(Growing { net: &mut *network, source: &mut source }, wanted.len(), is)?;
-    steps(Growing { net: network, source: &mut source }, &trace)?;
+    let is = |net: &Network, step: &Step, k: usize| wanted[k].is(net, step.vector);
+    let mut trace = matching(Growing { net: &mut *network, source: &mut source }, wanted.len(), is)?;
+    // All states of such runs but the last ones are expanded by now.
+    let leads = |net: &Network, step: &Step, k: usize| {
+        wanted[k].is(net, step.vector) && wanted[k].leads_to(net, &*builder, step)
+    };
+    if let Ok(exact) = matching(&*network, wanted.len(), leads) {
+        trace = exact;
+    }
+    steps(Growing { net: network, source: &mut Stoppable { builder, watch } }, &trace)?;
     Ok(trace)
 }
 
@@ -133,7 +158,7 @@ fn labels(text: &str) -> Result<Vec<Wanted>, String> {
     Ok(labels)
 }
 
-/// The field `trace` of what `check` wrote. Steps without participants are known by their labels.
+/// The field `trace` of what `check` wrote. Steps without participants, or that are only texts, are known by their labels.
 fn from_json(text: &str) -> Result<Vec<Wanted>, String> {
     #[derive(Deserialize)]
     struct File {
@@ -141,11 +166,18 @@ fn from_json(text: &str) -> Result<Vec<Wanted>, String> {
         verdict: Option<String>,
         // It may be null, but not missing.
         #[serde(deserialize_with = "Option::deserialize")]
-        trace: Option<Vec<ShownStep>>,
+        trace: Option<Vec<Step>>,
     }
-    let wanted = |step: ShownStep| match step.leaves[..] {
-        [] => Wanted::label(&step.label),
-        _ => Wanted::Recorded(step.record()),
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Step {
+        Label(String),
+        Shown(ShownStep),
+    }
+    let wanted = |step: Step| match step {
+        Step::Label(label) => Wanted::label(&label),
+        Step::Shown(step) if step.leaves.is_empty() => Wanted::label(&step.label),
+        Step::Shown(step) => Wanted::Recorded(step.record()),
     };
     let file: File = serde_json::from_str(text).map_err(|e| e.to_string())?;
     if let Some(version) = file.version.filter(|version| *version != JSON_VERSION) {

@@ -24,6 +24,9 @@ pub use gridlock_manager::method::JSON_VERSION;
 /// See the module head.
 #[derive(Serialize, Clone, Default, Debug)]
 pub struct ShownTrace {
+    /// Where it begins, if not in the initial state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
     /// The steps.
     #[serde(rename = "trace")]
     pub steps: Vec<ShownStep>,
@@ -117,7 +120,7 @@ impl ShownTrace {
             state: source.describe(ix, local),
             source: source.excerpt(ix, local),
         });
-        ShownTrace { steps: steps.collect(), end: end.collect(), terminated, stuck: Vec::new() }
+        ShownTrace { from: None, steps: steps.collect(), end: end.collect(), terminated, stuck: Vec::new() }
     }
 
     /// Whether the text calls processes by other than their full names.
@@ -155,7 +158,7 @@ impl ShownTrace {
     /// The same as a trace file.
     pub fn record(&self, specification: &str) -> TraceFile {
         let steps = self.steps.iter().map(ShownStep::record).collect();
-        TraceFile { specification: specification.to_owned(), steps }
+        TraceFile { specification: specification.to_owned(), from: self.from.clone(), steps }
     }
 
     /// Writes a file, in the format that its name asks for. `title` says what the trace shows.

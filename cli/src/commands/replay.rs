@@ -10,6 +10,7 @@ use crate::output::print;
 use crate::quantities::counted;
 use crate::saved_trace::{self, Wanted, follow};
 use crate::shown_trace::{ShownStep, ShownTrace};
+use crate::start::FromFlag;
 use crate::terminal::Style;
 use crate::watch::Watch;
 use clap::Args;
@@ -43,6 +44,9 @@ pub struct Arguments {
     trace: PathBuf,
 
     #[command(flatten)]
+    from: FromFlag,
+
+    #[command(flatten)]
     pub resources: Resources,
 
     #[command(flatten)]
@@ -57,9 +61,11 @@ pub fn run(arguments: &Arguments, watch: &Watch) -> Result<Exit, Failure> {
     let wanted = saved_trace::read(&arguments.trace)?;
     let specification = Specification::read(&arguments.specification)?;
     let options = arguments.tables.options(TableMode::OnDemand);
-    let mut system = specification.load(&specification.name, &options, options.table_limit, watch)?;
+    let start = arguments.from.read()?;
+    let (name, most) = (&specification.name, options.table_limit);
+    let mut system = specification.load_from(start.as_ref(), name, &options, most, watch)?;
     watch.begin("replaying", "");
-    let (trace, complete) = follow(&mut system, &wanted, watch)?;
+    let (trace, complete) = follow((&mut system.network, &mut system.builder), &wanted, watch)?;
     let ends_in_fault = trace.steps.last().is_some_and(|step| is_fault(&system.network, step));
     let possible =
         if ends_in_fault { Vec::new() } else { possible(&mut system, &trace).map_err(Failure::Input)? };

@@ -9,7 +9,7 @@ mod host;
 mod load;
 mod page;
 pub mod properties;
-mod report;
+pub mod report;
 
 use crate::arguments::TableArguments;
 use crate::input::{Specification, is_stdin};
@@ -17,6 +17,7 @@ use crate::methods::methods;
 use crate::outcome::{Exit, Failure};
 use crate::output::{check_place, first_failure, is_stdout, print};
 use crate::shown_trace::ShownTrace;
+use crate::start::Start;
 use crate::terminal::tell;
 use crate::watch::{Phase, Watch};
 use gridlock_lts::base::error::Error;
@@ -39,6 +40,8 @@ pub struct Task<'a> {
     pub specification: &'a Path,
     /// What the user wants to know.
     pub wanted: &'a Wanted,
+    /// Where it begins, if not in the initial state.
+    pub from: Option<Start>,
     /// How tables are filled.
     pub tables: &'a TableArguments,
     /// The method, as the list has it.
@@ -132,6 +135,34 @@ pub fn run(task: &Task, watch: &Watch, quiet: bool, peers: &Peers) -> Result<Exi
     })
 }
 
+/// Goes the road for one of several states, up to the result, and lets the caller tell it.
+pub fn tell_one<R>(
+    task: &Task,
+    specification: &Specification,
+    watch: &Watch,
+    peers: &Peers,
+    tell: impl FnOnce(&Report) -> R,
+) -> Result<R, Failure> {
+    let host = RoadHost::new(task, specification, watch, true);
+    let mut asked = task.wanted.names();
+    let Examined { outcome, trace, build_time } = examine(task, specification, &mut asked, &host, peers)?;
+    if let Conclusion::Unknown(_) = outcome.conclusion
+        && watch.stopped().is_some()
+    {
+        return Err(Failure::Stopped);
+    }
+    watch.rest();
+    Ok(tell(&Report {
+        task,
+        specification: &specification.name,
+        asked: &asked,
+        outcome: &outcome,
+        trace: trace.as_ref(),
+        findings: &[],
+        build_time,
+    }))
+}
+
 /// Everything up to the result; `asked` becomes what is really searched for.
 fn examine(
     task: &Task,
@@ -176,7 +207,11 @@ fn examine(
     if let Some(disagreements) = disagreements {
         specification.tell(&disagreements);
     }
-    let shown = |trace| ShownTrace::new(&run.tables().network, &*run.tables().source, trace);
+    let from = task.from.as_ref().map(Start::shown);
+    let shown = |trace| ShownTrace {
+        from: from.clone(),
+        ..ShownTrace::new(&run.tables().network, &*run.tables().source, trace)
+    };
     let trace = outcome.trace.as_ref().map(shown);
     // What was not spent on the search was spent before it.
     let build_time = start.elapsed().saturating_sub(outcome.time);

@@ -17,6 +17,7 @@
 mod harness;
 mod hunt;
 mod killed;
+mod local;
 mod owned;
 mod ranks;
 mod resumed;

@@ -21,6 +21,7 @@ use crate::terminal::tell;
 use crate::watch::{Reason, Watch};
 use clap::Args;
 use gate::Gate;
+use gridlock_lang::system::System;
 use gridlock_lts::model::network::Outcome;
 use gridlock_lts::model::trace_file::TraceFile;
 use serde::{Deserialize, Serialize};
@@ -230,7 +231,8 @@ impl Explorer<'_> {
 
     fn open(&mut self, wanted: &[Wanted]) -> Result<Opened, Failure> {
         let shown = &wanted[..wanted.len().min(LONGEST)];
-        let (trace, complete) = saved_trace::follow(&mut self.walk.system, shown, self.watch)?;
+        let System { network, builder, .. } = &mut self.walk.system;
+        let (trace, complete) = saved_trace::follow((network, builder), shown, self.watch)?;
         let net = &self.walk.system.network;
         let path = walk::moves(net, &trace);
         let fault = trace.steps.get(path.len()).map(|step| net.vectors[step.vector.0 as usize].outcome);
