@@ -3,6 +3,7 @@
 use crate::arguments::{LimitFlags, TableArguments, TableMode};
 use crate::outcome::Failure;
 use crate::quantities::{count, counted};
+use crate::start::Start;
 use crate::terminal::{Style, tell};
 use crate::watch::Watch;
 use gridlock_lang::data::disagreement::{Disagreements, Example};
@@ -128,7 +129,23 @@ impl Specification {
         most: usize,
         watch: &Watch,
     ) -> Result<System, Failure> {
-        fill(self.check(place, options, most, watch)?, &[], watch)
+        self.load_from(None, place, options, most, watch)
+    }
+
+    /// The same, from another state than the initial one.
+    pub fn load_from(
+        &self,
+        start: Option<&Start>,
+        place: &str,
+        options: &Options,
+        most: usize,
+        watch: &Watch,
+    ) -> Result<System, Failure> {
+        let mut checked = self.check(place, options, most, watch)?;
+        if let Some(start) = start {
+            start.enter(&mut checked, watch)?;
+        }
+        fill(checked, &[], watch)
     }
 
     /// What to do if this is no specification at all, by its name.
@@ -145,9 +162,15 @@ impl Specification {
         }
     }
 
-    fn explore(&self, tables: &TableArguments, limits: &LimitFlags, watch: &Watch) -> Result<Lts, Failure> {
+    fn explore(
+        &self,
+        start: Option<&Start>,
+        tables: &TableArguments,
+        limits: &LimitFlags,
+        watch: &Watch,
+    ) -> Result<Lts, Failure> {
         let options = tables.options(TableMode::Auto);
-        let mut system = self.load(&self.name, &options, limits.states(), watch)?;
+        let mut system = self.load_from(start, &self.name, &options, limits.states(), watch)?;
         watch.begin("exploring", "states");
         let mut progress = |p: explore::Progress| {
             watch.count(p.states, p.transitions);
@@ -273,17 +296,18 @@ pub fn read_lts(
         let lts = aut::read(input, &name).map_err(Failure::input)?;
         return if watch.stopped().is_some() { Err(Failure::Stopped) } else { Ok(lts) };
     }
-    Specification::read_from(name, input)?.explore(tables, limits, watch)
+    Specification::read_from(name, input)?.explore(None, tables, limits, watch)
 }
 
 /// Reads a specification and explores it.
 pub fn explore(
     path: &Path,
+    start: Option<&Start>,
     tables: &TableArguments,
     limits: &LimitFlags,
     watch: &Watch,
 ) -> Result<Lts, Failure> {
-    Specification::read(path)?.explore(tables, limits, watch)
+    Specification::read(path)?.explore(start, tables, limits, watch)
 }
 
 /// The name of a text file in messages, and its content, of which there may be at most this many bytes.
@@ -301,7 +325,7 @@ pub fn read_text(path: &Path, most: u64) -> Result<(String, String), Failure> {
 }
 
 /// The name of an input in messages, and what is in it.
-fn open(path: &Path) -> Result<(String, Box<dyn BufRead>), Failure> {
+pub fn open(path: &Path) -> Result<(String, Box<dyn BufRead>), Failure> {
     if path.as_os_str() == STDIN {
         return Ok(("standard input".to_owned(), Box::new(BufReader::new(io::stdin()))));
     }

@@ -14,6 +14,7 @@ mod progress;
 mod road;
 mod saved_trace;
 mod shown_trace;
+mod start;
 mod stuck;
 mod supervise;
 mod terminal;

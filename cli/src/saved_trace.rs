@@ -7,21 +7,22 @@ use crate::input::{Stoppable, read_text};
 use crate::outcome::Failure;
 use crate::shown_trace::{JSON_VERSION, ShownStep};
 use crate::watch::Watch;
-use gridlock_lang::system::System;
+use gridlock_lang::network::build::Builder;
 use gridlock_lts::base::hash::Map;
-use gridlock_lts::engine::replay::{Growing, Mismatch, closing, matching, steps};
+use gridlock_lts::engine::replay::{Growing, Mismatch, Tables, closing, matching, steps};
 use gridlock_lts::model::aut;
 use gridlock_lts::model::explicit::Lts;
-use gridlock_lts::model::network::{Network, Outcome, VectorIx};
+use gridlock_lts::model::network::{Network, Outcome, Step, TableSource, VectorIx};
 use gridlock_lts::model::trace::Trace;
 use gridlock_lts::model::trace_file::{RecordedStep, TraceFile};
 use serde::Deserialize;
 use std::path::Path;
 
 /// A trace that is longer was not written by hand nor by a search that ended well.
-const LONGEST_FILE: u64 = 1 << 30;
+pub const LONGEST_FILE: u64 = 1 << 30;
 
 /// A trace as it was saved.
+#[derive(Debug)]
 pub struct Saved {
     /// Its steps.
     pub steps: Vec<Wanted>,
@@ -41,6 +42,7 @@ pub enum Followed {
 }
 
 /// A step that is looked for.
+#[derive(Debug)]
 pub enum Wanted {
     /// By everything a step is known by.
     Recorded(RecordedStep),
@@ -68,6 +70,14 @@ impl Wanted {
         }
     }
 
+    /// Whether a step leads to the states that were recorded, if any were.
+    fn leads_to(&self, net: &Network, source: &dyn TableSource, step: &Step) -> bool {
+        let Wanted::Recorded(recorded) = self else { return true };
+        let parts = net.vectors[step.vector.0 as usize].parts.iter().zip(&recorded.parts);
+        let mut there = parts.filter(|(_, part)| !part.state.is_empty());
+        there.all(|(&(leaf, _), part)| source.describe(leaf, step.target[leaf.0 as usize]) == part.state)
+    }
+
     /// Its label, for messages.
     pub fn shown(&self) -> &str {
         match self {
@@ -82,37 +92,57 @@ fn without_space(text: &str) -> String {
 }
 
 /// Finds a run, as far as there is one.
-pub fn follow(system: &mut System, saved: &Saved, watch: &Watch) -> Result<(Trace, Followed), Failure> {
+pub fn follow(
+    (network, builder): (&mut Network, &mut Builder),
+    saved: &Saved,
+    watch: &Watch,
+) -> Result<(Trace, Followed), Failure> {
     let wanted = &saved.steps;
-    match find(system, wanted, saved.repeats_from, watch) {
+    match find(network, builder, wanted, saved.repeats_from, watch) {
         Ok(trace) => Ok((trace, Followed::Whole)),
         Err(_) if watch.stopped().is_some() => Err(Failure::Stopped),
         // The steps until there are a run: that is how far all attempts came.
         Err(mismatch) => {
             let possible = mismatch.after.min(wanted.len());
-            let before = find(system, &wanted[..possible], None, watch);
+            let before = find(network, builder, &wanted[..possible], None, watch);
             let before = before.map_err(|_| Failure::Input(mismatch.to_string()))?;
             Ok((before, if possible == wanted.len() { Followed::Open } else { Followed::Part }))
         }
     }
 }
 
-/// Finds a run that has all these steps and goes round where it should, and checks it once more step by step.
+/// Finds a run that has all these steps and goes round where it should, and checks it once more step by step. If there are
+/// several, one through the states that were recorded is taken, unless they are called otherwise by now.
 fn find(
-    system: &mut System,
+    network: &mut Network,
+    builder: &mut Builder,
     wanted: &[Wanted],
     repeats_from: Option<usize>,
     watch: &Watch,
 ) -> Result<Trace, Mismatch> {
-    let System { network, builder, .. } = system;
+    fn run(
+        tables: impl Tables,
+        length: usize,
+        repeats_from: Option<usize>,
+        matches: impl Fn(&Network, &Step, usize) -> bool,
+    ) -> Result<Trace, Mismatch> {
+        match repeats_from {
+            Some(from) => closing(tables, length, from - 1, matches),
+            None => matching(tables, length, matches),
+        }
+    }
     let mut source = Stoppable { builder: &mut *builder, watch };
-    let is = |net: &Network, vector, k: usize| wanted[k].is(net, vector);
+    let is = |net: &Network, step: &Step, k: usize| wanted[k].is(net, step.vector);
     let tables = Growing { net: &mut *network, source: &mut source };
-    let trace = match repeats_from {
-        Some(from) => closing(tables, wanted.len(), from - 1, is)?,
-        None => matching(tables, wanted.len(), is)?,
+    let mut trace = run(tables, wanted.len(), repeats_from, is)?;
+    // All states of such runs but the last ones are expanded by now.
+    let leads = |net: &Network, step: &Step, k: usize| {
+        wanted[k].is(net, step.vector) && wanted[k].leads_to(net, &*builder, step)
     };
-    steps(Growing { net: &mut *network, source: &mut source }, &trace)?;
+    if let Ok(exact) = run(&*network, wanted.len(), repeats_from, leads) {
+        trace = exact;
+    }
+    steps(Growing { net: &mut *network, source: &mut Stoppable { builder, watch } }, &trace)?;
     if let Some(from) = repeats_from {
         let before = Trace { steps: trace.steps[..from - 1].to_vec() };
         if before.end(network) != trace.end(network) {
@@ -176,7 +206,7 @@ fn labels(text: &str) -> Result<Vec<Wanted>, String> {
     Ok(labels)
 }
 
-/// The field `trace` of what `check` wrote. Steps without participants are known by their labels.
+/// The field `trace` of what `check` wrote. Steps without participants, or that are only texts, are known by their labels.
 fn from_json(text: &str) -> Result<Saved, String> {
     #[derive(Deserialize)]
     struct File {
@@ -184,13 +214,20 @@ fn from_json(text: &str) -> Result<Saved, String> {
         verdict: Option<String>,
         // It may be null, but not missing.
         #[serde(deserialize_with = "Option::deserialize")]
-        trace: Option<Vec<ShownStep>>,
+        trace: Option<Vec<Step>>,
         #[serde(default)]
         repeats_from: Option<usize>,
     }
-    let wanted = |step: ShownStep| match step.leaves[..] {
-        [] => Wanted::label(&step.label),
-        _ => Wanted::Recorded(step.record()),
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Step {
+        Label(String),
+        Shown(ShownStep),
+    }
+    let wanted = |step: Step| match step {
+        Step::Label(label) => Wanted::label(&label),
+        Step::Shown(step) if step.leaves.is_empty() => Wanted::label(&step.label),
+        Step::Shown(step) => Wanted::Recorded(step.record()),
     };
     let file: File = serde_json::from_str(text).map_err(|e| e.to_string())?;
     if let Some(version) = file.version.filter(|version| *version != JSON_VERSION) {

@@ -24,6 +24,9 @@ pub use gridlock_manager::method::JSON_VERSION;
 /// See the module head.
 #[derive(Serialize, Clone, Default, Debug)]
 pub struct ShownTrace {
+    /// Where it begins, if not in the initial state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
     /// The steps.
     #[serde(rename = "trace")]
     pub steps: Vec<ShownStep>,
@@ -161,7 +164,12 @@ impl ShownTrace {
     /// The same as a trace file.
     pub fn record(&self, specification: &str) -> TraceFile {
         let steps = self.steps.iter().map(ShownStep::record).collect();
-        TraceFile { specification: specification.to_owned(), steps, repeats_from: self.repeats_from }
+        TraceFile {
+            specification: specification.to_owned(),
+            from: self.from.clone(),
+            steps,
+            repeats_from: self.repeats_from,
+        }
     }
 
     /// Writes a file, in the format that its name asks for. `title` says what the trace shows.

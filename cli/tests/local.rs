@@ -123,3 +123,79 @@ fn what_grows_for_ever_is_handed_over() {
         assert_eq!((&report["verdict"], &report["reason"]), (&"unknown".into(), &"tables".into()));
     }
 }
+
+/// Watches a log: exit code, what is on standard output, and on standard error.
+fn watch(arguments: &[&str], log: &str) -> (Option<i32>, String, String) {
+    let (_dir, path) = directory();
+    let file = path("log.jsonl");
+    fs::write(&file, log).expect("a log");
+    let output = run(&[&["watch", "--log", &file], arguments].concat());
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+/// Two proposals of Paxos with the paper's kind of bug: from a snapshot in which one acceptor has accepted, and another one
+/// has promised without having heard of that, the violation is predicted.
+#[test]
+fn a_violation_is_predicted_from_a_snapshot() {
+    let (_dir, path) = directory();
+    let (whole, part) = (path("whole.json"), path("part.json"));
+    let (spec, formula) = (model("paxos/paxos-bug.mcrl2"), model("paxos/one_value.mcf"));
+    let asked = ["check", &spec, "--property", &formula, "--quiet"];
+    run(&[&asked[..], &["--trace-out", &whole]].concat());
+    let read = |file: &str| -> Value {
+        serde_json::from_str(&fs::read_to_string(file).expect("a trace")).expect("JSON")
+    };
+    let steps = read(&whole)["trace"].as_array().expect("steps").clone();
+    assert!(steps.len() > 12, "{steps:?}");
+    // The state on the way as `check` describes it: what is never done is violated by any step.
+    let from = format!("{whole}@9");
+    run(&[
+        "check",
+        &spec,
+        "--never",
+        "Terminate",
+        "--deadlock",
+        "--from",
+        &from,
+        "--trace-out",
+        &part,
+        "--quiet",
+    ]);
+    let labels: Vec<Value> = steps[..9].iter().map(|step| step["label"].clone()).collect();
+    let log = format!(
+        "# the beginning, as a trace\n{}\n\n{}\n",
+        serde_json::json!({ "trace": steps[..9] }),
+        serde_json::json!({ "id": 7, "trace": labels })
+    );
+    let (code, out, err) = watch(&[&spec, "--property", &formula, "--json"], &log);
+    assert_eq!(code, Some(1), "{out}{err}");
+    let answers: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(answers.len(), 2, "{out}");
+    assert_eq!((&answers[0]["verdict"], &answers[0]["from"]["step"]), (&"violated".into(), &9.into()));
+    assert!(answers[0]["trace"].as_array().is_some_and(|rest| rest.len() < steps.len()), "{out}");
+    assert!(err.contains("2 states:"), "{err}");
+    // The same as a snapshot.
+    let end = serde_json::json!({ "leaves": read(&part)["end"] });
+    let (code, out, err) = watch(&[&spec, "--property", &formula], &format!("{end}\n"));
+    assert!(matches!(code, Some(0 | 1)), "{out}{err}");
+    assert!(out.contains("from the state in line 1 of "), "{out}{err}");
+}
+
+#[test]
+fn lines_that_cannot_be_used_are_told() {
+    let spec = model("abp/abp.mcrl2");
+    let (code, out, err) = watch(&[&spec], "{\"trace\": []}\n");
+    assert_eq!(code, Some(0), "{out}{err}");
+    assert!(out.starts_with("holds: freedom from deadlock, from step 0 of line 1 of "), "{out}");
+    let log = "{\"trace\": [\"nonsense\"]}\nnothing\n{\"end\": []}\n{\"trace\": []}\n";
+    let (code, out, err) = watch(&[&spec], log);
+    assert_eq!((code, out.lines().count()), (Some(2), 1), "{out}{err}");
+    for expected in ["line 1 of ", "line 2 of ", "line 3 of ", "3 lines could not be used"] {
+        assert!(err.contains(expected), "{expected}: {err}");
+    }
+    let (code, _, err) = watch(&[&spec, "--local-limit", "1"], "{\"trace\": []}\n");
+    assert_eq!(code, Some(3), "{err}");
+    let output = run(&["watch", &spec, "--log", "nowhere"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("there is no such file"), "{}", text(&output.stderr));
+}

@@ -130,6 +130,17 @@ impl std::fmt::Display for LeftOpen {
     }
 }
 
+/// Why a state is not found by what its local states are called.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Undescribed {
+    /// Not all local states can be listed.
+    Open(LeftOpen),
+    /// The leaf of this number has no such state.
+    Unknown(usize),
+    /// It has several.
+    Several(usize),
+}
+
 /// A specification as a network, with what is needed to grow and to describe it.
 pub struct System {
     /// The network.
@@ -160,6 +171,46 @@ impl Checked {
         let (builder, network) =
             Builder::new(program, flat, Places::new(text, file)).map_err(|f| vec![Diagnostic::from(f)])?;
         Ok(Checked { network, builder, options })
+    }
+
+    /// Moves the initial state to one that `find` finds, on tables that it fills as far as it needs them. Everything that is
+    /// filled afterwards is what the processes do from there.
+    pub fn begin_at<E>(
+        &mut self,
+        find: impl FnOnce(&mut Network, &mut Builder) -> Result<Vec<Local>, E>,
+    ) -> Result<(), E> {
+        let state = find(&mut self.network, &mut self.builder)?;
+        self.builder.begin_at(&mut self.network, &state);
+        Ok(())
+    }
+
+    /// Moves the initial state to where each leaf is in the state that is called so, as [`TableSource::describe`] does it. It is
+    /// looked for in the tables of all that the processes might do; `progress` is as for [`Checked::fill`].
+    pub fn begin_where(
+        &mut self,
+        called: &[&str],
+        progress: &mut dyn FnMut(usize) -> bool,
+    ) -> Result<(), Undescribed> {
+        if let Some(left_open) = self.fill_ahead(1, progress) {
+            self.builder.reset(&mut self.network);
+            return Err(Undescribed::Open(left_open));
+        }
+        let find = |net: &mut Network, builder: &mut Builder| {
+            let of_leaf = |(leaf, text): (usize, &&str)| {
+                let locals = (0..net.leaves[leaf].states.len() as u32).map(Local);
+                let mut fitting =
+                    locals.filter(|local| builder.describe(LeafIx(leaf as u32), *local) == **text);
+                let found = fitting.next().ok_or(Undescribed::Unknown(leaf))?;
+                fitting.next().map_or(Ok(found), |_| Err(Undescribed::Several(leaf)))
+            };
+            called.iter().enumerate().map(of_leaf).collect()
+        };
+        self.begin_at(find)
+    }
+
+    /// The names of the leaves.
+    pub fn leaves(&self) -> impl Iterator<Item = &str> {
+        self.network.leaves.iter().map(|leaf| leaf.name.as_str())
     }
 
     /// Translates properties. What it says of labels goes for the tables, too.

@@ -2,6 +2,7 @@
 
 pub mod grid;
 pub mod hunt;
+pub mod local;
 pub mod method;
 pub mod plan;
 pub mod slices;

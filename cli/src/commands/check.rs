@@ -5,6 +5,7 @@ use crate::methods::{Flags, Search, methods};
 use crate::outcome::{Exit, Failure};
 use crate::road::properties::Wanted;
 use crate::road::{self, Task};
+use crate::start::FromFlag;
 use crate::watch::Watch;
 use clap::Args;
 use gridlock_manager::method::Peers;
@@ -43,6 +44,9 @@ pub struct Arguments {
 
     #[command(flatten)]
     wanted: Wanted,
+
+    #[command(flatten)]
+    from: FromFlag,
 
     #[command(flatten)]
     search: Search,
@@ -86,13 +90,15 @@ impl Arguments {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool, peers: &Peers) -> Result<Exit, Failure> {
-    let Arguments { specification, wanted, search: Search(chosen), workers, tables, limits, .. } = arguments;
+    let Arguments { specification, wanted, from, search: Search(chosen), workers, tables, limits, .. } =
+        arguments;
     let Chosen { entry, method, given } = chosen;
     chosen.check_flags(methods())?;
     let task = Task {
         command: "check",
         specification,
         wanted,
+        from: from.read()?,
         tables,
         entry,
         method: &**method,

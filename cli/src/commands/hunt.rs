@@ -4,6 +4,7 @@ use crate::arguments::{TableArguments, share_of_memory};
 use crate::outcome::{Exit, Failure};
 use crate::road::properties::Wanted;
 use crate::road::{self, Task};
+use crate::start::FromFlag;
 use crate::watch::{Limits, Watch};
 use clap::Args;
 use gridlock_manager::grid::transport::launch::launched;
@@ -51,6 +52,9 @@ pub struct Arguments {
     wanted: Wanted,
 
     #[command(flatten)]
+    from: FromFlag,
+
+    #[command(flatten)]
     hunting: Hunting,
 
     /// The number of threads [default: one for each core; one in each MPI process]
@@ -80,11 +84,12 @@ impl Arguments {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool, peers: &Peers) -> Result<Exit, Failure> {
-    let Arguments { specification, wanted, hunting, workers, json, tables } = arguments;
+    let Arguments { specification, wanted, from, hunting, workers, json, tables } = arguments;
     let task = Task {
         command: "hunt",
         specification,
         wanted,
+        from: from.read()?,
         tables,
         entry: &ENTRY,
         method: hunting,

@@ -5,6 +5,7 @@ use crate::input::explore;
 use crate::outcome::{Exit, Failure};
 use crate::output::OutputArguments;
 use crate::quantities::{counted, duration};
+use crate::start::FromFlag;
 use crate::terminal::tell;
 use crate::watch::Watch;
 use clap::Args;
@@ -33,6 +34,9 @@ pub struct Arguments {
     specification: PathBuf,
 
     #[command(flatten)]
+    from: FromFlag,
+
+    #[command(flatten)]
     output: OutputArguments,
 
     #[command(flatten)]
@@ -45,7 +49,9 @@ pub struct Arguments {
 /// Runs the command.
 pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool) -> Result<Exit, Failure> {
     let destination = arguments.output.destination()?;
-    let lts = explore(&arguments.specification, &arguments.tables, &arguments.limits, watch)?;
+    let start = arguments.from.read()?;
+    let Arguments { specification, tables, limits, .. } = arguments;
+    let lts = explore(specification, start.as_ref(), tables, limits, watch)?;
     destination.write(&lts, watch)?;
     if !quiet {
         tell(format_args!("{}, {}", size(&lts), duration(watch.elapsed())));

@@ -16,6 +16,7 @@ mod replay;
 mod sim;
 mod status;
 mod traces;
+mod watch;
 
 use crate::outcome::{Exit, Failure};
 use crate::watch::{Limits, Watch};
@@ -25,7 +26,7 @@ use gridlock_manager::method::Peers;
 
 /// The commands by what they are for, as `--help` lists them.
 pub const GROUPS: &[(&str, &[&str])] = &[
-    ("Check a specification", &["check", "hunt", "replay", "plan"]),
+    ("Check a specification", &["check", "hunt", "watch", "replay", "plan"]),
     ("Look at a specification", &["info", "parts", "sim", "explore"]),
     ("Work with whole state spaces", &["lts", "minimise", "compare"]),
     (
@@ -40,6 +41,7 @@ pub const GROUPS: &[(&str, &[&str])] = &[
 pub enum Command {
     Check(Box<check::Arguments>),
     Hunt(Box<hunt::Arguments>),
+    Watch(Box<watch::Arguments>),
     Replay(replay::Arguments),
     Plan(plan::Arguments),
     Lts(lts::Arguments),
@@ -62,6 +64,7 @@ impl Command {
         match self {
             Command::Check(a) => a.limits.watched(),
             Command::Hunt(a) => a.watched(),
+            Command::Watch(a) => a.resources.watched(),
             Command::Replay(a) => a.resources.watched(),
             Command::Plan(a) => a.resources.watched(),
             Command::Lts(a) => a.limits.watched(),
@@ -98,6 +101,7 @@ impl Command {
         match self {
             Command::Check(a) => check::run(a, watch, quiet, peers),
             Command::Hunt(a) => hunt::run(a, watch, quiet, peers),
+            Command::Watch(a) => watch::run(a, watch, quiet, peers),
             Command::Replay(a) => replay::run(a, watch),
             Command::Plan(a) => plan::run(a, watch, quiet),
             Command::Lts(a) => lts::run(a, watch, quiet),

@@ -10,6 +10,7 @@ use crate::output::print;
 use crate::quantities::counted;
 use crate::saved_trace::{self, Followed, Saved, Wanted, follow};
 use crate::shown_trace::{ShownStep, ShownTrace};
+use crate::start::FromFlag;
 use crate::terminal::Style;
 use crate::watch::Watch;
 use clap::Args;
@@ -44,6 +45,9 @@ pub struct Arguments {
     trace: PathBuf,
 
     #[command(flatten)]
+    from: FromFlag,
+
+    #[command(flatten)]
     pub resources: Resources,
 
     #[command(flatten)]
@@ -58,9 +62,11 @@ pub fn run(arguments: &Arguments, watch: &Watch) -> Result<Exit, Failure> {
     let saved = saved_trace::read(&arguments.trace)?;
     let specification = Specification::read(&arguments.specification)?;
     let options = arguments.tables.options(TableMode::OnDemand);
-    let mut system = specification.load(&specification.name, &options, options.table_limit, watch)?;
+    let start = arguments.from.read()?;
+    let (name, most) = (&specification.name, options.table_limit);
+    let mut system = specification.load_from(start.as_ref(), name, &options, most, watch)?;
     watch.begin("replaying", "");
-    let (trace, followed) = follow(&mut system, &saved, watch)?;
+    let (trace, followed) = follow((&mut system.network, &mut system.builder), &saved, watch)?;
     let Saved { steps: wanted, repeats_from } = &saved;
     let ends_in_fault = trace.steps.last().is_some_and(|step| is_fault(&system.network, step));
     let possible =

@@ -7,6 +7,7 @@ use super::properties::Asked;
 use crate::input::Specification;
 use crate::quantities::{count, counted, duration};
 use crate::shown_trace::{JSON_VERSION, ShownState, ShownStep, ShownTrace};
+use crate::start::Start;
 use crate::stuck::ShownStuck;
 use gridlock_lts::base::whole_file::write_new;
 use gridlock_lts::engine::search::Verdict;
@@ -161,6 +162,7 @@ pub fn save(
         Path::new(&specification.name).file_stem().map_or(task.command.into(), |s| s.to_string_lossy());
     let stem = format!("{stem}-{}", origin.stem).replace(char::is_whitespace, "_");
     let mut trace = Vec::new();
+    finding.shown.from = task.from.as_ref().map(Start::shown);
     finding.shown.record(&specification.name).write(&mut trace)?;
     for k in 1..=TRIES {
         let name = if k == 1 { stem.clone() } else { format!("{stem}-{k}") };
@@ -198,7 +200,8 @@ fn command(task: &Task, options: &[String]) -> String {
     let specification = task.specification.display().to_string();
     let words = ["gridlock".to_owned(), task.command.to_owned(), specification];
     let (wanted, tables) = (task.wanted.arguments(), task.tables.arguments());
-    let all = words.iter().chain(&wanted).chain(&tables).chain(options);
+    let from: Vec<String> = task.from.iter().flat_map(Start::arguments).collect();
+    let all = words.iter().chain(&wanted).chain(&from).chain(&tables).chain(options);
     all.map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 

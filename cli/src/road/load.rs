@@ -37,12 +37,15 @@ pub fn load(task: &Task, specification: &Specification, host: &RoadHost) -> Resu
     // An endless process is searched while it unfolds, unless tables must be complete.
     let most = task.common.max_states.filter(|_| complete.is_none());
     let most = most.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX));
-    let checked = specification.check(&specification.name, &options, most, watch)?;
+    let mut checked = specification.check(&specification.name, &options, most, watch)?;
     // Tables may take long; what is wrong with a property is told before.
     let properties = task.wanted.translate(checked.builder())?;
     task.wanted.notes(checked.builder())?.iter().for_each(|note| host.note(note));
     for [name, sort, value] in checked.builder().globals() {
         host.note(&format!("the global variable {name}: {sort} is taken to be {value}"));
+    }
+    if let Some(start) = &task.from {
+        start.enter(&mut checked, watch)?;
     }
     let looked_for = if task.method.prefers_complete_tables() { &[][..] } else { &properties.checked };
     let system = fill(checked, looked_for, watch)?;
@@ -62,7 +65,8 @@ pub fn load(task: &Task, specification: &Specification, host: &RoadHost) -> Resu
         // Tables that are filled otherwise may have other local states, and so other traces.
         ("tables", format!("{:?}, {}, {}", options.tables, options.table_limit, options.step_limit)),
     ];
-    let identity = parts.map(|(name, value)| (name.to_owned(), value)).into();
+    let from = task.from.iter().map(|start| ("from", start.identity()));
+    let identity = parts.into_iter().chain(from).map(|(name, value)| (name.to_owned(), value)).collect();
     let tables = Tables { network: Arc::new(network), source: Box::new(builder), complete: closed };
     Ok(Loaded { tables, properties, patterns, identity, disagreements })
 }

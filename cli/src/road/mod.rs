@@ -10,7 +10,7 @@ mod host;
 mod load;
 mod page;
 pub mod properties;
-mod report;
+pub mod report;
 
 use crate::arguments::TableArguments;
 use crate::input::{Specification, is_stdin};
@@ -18,6 +18,7 @@ use crate::methods::methods;
 use crate::outcome::{Exit, Failure};
 use crate::output::{check_place, first_failure, is_stdout, print};
 use crate::shown_trace::ShownTrace;
+use crate::start::Start;
 use crate::terminal::tell;
 use crate::watch::{Phase, Watch};
 use gridlock_lts::base::error::Error;
@@ -40,6 +41,8 @@ pub struct Task<'a> {
     pub specification: &'a Path,
     /// What the user wants to know.
     pub wanted: &'a Wanted,
+    /// Where it begins, if not in the initial state.
+    pub from: Option<Start>,
     /// How tables are filled.
     pub tables: &'a TableArguments,
     /// The method, as the list has it.
@@ -145,6 +148,34 @@ pub fn run(task: &Task, watch: &Watch, quiet: bool, peers: &Peers) -> Result<Exi
     })
 }
 
+/// Goes the road for one of several states, up to the result, and lets the caller tell it.
+pub fn tell_one<R>(
+    task: &Task,
+    specification: &Specification,
+    watch: &Watch,
+    peers: &Peers,
+    tell: impl FnOnce(&Report) -> R,
+) -> Result<R, Failure> {
+    let host = RoadHost::new(task, specification, watch, true);
+    let mut asked = task.wanted.names();
+    let Examined { outcome, trace, build_time } = examine(task, specification, &mut asked, &host, peers)?;
+    if let Conclusion::Unknown(_) = outcome.conclusion
+        && watch.stopped().is_some()
+    {
+        return Err(Failure::Stopped);
+    }
+    watch.rest();
+    Ok(tell(&Report {
+        task,
+        specification: &specification.name,
+        asked: &asked,
+        outcome: &outcome,
+        trace: trace.as_ref(),
+        findings: &[],
+        build_time,
+    }))
+}
+
 /// Everything up to the result; `asked` becomes what is really searched for.
 fn examine(
     task: &Task,
@@ -189,7 +220,9 @@ fn examine(
     if let Some(disagreements) = disagreements {
         specification.tell(&disagreements);
     }
+    let from = task.from.as_ref().map(Start::shown);
     let shown = |trace| ShownTrace {
+        from: from.clone(),
         repeats_from: outcome.figures.repeats_from(),
         ..ShownTrace::new(&run.tables().network, &*run.tables().source, trace)
     };

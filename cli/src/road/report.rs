@@ -5,6 +5,7 @@ use super::findings::Finding;
 use super::properties::{Asked, Kind, after};
 use crate::quantities::counted;
 use crate::shown_trace::{JSON_VERSION, ShownTrace};
+use crate::start::Start;
 use crate::terminal::Style;
 use gridlock_manager::method::{Conclusion, Json, Outcome, Row, Spent};
 use serde::{Serialize, Serializer};
@@ -67,6 +68,17 @@ impl Report<'_> {
 
     /// Writes JSON.
     pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
+        serde_json::to_writer_pretty(&mut *out, &self.json())?;
+        writeln!(out)
+    }
+
+    /// Writes JSON in one line.
+    pub fn write_json_line(&self, out: &mut dyn Write) -> io::Result<()> {
+        serde_json::to_writer(&mut *out, &self.json())?;
+        writeln!(out)
+    }
+
+    fn json(&self) -> Object<'_> {
         let Outcome { conclusion, time, figures, .. } = self.outcome;
         let reason = match conclusion {
             Conclusion::Holds | Conclusion::Violated(_) => None,
@@ -77,6 +89,7 @@ impl Report<'_> {
         json.set("version", Box::new(JSON_VERSION));
         json.set("gridlock", Box::new(env!("CARGO_PKG_VERSION")));
         json.set("specification", Box::new(self.specification));
+        json.set("from", Box::new(self.task.from.as_ref().map(Start::fields)));
         json.set("verdict", Box::new(conclusion.name()));
         json.set("exhaustive", Box::new(*conclusion == Conclusion::Holds));
         json.set("property", Box::new(self.about(|asked| &asked.name, usize::MAX)));
@@ -103,8 +116,7 @@ impl Report<'_> {
             json.set("findings", Box::new(self.findings));
         }
         figures.fields().into_iter().for_each(|(name, value)| json.set(name, value));
-        serde_json::to_writer_pretty(&mut *out, &json)?;
-        writeln!(out)
+        json
     }
 
     /// The properties with their verdicts; only their names if several may be violated.
@@ -172,12 +184,14 @@ impl Report<'_> {
             _ => "counterexample",
         };
         if trace.steps.is_empty() {
-            writeln!(out, "\nviolated in the initial state, by no step at all")?;
+            let place = self.begins().unwrap_or_else(|| "the initial state".to_owned());
+            writeln!(out, "\nviolated in {place}, by no step at all")?;
         } else if trace.steps.len() > SHOWN_STEPS && self.findings.iter().any(|f| f.trace_file.is_some()) {
             return writeln!(out, "\n{strong}counterexample{off}: its {steps} are in the file");
         } else {
             trace.write_names(style, out)?;
-            writeln!(out, "\n{strong}{shown}, {steps}{off}")?;
+            let from = self.from();
+            writeln!(out, "\n{strong}{shown}, {steps}{from}{off}")?;
             trace.write_steps(style, out)?;
         }
         writeln!(out, "\n{strong}the processes then{off}")?;
@@ -190,8 +204,25 @@ impl Report<'_> {
         matches!(self.outcome.conclusion, Conclusion::Violated(p) if self.asked[p].kind == Kind::Deadlock)
     }
 
+    /// Where it begins, if not in the initial state.
+    fn begins(&self) -> Option<String> {
+        self.task.from.as_ref().map(|start| match start.shown() {
+            state if state.starts_with("the ") => state,
+            step => format!("the state after {step}"),
+        })
+    }
+
+    /// The same, to stand behind something else.
+    fn from(&self) -> String {
+        self.task.from.as_ref().map_or(String::new(), |start| format!(", from {}", start.shown()))
+    }
+
     /// The verdict in one line.
     pub fn title(&self) -> String {
+        format!("{}{}", self.verdict(), self.from())
+    }
+
+    fn verdict(&self) -> String {
         let about = self.about(Asked::shown, NAMED);
         if let Some(headline) = self.outcome.figures.headline() {
             return format!("{}: {headline}", self.outcome.conclusion.name());
@@ -239,8 +270,9 @@ impl Report<'_> {
         let _ = writeln!(text, "{wrong}error{off}{strong}: {message}{off}");
         let _ = writeln!(
             text,
-            "  this happens {}{}",
+            "  this happens {}{}{}",
             after(before.len()),
+            self.from(),
             if before.is_empty() { "" } else { ":" }
         );
         let _ = crate::shown_trace::write_steps(before, Style::of_stderr(), &mut text);

@@ -18,6 +18,7 @@ mod formulas;
 mod harness;
 mod hunt;
 mod killed;
+mod local;
 mod owned;
 mod ranks;
 mod resumed;

@@ -183,15 +183,21 @@ impl Builder {
 
     /// Begins again: forgets all tables apart from the initial states.
     pub fn reset(&mut self, net: &mut Network) {
+        self.begin_at(net, &net.initial());
+    }
+
+    /// Makes these local states, one for each leaf, the initial ones, and forgets all tables: what is filled from now on is
+    /// what the leaves do from there.
+    pub fn begin_at(&mut self, net: &mut Network, state: &[Local]) {
         let names: Vec<String> = net.leaves.drain(..).map(|leaf| leaf.name).collect();
         *net = Network::new();
         self.vectors = Set::default();
         self.events.clear();
         (self.irreducible, self.overflow) = (false, false);
         self.actions.write().expect("no writer panics").clear();
-        for (i, name) in names.into_iter().enumerate() {
-            let tables = std::mem::take(&mut self.leaves[i]);
-            let initial = tables.terms.into_iter().next().expect("an initial state");
+        for (i, (name, local)) in names.into_iter().zip(state).enumerate() {
+            let mut tables = std::mem::take(&mut self.leaves[i]);
+            let initial = tables.terms.swap_remove(local.0 as usize);
             let signatures: Vec<Signature> = tables.signatures.into_iter().map(Signature::emptied).collect();
             let opens = signatures.iter().map(|_| Vec::new()).collect();
             let signature_ids = tables.signature_ids;
@@ -300,6 +306,10 @@ impl Builder {
         if term == Term::Done {
             self.terminate(net, leaf, local);
             return;
+        }
+        if term == Term::Ended {
+            // It may be where the system begins.
+            net.leaves[leaf].terminated = Some(local);
         }
         self.program.ev.begin();
         match self.program.offers(&term) {

@@ -236,7 +236,7 @@ impl Generator {
 }
 
 /// A random specification over three or four names, each with and without an argument.
-fn specification(seed: u64) -> String {
+pub fn specification(seed: u64) -> String {
     let mut r = Random(seed);
     let names: &[&str] = if r.below(2) == 0 { &["a", "b", "c"] } else { &["a", "b", "c", "d"] };
     let circles = r.below(2) == 0;

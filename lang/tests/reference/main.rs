@@ -1,6 +1,7 @@
 //! The network against a naive reading of the semantics, on random specifications: the state spaces must be strongly
 //! bisimilar.
 
+mod begin;
 mod few_names;
 mod many_names;
 mod random;

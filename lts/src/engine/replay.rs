@@ -111,12 +111,12 @@ fn check_step(net: &Network, before: &[Local], step: &Step) -> Result<(), String
     Ok(())
 }
 
-/// Finds a run whose steps match one by one: `matches(net, vector, k)` says whether a vector can be the k-th step. All
+/// Finds a run whose steps match one by one: `matches(net, step, k)` says whether a step can be the k-th one. All
 /// ways to match are followed at once; the run returned is the first in the order of [`Network::successors`].
 pub fn matching(
     tables: impl Tables,
     length: usize,
-    matches: impl Fn(&Network, VectorIx, usize) -> bool,
+    matches: impl Fn(&Network, &Step, usize) -> bool,
 ) -> Result<Trace, Mismatch> {
     find(tables, length, None, matches)
 }
@@ -126,7 +126,7 @@ pub fn closing(
     tables: impl Tables,
     length: usize,
     from: usize,
-    matches: impl Fn(&Network, VectorIx, usize) -> bool,
+    matches: impl Fn(&Network, &Step, usize) -> bool,
 ) -> Result<Trace, Mismatch> {
     find(tables, length, Some(from), matches)
 }
@@ -145,7 +145,7 @@ fn find(
     mut tables: impl Tables,
     length: usize,
     from: Option<usize>,
-    matches: impl Fn(&Network, VectorIx, usize) -> bool,
+    matches: impl Fn(&Network, &Step, usize) -> bool,
 ) -> Result<Trace, Mismatch> {
     let start = initial(&mut tables).map_err(|error| Mismatch { after: 0, reason: error.to_string() })?.1;
     // For each number of steps the states reachable by a matching run.
@@ -162,7 +162,7 @@ fn find(
             check_number_of_steps(net, state).map_err(|reason| Mismatch { after, reason })?;
             net.successors(state, &mut successors);
             for step in successors.drain(..) {
-                if matches(net, step.vector, after) && seen.insert((anchor, step.target.clone())) {
+                if matches(net, &step, after) && seen.insert((anchor, step.target.clone())) {
                     next.push(Reached { parent, vector: Some(step.vector), state: step.target, anchor });
                 }
             }
@@ -213,7 +213,7 @@ fn check_number_of_steps(net: &Network, state: &[Local]) -> Result<(), String> {
 
 /// Finds a run with the given visible labels, hidden steps written `tau`.
 pub fn labels(tables: impl Tables, labels: &[impl AsRef<str>]) -> Result<Trace, Mismatch> {
-    let visible = |net: &Network, vector: VectorIx, k: usize| match net.vectors[vector.0 as usize].outcome {
+    let visible = |net: &Network, step: &Step, k: usize| match net.vectors[step.vector.0 as usize].outcome {
         Outcome::Step(label) => net.labels[label.0 as usize] == labels[k].as_ref(),
         Outcome::Fault(_) => false,
     };

@@ -16,11 +16,11 @@ use crate::model::stuck::Stuck;
 use serde::{Deserialize, Serialize};
 
 /// Index of a leaf in [`Network::leaves`].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct LeafIx(pub u32);
 
 /// A local state of one leaf. Numbers are dense and start at 0.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Local(pub u32);
 
 /// Index of a local label of one leaf: what that leaf contributes to a vector, before communication and hiding.
@@ -102,7 +102,7 @@ pub struct Network {
 }
 
 /// One step of the system, as the naive successor function reports it.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Step {
     /// The vector taken.
     pub vector: VectorIx,

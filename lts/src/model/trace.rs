@@ -1,9 +1,10 @@
 //! Traces: the steps of a run from the initial state of a network.
 
 use crate::model::network::{Local, Network, Step};
+use serde::{Deserialize, Serialize};
 
 /// A run from the initial state, step by step.
-#[derive(Clone, Default, PartialEq, Eq, Debug)]
+#[derive(Clone, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Trace {
     /// The steps, each with the local states it leads to.
     pub steps: Vec<Step>,

@@ -35,7 +35,9 @@ const VERSION: &str = "1";
 pub struct TraceFile {
     /// How the specification was called when the trace was recorded.
     pub specification: String,
-    /// The steps, from the initial state.
+    /// Where it begins if not in the initial state, for people: it is written as a remark, and not read.
+    pub from: Option<String>,
+    /// The steps, from there.
     pub steps: Vec<RecordedStep>,
     /// The first of the steps that are repeated for ever, counted from 1, if any are.
     pub repeats_from: Option<usize>,
@@ -103,7 +105,7 @@ impl TraceFile {
     /// Writes down a trace of a network.
     pub fn record(net: &Network, source: &dyn TableSource, specification: &str, trace: &Trace) -> Self {
         let steps = trace.steps.iter().map(|s| RecordedStep::new(net, source, s.vector, &s.target)).collect();
-        TraceFile { specification: specification.to_owned(), steps, repeats_from: None }
+        TraceFile { specification: specification.to_owned(), from: None, steps, repeats_from: None }
     }
 
     /// Writes the file.
@@ -111,6 +113,9 @@ impl TraceFile {
         let mut out = io::BufWriter::new(out);
         writeln!(out, "{FIRST_LINE}{VERSION}")?;
         writeln!(out, "specification\t{}", Escaped(&self.specification))?;
+        if let Some(from) = &self.from {
+            writeln!(out, "# from {}", Escaped(from))?;
+        }
         for step in &self.steps {
             writeln!(out, "step\t{}", Escaped(&step.label))?;
             for RecordedPart { leaf, action, state } in &step.parts {

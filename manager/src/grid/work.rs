@@ -129,6 +129,14 @@ impl<'w> Grid<'w> {
     where
         W: Work<Job: Serialize + DeserializeOwned, Answer: Serialize + DeserializeOwned> + ?Sized,
     {
+        self.serve_until(work)?.ok_or_else(|| Error::internal("rank 0 wants a mesh, and this is a star"))
+    }
+
+    /// The same; no exit code if rank 0 goes on with something else for which all ranks meet.
+    pub fn serve_until<W>(&self, work: &Arc<W>) -> Result<Option<u8>>
+    where
+        W: Work<Job: Serialize + DeserializeOwned, Answer: Serialize + DeserializeOwned> + ?Sized,
+    {
         match &self.place {
             #[cfg(feature = "mpi")]
             Place::Ranks { world, .. } => mpi::serve(world, &mut self.start(work)),

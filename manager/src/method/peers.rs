@@ -87,6 +87,23 @@ impl Peers {
         Ok(Peers { world: Some(world) })
     }
 
+    /// This process alone, whoever else was started with it.
+    pub fn alone() -> Self {
+        #[cfg(feature = "mpi")]
+        return Peers { world: None };
+        #[cfg(not(feature = "mpi"))]
+        Peers {}
+    }
+
+    /// Rank 0 tells ranks that do jobs that all are going to meet for another search.
+    pub fn release(&self) -> Result<()> {
+        #[cfg(feature = "mpi")]
+        if let Some(world) = &self.world {
+            return world.release();
+        }
+        Ok(())
+    }
+
     /// Whether this process works for another.
     pub fn is_worker(&self) -> bool {
         #[cfg(feature = "mpi")]
@@ -201,7 +218,7 @@ impl Peers {
     }
 
     /// Does jobs for rank 0: `serve` says which. A rank that cannot go on ends all of them.
-    pub fn serve(&self, team: &Team, serve: impl FnOnce(&Grid) -> Result<u8>) -> Result<u8> {
+    pub fn serve<R>(&self, team: &Team, serve: impl FnOnce(&Grid) -> Result<R>) -> Result<R> {
         let served = self.grid(team, &|| false).and_then(|grid| serve(&grid));
         if let Err(why) = &served {
             (team.warn)(format!("rank {}: {why}", self.rank()));

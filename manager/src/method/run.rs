@@ -133,6 +133,28 @@ impl Run<'_> {
         self.tables = Some(tables);
     }
 
+    /// Does something as if no other process had been started with this one.
+    pub fn by_itself<R>(&mut self, search: impl FnOnce(&mut Run) -> R) -> R {
+        let alone = Peers::alone();
+        let mut run = Run {
+            tables: self.tables.take(),
+            properties: self.properties.clone(),
+            names: self.names.clone(),
+            patterns: std::mem::take(&mut self.patterns),
+            file: self.file.clone(),
+            asked: self.asked.clone(),
+            peers: &alone,
+            common: self.common.clone(),
+            threads: self.threads,
+            memory: self.memory,
+            host: self.host,
+            warn: self.warn,
+        };
+        let result = search(&mut run);
+        (self.tables, self.patterns) = (run.tables.take(), std::mem::take(&mut run.patterns));
+        result
+    }
+
     /// The network with its properties built in. Its tables must be complete.
     pub fn prepared(&self) -> Arc<Prepared> {
         Arc::new(Prepared::new(self.tables().network.clone(), self.properties.clone()))

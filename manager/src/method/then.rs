@@ -1,5 +1,7 @@
 //! Handing over: a search that may leave properties undecided lets another one decide.
 //!
+//! On ranks all of them go on if that search runs there, else rank 0 does so by itself.
+//!
 //! Invariant: the conclusion is that of the search that went on, or `unknown` with what was left and why.
 
 use super::exhaustive::{BreadthFirst, DepthFirst};
@@ -92,25 +94,47 @@ pub(super) struct Handed {
 }
 
 impl Onward {
+    /// On a rank that was released from its jobs, or never had any: goes on with the search that rank 0 goes on with, or waits
+    /// for the end.
+    pub(super) fn serve(self, run: &mut Run) -> Result<u8> {
+        match self.usable(run) {
+            Some(method) if method.runs_on_ranks() => method.serve(run),
+            _ => run.peers.wait_for_end(None),
+        }
+    }
+
+    /// The method that goes on, if there is one that can.
+    fn usable(self, run: &Run) -> Option<Box<dyn Method>> {
+        let needs_tables = |method: &dyn Method| method.needs_complete_tables().is_some();
+        self.then.method().filter(|method| run.tables().complete || !needs_tables(&**method))
+    }
+
     /// Lets another search decide, or says that nobody did. The figures are those of the search that left something, with
-    /// what became of it.
+    /// what became of it. `release`: other ranks are doing jobs, and must be told if they are to do something else.
     pub(super) fn go_on(
         self,
         run: &mut Run,
         left: Left,
         time: Duration,
+        release: bool,
         figures: impl FnOnce(Handed) -> Box<dyn Figures>,
     ) -> Result<Outcome> {
-        let method = self.then.method();
-        let needs_tables = |method: &dyn Method| method.needs_complete_tables().is_some();
-        let usable = method.filter(|method| run.tables().complete || !needs_tables(&**method));
-        let Some(method) = usable else {
+        let Some(method) = self.usable(run) else {
             let message = format!("{}; --then bfs searches the whole system instead", left.message);
             let handed = Handed { left: Some(left.message), ..Handed::default() };
             return Ok(Outcome::unknown(Bound::new(left.name, message), time, figures(handed)));
         };
         run.host.note(&format!("note: {}; now {}", left.message, self.then.name()));
-        let outcome = method.conduct(run)?;
+        let outcome = match run.peers.has_company() {
+            true if method.runs_on_ranks() => {
+                if release {
+                    run.peers.release()?;
+                }
+                method.conduct(run)?
+            }
+            true => run.by_itself(|run| method.conduct(run))?,
+            false => method.conduct(run)?,
+        };
         let handed =
             Handed { left: Some(left.message), then: Some(self.then.name()), inner: Some(outcome.figures) };
         Ok(Outcome { figures: figures(handed), time: time + outcome.time, ..outcome })

@@ -21,6 +21,7 @@ use crate::terminal::tell;
 use crate::watch::{Reason, Watch};
 use clap::Args;
 use gate::Gate;
+use gridlock_lang::system::System;
 use gridlock_lts::model::network::Outcome;
 use gridlock_lts::model::trace_file::TraceFile;
 use serde::{Deserialize, Serialize};
@@ -251,7 +252,8 @@ impl Explorer<'_> {
         let is_cut = length > LONGEST;
         saved.steps.truncate(LONGEST);
         saved.repeats_from = repeats_from.filter(|_| !is_cut);
-        let (trace, followed) = saved_trace::follow(&mut self.walk.system, &saved, self.watch)?;
+        let System { network, builder, .. } = &mut self.walk.system;
+        let (trace, followed) = saved_trace::follow((network, builder), &saved, self.watch)?;
         let net = &self.walk.system.network;
         let path = walk::moves(net, &trace);
         let fault = trace.steps.get(path.len()).map(|step| net.vectors[step.vector.0 as usize].outcome);

@@ -9,6 +9,7 @@ use crate::input::{Specification, is_stdin};
 use crate::outcome::{Exit, Failure};
 use crate::output::print;
 use crate::quantities::counted;
+use crate::start::FromFlag;
 use crate::terminal::{Escaping, Style, tell};
 use crate::watch::{Phase, Watch};
 use clap::Args;
@@ -36,6 +37,9 @@ pub struct Arguments {
     /// Where random steps begin: equal seeds give equal steps [default: another one each time; it is shown]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
+
+    #[command(flatten)]
+    from: FromFlag,
 
     #[command(flatten)]
     pub resources: Resources,
@@ -70,7 +74,8 @@ pub fn run(arguments: &Arguments, watch: &Watch) -> Result<Exit, Failure> {
     // Local states are described by places in the file; its directory would only take room.
     let short = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
     let options = arguments.tables.options(TableMode::OnDemand);
-    let system = specification.load(&short, &options, options.table_limit, watch)?;
+    let start = arguments.from.read()?;
+    let system = specification.load_from(start.as_ref(), &short, &options, options.table_limit, watch)?;
     watch.rest();
     let seed = arguments.seed.unwrap_or_else(any_seed);
     let session = Session::new(system, seed).map_err(Failure::Input)?;

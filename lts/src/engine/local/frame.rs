@@ -14,6 +14,7 @@ use crate::engine::parts::system::{Asked, Component, FIRST, Origin, Sync, System
 use crate::model::explicit::{Lts, State};
 use crate::model::network::{LeafIx, Local, Network, VectorIx};
 use crate::property::Property;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// See the module head.
@@ -29,7 +30,7 @@ pub(super) struct Frame {
 }
 
 /// How much there is of the leaves within the fixpoint.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Size {
     /// Local states.
     pub states: u64,

@@ -11,9 +11,11 @@
 //! run. The block makes it complete.
 //!
 //! Invariants: an answer is exact, or there is none and the report says what was left and why. Obligations are decided in any
-//! order, but the first in a fixed order that does not hold counts, so nothing depends on the number of workers.
+//! order, here ([`workers`]) or elsewhere ([`task`]), but the first in a fixed order that does not hold counts ([`board`]), so
+//! nothing depends on the number of workers.
 
 mod block;
+mod board;
 mod calm;
 mod concrete;
 mod follow;
@@ -22,32 +24,34 @@ mod mutants;
 mod refine;
 mod split;
 mod survey;
+mod task;
 #[cfg(test)]
 mod tests;
 mod workers;
 
 use crate::base::error::{Error, Limit, Result};
-use crate::base::memory::Budget;
-use crate::engine::parts::{Obligation, Trouble, obligations};
+use crate::engine::parts::{Obligation, obligations};
 use crate::engine::search::Verdict;
 use crate::model::network::{LeafIx, Network, Outcome};
 use crate::model::trace::Trace;
 use crate::property::{self, Property};
-use frame::Frame;
+pub use board::{Board, Place};
 pub use frame::Size;
-use refine::Job;
-use std::sync::Arc;
+use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 pub use survey::{Survey, survey};
-use workers::Ended;
+pub use task::{Answered, End, Setting, Task};
 
 /// The most states of the blocks of an obligation if nothing else is said.
 pub const DEFAULT_LIMIT: u64 = 1_000_000;
 
-/// What is spent on a path if nothing else is said: see [`Options::tries`] and [`Options::pairs`].
-pub const DEFAULT_TRIES: u64 = 20_000;
+/// What is spent on the paths of an obligation if nothing else is said: see [`Options::tries`] and [`Options::pairs`].
+pub const DEFAULT_TRIES: u64 = 100_000;
 /// See [`DEFAULT_TRIES`].
 pub const DEFAULT_PAIRS: u64 = 10_000_000;
+
+/// One path gets no more than this part of [`Options::tries`].
+pub const SHARE: u64 = 5;
 
 /// What a search may spend, and whom it tells.
 #[derive(Clone, Copy)]
@@ -56,9 +60,10 @@ pub struct Options<'a> {
     pub workers: usize,
     /// The most states that the blocks of an obligation may have, all rounds together.
     pub limit: u64,
-    /// States that are expanded to make a run of a path.
+    /// States that are expanded to make runs of paths, in all rounds of an obligation together; for one path no more than
+    /// [`SHARE`] of them.
     pub tries: u64,
-    /// Labels that are tried in pairs of states, in a round, to find two leaves that cannot follow.
+    /// Labels that are tried in pairs of states to find two leaves that cannot follow, in all rounds of an obligation together.
     pub pairs: u64,
     /// Bytes that leaves and blocks may take.
     pub max_memory: u64,
@@ -69,7 +74,7 @@ pub struct Options<'a> {
 }
 
 /// What became of an obligation.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Fate {
     /// It holds.
     Holds,
@@ -82,7 +87,7 @@ pub enum Fate {
 }
 
 /// Why an obligation was left.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Why {
     /// Its blocks have more states than the limit, this one.
     Limit(u64),
@@ -93,7 +98,7 @@ pub enum Why {
 }
 
 /// Why leaves joined the block after a round.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Joined {
     /// No leaf did.
     Nobody,
@@ -106,7 +111,7 @@ pub enum Joined {
 }
 
 /// What was done with one block.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Round {
     /// Leaves in the block.
     pub leaves: u64,
@@ -123,7 +128,7 @@ pub struct Round {
 }
 
 /// What was done about an obligation.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Account {
     /// What it is about.
     pub obligation: Obligation,
@@ -174,35 +179,19 @@ fn has_faults(net: &Network) -> bool {
 /// Decides properties of a network whose tables are complete; there must be no formula among them. A run that is told to
 /// stop ends with [`Verdict::Unknown`].
 pub fn check(net: &Network, properties: &[Property], options: &Options) -> Result<Report> {
-    if properties.iter().any(|property| matches!(property, Property::Formula(_))) {
-        return Err(Error::internal("a local search does not decide formulas"));
-    }
     let start = Instant::now();
-    let budget = Arc::new(Budget::new(options.max_memory));
-    let report = |verdict, accounts| {
-        Ok(Report { verdict, accounts, peak_memory: budget.peak(), time: start.elapsed() })
-    };
+    let setting = Setting::new(net, properties, options.max_memory)?;
     if let Some(property) = property::violated_initially(properties) {
-        let verdict = Verdict::Violated { property, trace: Trace::default() };
-        return report(Some(verdict), Vec::new());
+        let verdict = Some(Verdict::Violated { property, trace: Trace::default() });
+        return Ok(Report { verdict, accounts: Vec::new(), peak_memory: 0, time: start.elapsed() });
     }
-    let mut jobs = Vec::new();
-    for obligation in obligations(has_faults(net), properties) {
-        if obligation == Obligation::Faults && mutants::is(mutants::Mutant::DropFaults) {
-            continue;
-        }
-        let Ok(frame) = Frame::new(net, obligation.asked(properties), &budget) else {
-            return report(None, Vec::new());
-        };
-        let block = frame.observer.into_iter().collect();
-        jobs.push(Job { obligation, frame: Arc::new(frame), members: Vec::new(), siblings: 1, block });
-    }
-    let (accounts, ended) = workers::decide((net, properties), jobs, options, &budget);
-    match ended {
-        Ended::Holds => report(Some(Verdict::Holds), accounts),
-        Ended::Verdict(verdict) => report(Some(verdict), accounts),
-        Ended::Trouble(Trouble::TooLarge | Trouble::Memory) => report(None, accounts),
-        Ended::Trouble(Trouble::Stopped(limit)) => report(Some(Verdict::Unknown(limit)), accounts),
-        Ended::Trouble(Trouble::Internal(error)) => Err(error),
-    }
+    let (accounts, ended) = workers::decide(&setting, options).end();
+    let verdict = match ended {
+        None => Some(Verdict::Holds),
+        Some((obligation, End::Run(trace))) => Some(setting.verdict(obligation, trace)?),
+        Some((_, End::Stopped)) => Some(Verdict::Unknown((options.stop)().unwrap_or(Limit::Interrupted))),
+        Some((_, End::Failed(why))) => return Err(Error::Internal(why)),
+        Some(_) => None,
+    };
+    Ok(Report { verdict, accounts, peak_memory: setting.peak_memory(), time: start.elapsed() })
 }

@@ -10,11 +10,12 @@ use super::block::{Block, Effort, Path, internal};
 use super::concrete::{Concrete, Made};
 use super::follow::Follow;
 use super::frame::{Frame, Size};
-use super::{Account, Fate, Joined, Options, Round, split};
+use super::split::{self, Taken};
+use super::{Account, Fate, Joined, Options, Round, SHARE};
 use crate::base::memory::Budget;
 use crate::engine::parts::{Obligation, Stop, Trouble, replayed};
-use crate::engine::search::Verdict;
 use crate::model::network::{LeafIx, Network};
+use crate::model::trace::Trace;
 use crate::property::Property;
 use std::sync::Arc;
 use std::time::Instant;
@@ -22,7 +23,7 @@ use std::time::Instant;
 /// Obligations that one property may be split into.
 const MOST_MEMBERS: usize = 1024;
 
-/// What is to be decided: an obligation, or a part of it.
+/// What is to be decided: an obligation, or a part of it. A [`Task`](super::Task) that was made ready.
 pub(super) struct Job {
     pub(super) obligation: Obligation,
     pub(super) frame: Arc<Frame>,
@@ -37,10 +38,10 @@ pub(super) struct Job {
 /// What became of it.
 pub(super) enum Answer {
     Holds,
-    /// Violated or faulty, replayed.
-    Verdict(Verdict),
-    /// One for each member.
-    Split(Vec<Job>),
+    /// A run that violates it or is faulty, replayed.
+    Run(Trace),
+    /// One for each member, to begin with the slots that the block has now.
+    Split(Vec<Taken>),
 }
 
 /// See the module head.
@@ -55,14 +56,17 @@ pub(super) struct Refinement<'a> {
     pub(super) slots: Vec<u32>,
     /// States of all rounds so far.
     spent: u64,
+    /// What is left for runs and for pairs.
+    tries: u64,
+    pairs: u64,
     start: Instant,
 }
 
 /// What to do about a path.
 enum Next {
     Join(Joined, Vec<u32>),
-    Split(Vec<Job>),
-    Run(Verdict),
+    Split(Vec<Taken>),
+    Run(Trace),
 }
 
 impl<'a> Refinement<'a> {
@@ -75,7 +79,21 @@ impl<'a> Refinement<'a> {
     ) -> Self {
         let start = Instant::now();
         let (rounds, slots) = (Vec::new(), Vec::new());
-        Refinement { net, properties, options, budget, stop, progress, rounds, slots, spent: 0, start }
+        let (spent, tries, pairs) = (0, options.tries, options.pairs);
+        Refinement {
+            net,
+            properties,
+            options,
+            budget,
+            stop,
+            progress,
+            rounds,
+            slots,
+            spent,
+            tries,
+            pairs,
+            start,
+        }
     }
 
     /// What was done.
@@ -128,8 +146,8 @@ impl<'a> Refinement<'a> {
             }
             self.rounds.push(round);
             match next {
-                Next::Run(verdict) => return Ok(Answer::Verdict(verdict)),
-                Next::Split(jobs) => return Ok(Answer::Split(jobs)),
+                Next::Run(trace) => return Ok(Answer::Run(trace)),
+                Next::Split(parts) => return Ok(Answer::Split(parts)),
                 Next::Join(_, slots) => {
                     self.slots.extend(slots);
                     self.slots.sort_unstable();
@@ -138,7 +156,7 @@ impl<'a> Refinement<'a> {
         }
     }
 
-    fn next(&self, job: &Job, block: &Block, path: &Path, round: &mut Round) -> Result<Next, Trouble> {
+    fn next(&mut self, job: &Job, block: &Block, path: &Path, round: &mut Round) -> Result<Next, Trouble> {
         let frame = block.frame;
         let size = |slot: u32| (frame.lts(slot).num_states(), slot);
         let follow = Follow::new(block, path);
@@ -147,23 +165,24 @@ impl<'a> Refinement<'a> {
             return Ok(Next::Join(Joined::CannotFollow, vec![slot]));
         }
         self.stop.check()?;
-        let mut effort = self.options.pairs;
-        if let Some((first, second)) = follow.pair(None, &mut effort) {
+        if let Some((first, second)) = follow.pair(None, &mut self.pairs) {
             return Ok(Next::Join(Joined::PairCannotFollow, vec![first, second]));
         }
-        if let Some(jobs) = self.split(job, block, path) {
-            return Ok(Next::Split(jobs));
+        if let Some(parts) = self.split(job, block, path) {
+            return Ok(Next::Split(parts));
         }
         let mut blockers = Vec::new();
         if let Some(distances) = &distances {
-            match Concrete::new(block, path, distances).make(self.net, self.options.tries, self.stop)? {
+            let tries = self.tries.min(self.options.tries.div_ceil(SHARE));
+            match Concrete::new(block, path, distances).make(self.net, tries, self.stop)? {
                 Made::Run(trace) => {
-                    let verdict = replayed(self.net, self.properties, job.obligation, trace)?;
-                    return Ok(Next::Run(verdict));
+                    replayed(self.net, self.properties, job.obligation, trace.clone())?;
+                    return Ok(Next::Run(trace));
                 }
                 Made::None { blockers: found, expanded } => {
                     blockers = found;
                     round.runs = expanded;
+                    self.tries = self.tries.saturating_sub(expanded);
                 }
             }
         }
@@ -172,22 +191,12 @@ impl<'a> Refinement<'a> {
         Ok(Next::Join(Joined::InTheWay, vec![slot]))
     }
 
-    fn split(&self, job: &Job, block: &Block, path: &Path) -> Option<Vec<Job>> {
-        let mut effort = self.options.pairs;
+    /// An edge of the observer that is worth to be taken by one member at a time.
+    fn split(&mut self, job: &Job, block: &Block, path: &Path) -> Option<Vec<Taken>> {
         let fits = |edge: &split::Edge| job.siblings * edge.members.len() <= MOST_MEMBERS;
         let edges = split::edges(block, path).into_iter().filter(fits);
-        let edge = edges.into_iter().find(|edge| edge.pays(block, path, &mut effort))?;
-        let of_member = |&slot: &u32| {
-            let frame = Arc::new(edge.of_member(block.frame, slot)?);
-            // Leaves that no longer matter are gone.
-            let there: Vec<u32> = frame.slots().collect();
-            let block = self.slots.iter().copied().filter(|slot| there.contains(slot)).collect();
-            let mut members = job.members.clone();
-            members.extend(job.frame.leaf(slot));
-            let siblings = job.siblings * edge.members.len();
-            Some(Job { obligation: job.obligation, frame, members, siblings, block })
-        };
-        edge.members.iter().map(of_member).collect()
+        let edge = edges.into_iter().find(|edge| edge.pays(block, path, &mut self.pairs))?;
+        Some(edge.taken())
     }
 }
 

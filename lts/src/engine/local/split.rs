@@ -16,6 +16,7 @@ use crate::base::hash::Map;
 use crate::engine::parts::system::{BAD, Component};
 use crate::model::explicit::{Builder, Lts, State};
 use crate::model::network::Label;
+use serde::{Deserialize, Serialize};
 
 /// An edge of the observer, and the leaves by which it can be taken.
 #[derive(Clone, Debug)]
@@ -26,6 +27,24 @@ pub(super) struct Edge {
     member_of: Map<u32, u32>,
     /// The slots of the members, ascending.
     pub(super) members: Vec<u32>,
+}
+
+/// An edge of the observer that one member takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(super) struct Taken {
+    from: u32,
+    to: u32,
+    /// The slot.
+    pub(super) member: u32,
+}
+
+impl Taken {
+    /// The frame in which it is so, made from that which was split, and how many members there are.
+    pub(super) fn frame(&self, of: &Frame) -> Option<(Frame, usize)> {
+        let edge = edge(of, of.observer?, self.from, self.to)?;
+        edge.members.contains(&self.member).then_some(())?;
+        Some((edge.of_member(of, self.member)?, edge.members.len()))
+    }
 }
 
 /// The edges of the observer that a path takes and that can be split.
@@ -78,6 +97,12 @@ fn edge(frame: &Frame, observer: u32, from: u32, to: u32) -> Option<Edge> {
 }
 
 impl Edge {
+    /// The edge for each of its members.
+    pub(super) fn taken(&self) -> Vec<Taken> {
+        let Edge { from, to, .. } = *self;
+        self.members.iter().map(|&member| Taken { from, to, member }).collect()
+    }
+
     /// Whether somebody could not follow the path if the edge were that of its first member: then a split gains something.
     pub(super) fn pays(&self, block: &Block, path: &Path, effort: &mut u64) -> bool {
         let Some(observer) = block.frame.observer else { return false };
@@ -100,7 +125,7 @@ impl Edge {
     }
 
     /// The frame of a member: others no longer take the edge.
-    pub(super) fn of_member(&self, frame: &Frame, member: u32) -> Option<Frame> {
+    fn of_member(&self, frame: &Frame, member: u32) -> Option<Frame> {
         let component = frame.component(frame.observer?);
         let lts = &component.lts;
         let labels = lts.labels().len() as u32;

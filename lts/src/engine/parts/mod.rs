@@ -181,7 +181,7 @@ impl Stop<'_> {
 }
 
 /// What an obligation is about.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 pub enum Obligation {
     /// No step without meaning is reachable.
     Faults,

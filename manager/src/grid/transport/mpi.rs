@@ -358,6 +358,11 @@ impl World {
         }
     }
 
+    /// Rank 0 tells the others that there are no more jobs, and that something else follows for which all meet.
+    pub fn release(&self) -> Result<()> {
+        (1..self.size() as Rank).try_for_each(|rank| self.post(rank, DOWN, &Down::<()>::Begin).map(drop))
+    }
+
     /// Rank 0 tells the others that it is over, and waits until they have heard it.
     pub fn end(&self, code: u8) -> Result<()> {
         for rank in 1..self.size() as Rank {
@@ -527,8 +532,9 @@ impl<J: Serialize, A: DeserializeOwned> Transport<J, A> for Ranks<'_, A> {
     }
 }
 
-/// Does jobs for rank 0 on some threads until it says that it is over, and returns its exit code.
-pub fn serve<J, A>(world: &World, pool: &mut Threads<J, A>) -> Result<u8>
+/// Does jobs for rank 0 on some threads until it says that it is over, and returns its exit code; none if it wants to go on
+/// with all ranks as peers ([`World::release`]).
+pub fn serve<J, A>(world: &World, pool: &mut Threads<J, A>) -> Result<Option<u8>>
 where
     J: Send + DeserializeOwned,
     A: Send + Serialize,
@@ -544,10 +550,10 @@ where
                 jobs.push_back((ticket, job));
             }
             Some((_, Down::Cancel)) => pool.cancel(),
-            Some((_, Down::Begin)) => return Err(Error::internal("rank 0 wants a mesh, and this is a star")),
+            Some((_, Down::Begin)) => return Ok(None),
             Some((_, Down::End(code))) => {
                 world.post(0, UP, &Up::<A>::Bye)?;
-                return Ok(code);
+                return Ok(Some(code));
             }
             None => {}
         }

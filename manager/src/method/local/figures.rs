@@ -4,7 +4,7 @@ use super::page;
 use crate::method::quantities::{bytes, count, counted};
 use crate::method::subsystem::names;
 use crate::method::then::Handed;
-use crate::method::{Figures, Json, Row, Run, Spent};
+use crate::method::{Figures, Json, Row, Run, Spent, Traffic};
 use gridlock_lts::engine::local::{Account, Fate, Joined, Round, Why};
 use gridlock_lts::engine::parts::Obligation;
 use serde::Serialize;
@@ -22,6 +22,10 @@ pub(super) struct Checked {
     obligations: Vec<Shown>,
     #[serde(flatten)]
     handed: Handed,
+    checkpoint: Option<String>,
+    /// Answers that were in it.
+    resumed: usize,
+    traffic: Option<Traffic>,
     #[serde(skip)]
     peak_memory: u64,
 }
@@ -148,7 +152,18 @@ impl Shown {
 impl Checked {
     pub(super) fn new(limit: u64, run: &Run, accounts: Vec<Account>, peak_memory: u64) -> Self {
         let obligations = accounts.into_iter().map(|account| Shown::new(run, account)).collect();
-        Checked { limit, obligations, handed: Handed::default(), peak_memory }
+        let handed = Handed::default();
+        Checked { limit, obligations, handed, checkpoint: None, resumed: 0, traffic: None, peak_memory }
+    }
+
+    /// The same, with where it was decided.
+    pub(super) fn with_grid(
+        self,
+        checkpoint: Option<String>,
+        resumed: usize,
+        traffic: Option<Traffic>,
+    ) -> Self {
+        Checked { checkpoint, resumed, traffic, ..self }
     }
 
     /// The same, with what became of what was left.
@@ -200,6 +215,14 @@ impl Figures for Checked {
         let mut rows = Vec::new();
         rows.extend(self.handed.left.as_ref().map(|left| ("left", left.clone())));
         rows.extend(self.handed.then.map(|then| ("then", then.to_owned())));
+        rows.extend(self.checkpoint.as_ref().map(|place| {
+            let resumed = match self.resumed {
+                0 => String::new(),
+                answers => format!(", {} were in it", counted(answers, "answer")),
+            };
+            ("checkpoint", format!("{place}{resumed}"))
+        }));
+        rows.extend(self.traffic.map(|traffic| ("traffic", traffic.shown(self.obligations.len() as u64))));
         rows.extend(self.handed.inner.iter().flat_map(|inner| inner.settings()));
         rows
     }

@@ -1,24 +1,31 @@
 //! A local search: processes one by one, and a block of them where that does not decide.
 //!
-//! The library decides ([`gridlock_lts::engine::local`]); this shortens counterexamples and hands over to another search
-//! what is left. Invariant: the conclusion is that of the library or of the search that it was handed over to.
+//! Obligations are jobs ([`crate::local`]), for threads and for ranks; the library decides them
+//! ([`gridlock_lts::engine::local`]). This shortens counterexamples and hands over to another search what is left. Invariant: the conclusion is that of the library or of the search that it was handed over to.
 
 mod figures;
 mod page;
 
+use super::fingerprint::tables_made;
 use super::parts::shorter;
 use super::quantities::count;
-use super::then::{Left, Onward};
-use super::{Listed, Method, Outcome, Run};
+use super::then::{Left, Onward, Then};
+use super::{Bound, Checkpoint, Common, Listed, Method, Outcome, Patience, Row, Run, StatusPage, Team};
+use crate::grid::driver::{Control, Ended, Opened};
+use crate::grid::journal::Identity;
+use crate::local::{Deciding, Obligations, Record, Spend, Status};
 use figures::Checked;
 use gridlock_lts::base::error::{Error, Result};
-use gridlock_lts::engine::local::{
-    self, Account, DEFAULT_LIMIT, DEFAULT_PAIRS, DEFAULT_TRIES, Fate, Options, Why,
-};
+use gridlock_lts::engine::local::{Account, DEFAULT_LIMIT, DEFAULT_PAIRS, DEFAULT_TRIES, End, Fate, Why};
 use gridlock_lts::engine::search::Verdict;
-use gridlock_lts::property::Property;
+use gridlock_lts::model::trace::Trace;
+use gridlock_lts::property::{Property, violated_initially};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What the figures are called in the page of a checkpoint.
+const NUMBERS: &str = "local";
 
 /// A local search.
 #[derive(clap::Args, Clone, Debug)]
@@ -34,6 +41,12 @@ pub struct Local {
 
     #[command(flatten)]
     onward: Onward,
+
+    #[command(flatten)]
+    checkpoint: Checkpoint,
+
+    #[command(flatten)]
+    patience: Patience,
 
     /// Write a page (HTML) about the run
     #[arg(long, value_name = "FILE")]
@@ -52,12 +65,34 @@ impl Listed for Local {
             Property::Formula(_) => false,
         }
     }
+
+    fn status(page: &StatusPage) -> Vec<Row> {
+        let rows = |status: Status| {
+            vec![
+                ("obligations", count(status.decided)),
+                ("all blocks", format!("{} states", count(status.states))),
+            ]
+        };
+        page.figures::<Status>(NUMBERS).map_or(Vec::new(), rows)
+    }
 }
 
 impl Method for Local {
+    fn runs_on_ranks(&self) -> bool {
+        true
+    }
+
     /// Tables that cannot be completed are handed over at once.
     fn prefers_complete_tables(&self) -> bool {
         true
+    }
+
+    fn check(&self, _: &Common) -> Result<()> {
+        self.checkpoint.check()
+    }
+
+    fn checkpoint(&self) -> Option<&Checkpoint> {
+        Some(&self.checkpoint)
     }
 
     fn report(&self) -> Option<&Path> {
@@ -65,45 +100,118 @@ impl Method for Local {
     }
 
     fn conduct(&self, run: &mut Run) -> Result<Outcome> {
+        let nothing = |run: &Run| Checked::new(self.local_limit, run, Vec::new(), 0);
         if !run.tables().complete {
-            let figures = Checked::new(self.local_limit, run, Vec::new(), 0);
+            let figures = nothing(run);
             let figures = |handed| Box::new(figures.handed(handed)) as Box<_>;
-            return self.onward.go_on(run, Left::tables(), Duration::ZERO, figures);
+            return self.onward.go_on(run, Left::tables(), Duration::ZERO, false, figures);
         }
-        let host = run.host;
-        host.begin("checking blocks", "states");
-        let progress = |done: u64, states: u64| {
-            host.progress(states, 0, format!("{} obligations decided", count(done)));
-        };
-        let stop = || host.stopped();
-        let options = Options {
-            workers: run.threads,
-            limit: run.common.max_states.map_or(self.local_limit, |most| most.min(self.local_limit)),
-            tries: DEFAULT_TRIES,
-            pairs: DEFAULT_PAIRS,
-            max_memory: run.room(),
-            stop: &stop,
-            progress: &progress,
-        };
-        let (net, properties) = (run.tables().network.clone(), run.properties.clone());
-        let report = local::check(&net, &properties, &options)?;
-        let left = report.verdict.is_none().then(|| left(run, report.accounts.last()));
-        let figures = Checked::new(self.local_limit, run, report.accounts, report.peak_memory);
-        match (report.verdict, left) {
-            (Some(verdict), _) => {
-                let verdict = shorter(run, verdict)?;
-                let limit = match verdict {
-                    Verdict::Unknown(limit) => limit,
-                    _ => run.limit(),
-                };
-                Ok(Outcome::of(verdict, report.time, Box::new(figures), || limit.into()))
+        let start = Instant::now();
+        if let Some(property) = violated_initially(&run.properties) {
+            let verdict = Verdict::Violated { property, trace: Trace::default() };
+            return Ok(Outcome::of(verdict, start.elapsed(), Box::new(nothing(run)), || run.limit().into()));
+        }
+        let work = self.work(run)?;
+        let identity = self.identity(run);
+        let opened = self.checkpoint.open(&identity)?;
+        let resumed = opened.as_ref().map_or(0, |(_, records)| records.len());
+        let mut machine = Obligations::new(work.setting.obligations());
+        let ended = self.lead(run, &identity, &mut machine, &work, opened)?;
+        let peak_memory = machine.peak_memory();
+        let (accounts, decided) = machine.end();
+        let left = left(run, accounts.last());
+        let figures = Checked::new(self.local_limit, run, accounts, peak_memory).with_grid(
+            self.checkpoint.shown(),
+            resumed,
+            run.peers.traffic(),
+        );
+        let time = start.elapsed();
+        let unknown = |bound: Bound, figures: Checked| Ok(Outcome::unknown(bound, time, Box::new(figures)));
+        let verdict = match (ended, decided) {
+            (Ended::Journal(trouble), _) => return unknown(Bound::checkpoint(trouble), figures),
+            (Ended::Stopped | Ended::Limit(_), _) | (_, Some((_, End::Stopped))) => {
+                return unknown(run.stopped(self.checkpoint.checkpoint.is_some()), figures);
             }
-            (None, left) => {
-                let left = left.ok_or_else(|| Error::internal("no verdict, and nothing was left"))?;
+            (Ended::Done, None) => Verdict::Holds,
+            (Ended::Done, Some((obligation, End::Run(trace)))) => work.setting.verdict(obligation, trace)?,
+            (Ended::Done, Some((_, End::Failed(why)))) => return Err(Error::Internal(why)),
+            (Ended::Done, Some(_)) => {
                 let figures = |handed| Box::new(figures.handed(handed)) as Box<_>;
-                self.onward.go_on(run, left, report.time, figures)
+                return self.onward.go_on(run, left, time, true, figures);
             }
+        };
+        let verdict = shorter(run, verdict)?;
+        let limit = match verdict {
+            Verdict::Unknown(limit) => limit,
+            _ => run.limit(),
+        };
+        Ok(Outcome::of(verdict, time, Box::new(figures), || limit.into()))
+    }
+
+    fn serve(&self, run: &mut Run) -> Result<u8> {
+        if !run.tables().complete {
+            return self.onward.serve(run);
         }
+        if violated_initially(&run.properties).is_some() {
+            return run.peers.wait_for_end(None);
+        }
+        let (work, identity) = (self.work(run)?, self.identity(run));
+        let served = run.peers.serve(&self.team(run, &identity), |grid| grid.serve_until(&work))?;
+        drop(work);
+        served.map_or_else(|| self.onward.serve(run), Ok)
+    }
+}
+
+impl Local {
+    /// A search that leaves what is over a limit, and hands nothing over.
+    pub fn bounded(local_limit: u64) -> Self {
+        let onward = Onward { then: Then::None };
+        let (checkpoint, patience, report) = (Checkpoint::default(), Patience::default(), None);
+        Local { local_limit, onward, checkpoint, patience, report }
+    }
+
+    fn limit(&self, run: &Run) -> u64 {
+        run.common.max_states.map_or(self.local_limit, |most| most.min(self.local_limit))
+    }
+
+    fn work(&self, run: &Run) -> Result<Arc<Deciding>> {
+        let spend = Spend { limit: self.limit(run), tries: DEFAULT_TRIES, pairs: DEFAULT_PAIRS };
+        let (net, properties) = (run.tables().network.clone(), run.properties.clone());
+        Deciding::new(net, properties, spend, run.room()).map(Arc::new)
+    }
+
+    /// What decides which jobs there are and what comes of them.
+    fn identity(&self, run: &Run) -> Identity {
+        let made = tables_made(&run.tables().network);
+        run.identity(Self::NAME, [("local limit", self.limit(run).to_string()), ("tables made", made)])
+    }
+
+    fn team<'a>(&self, run: &'a Run, identity: &'a Identity) -> Team<'a> {
+        let stuck_after = self.patience.stuck_after();
+        Team { identity, file: &run.file, threads: run.threads, stuck_after, warn: run.warn }
+    }
+
+    /// Has all obligations decided, on threads or ranks.
+    fn lead(
+        &self,
+        run: &Run,
+        identity: &Identity,
+        machine: &mut Obligations,
+        work: &Arc<Deciding>,
+        opened: Option<Opened<Record>>,
+    ) -> Result<Ended> {
+        let (host, start) = (run.host, Instant::now());
+        host.begin("checking blocks", "states");
+        let progress = |status: &Status| {
+            host.progress(status.states, 0, format!("{} obligations decided", count(status.decided)));
+        };
+        let resumed = opened.as_ref().map_or(0, |(_, records)| records.len());
+        let page = StatusPage { resumed, ..StatusPage::new(&run.file, run.threads, identity) };
+        let page = |status: &Status| page.bytes(start.elapsed(), NUMBERS, status);
+        let stop = || host.stopped().is_some();
+        let control = Control { stop: &stop, progress: &progress, page: &page };
+        let grid = run.peers.grid(&self.team(run, identity), &stop)?;
+        Ok(grid.lead(machine, work, opened, &control)?.0)
     }
 }
 

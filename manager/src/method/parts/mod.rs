@@ -143,9 +143,9 @@ impl Method for Parts {
         let complete = run.tables().complete;
         if !complete && self.stages == Wanted::Aggregation {
             let figures = Put::new(self, run, Vec::new(), 0);
-            return self
-                .onward
-                .go_on(run, Left::tables(), Duration::ZERO, |handed| Box::new(figures.handed(handed)));
+            return self.onward.go_on(run, Left::tables(), Duration::ZERO, false, |handed| {
+                Box::new(figures.handed(handed))
+            });
         }
         let groups = self.groups(run)?;
         let host = run.host;
@@ -189,7 +189,7 @@ impl Method for Parts {
             }
             (None, left) => {
                 let left = left.ok_or_else(|| Error::internal("no verdict, and nothing was left"))?;
-                self.onward.go_on(run, left, report.time, |handed| Box::new(figures.handed(handed)))
+                self.onward.go_on(run, left, report.time, false, |handed| Box::new(figures.handed(handed)))
             }
         }
     }

@@ -1,0 +1,284 @@
+//! Where a run begins, if not in the initial state: `--from`.
+//!
+//! The state is the one after the first steps of a saved trace, or one that a file of JSON describes process by process.
+//! Invariant: the network that searches get begins there, so everything that they say, count and show is from there on.
+
+use crate::input::read_text;
+use crate::outcome::Failure;
+use crate::quantities::{count, counted};
+use crate::saved_trace::{self, Followed, LONGEST_FILE, Saved, Wanted};
+use crate::watch::Watch;
+use clap::Args;
+use gridlock_lang::network::build::Builder;
+use gridlock_lang::system::{Checked, Undescribed};
+use gridlock_lts::model::network::{Local, Network, Outcome};
+use gridlock_manager::method::fingerprint::fingerprint;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// The flag.
+#[derive(Args, Clone, Default, Debug)]
+pub struct FromFlag {
+    /// Begin in the state after a saved trace, or after its first STEP steps; or in one that a JSON file describes
+    #[arg(long, value_name = "TRACE[@STEP]")]
+    from: Option<String>,
+}
+
+/// A state to begin in.
+#[derive(Debug)]
+pub struct Start {
+    /// The file, as the user called it.
+    file: String,
+    /// What the user wrote.
+    flag: String,
+    /// Equal for equal texts.
+    print: String,
+    place: Place,
+}
+
+#[derive(Debug)]
+enum Place {
+    /// After these steps, of so many in the file.
+    Steps(Saved, usize),
+    /// Where processes are in the state that is described.
+    State(Vec<Described>),
+}
+
+/// Where a process is, as JSON has it.
+#[derive(Deserialize, Clone, PartialEq, Eq, Debug)]
+pub struct Described {
+    /// The process.
+    pub name: String,
+    /// Its state.
+    pub state: String,
+}
+
+/// The same for reports.
+#[derive(Serialize, Debug)]
+pub struct ShownStart<'a> {
+    file: &'a str,
+    /// The steps before, and those of the file; null if the file describes a state.
+    step: Option<usize>,
+    steps: Option<usize>,
+}
+
+/// What a file may have instead of a trace.
+#[derive(Deserialize)]
+struct StateFile {
+    #[serde(default)]
+    trace: Option<IgnoredAny>,
+    #[serde(default, alias = "leaves")]
+    end: Option<Vec<Described>>,
+}
+
+impl FromFlag {
+    /// Reads the file, if there is to be one.
+    pub fn read(&self) -> Result<Option<Start>, Failure> {
+        self.from.as_deref().map(Start::read).transpose()
+    }
+}
+
+impl Start {
+    fn read(flag: &str) -> Result<Self, Failure> {
+        let (file, step) = divided(flag);
+        if file == "-" {
+            return Err(Failure::input("--from needs the name of a file"));
+        }
+        let (file, text) = read_text(Path::new(file), LONGEST_FILE)?;
+        Start::parse(flag.to_owned(), file, &text, step)
+    }
+
+    /// A state from the text of a file, after so many of its steps.
+    pub fn parse(flag: String, file: String, text: &str, step: Option<usize>) -> Result<Self, Failure> {
+        let print = fingerprint(text);
+        let place = match described(text) {
+            Some(_) if step.is_some() => {
+                return Err(Failure::input(format_args!(
+                    "{file} describes a state and has no steps: leave out the number behind @"
+                )));
+            }
+            Some(state) => Place::State(state),
+            None => {
+                let Saved { mut steps, .. } = saved_trace::parse(&file, text)?;
+                let all = steps.len();
+                let step = step.unwrap_or(all);
+                if step > all {
+                    return Err(Failure::input(format_args!(
+                        "{file} has only {}, so there is no state after step {}",
+                        counted(all, "step"),
+                        count(step as u64)
+                    )));
+                }
+                steps.truncate(step);
+                Place::Steps(Saved { steps, repeats_from: None }, all)
+            }
+        };
+        Ok(Start { file, flag, print, place })
+    }
+
+    /// In words, to stand behind `from`.
+    pub fn shown(&self) -> String {
+        match &self.place {
+            Place::Steps(saved, _) => format!("step {} of {}", count(saved.steps.len() as u64), self.file),
+            Place::State(_) => format!("the state in {}", self.file),
+        }
+    }
+
+    /// For JSON.
+    pub fn fields(&self) -> ShownStart<'_> {
+        let (step, steps) = match &self.place {
+            Place::Steps(saved, all) => (Some(saved.steps.len()), Some(*all)),
+            Place::State(_) => (None, None),
+        };
+        ShownStart { file: &self.file, step, steps }
+    }
+
+    /// What tells it from other states to begin in, whatever the file is called.
+    pub fn identity(&self) -> String {
+        match &self.place {
+            Place::Steps(saved, _) => format!("step {} of {}", saved.steps.len(), self.print),
+            Place::State(_) => format!("state {}", self.print),
+        }
+    }
+
+    /// The same on another command line.
+    pub fn arguments(&self) -> [String; 2] {
+        ["--from".to_owned(), self.flag.clone()]
+    }
+
+    /// Makes a specification begin there. Its tables must still be empty.
+    pub fn enter(&self, checked: &mut Checked, watch: &Watch) -> Result<(), Failure> {
+        watch.begin("replaying where to begin", "");
+        match &self.place {
+            Place::Steps(saved, _) => {
+                checked.begin_at(|net, builder| self.state_after(saved, net, builder, watch))
+            }
+            Place::State(state) => self.describe(state, checked, watch),
+        }
+    }
+
+    fn wrong(&self, why: impl std::fmt::Display) -> Failure {
+        Failure::input(format_args!("--from {}: {why}", self.flag))
+    }
+
+    fn state_after(
+        &self,
+        saved: &Saved,
+        net: &mut Network,
+        builder: &mut Builder,
+        watch: &Watch,
+    ) -> Result<Vec<Local>, Failure> {
+        let (trace, followed) = saved_trace::follow((&mut *net, builder), saved, watch)?;
+        if followed != Followed::Whole {
+            let step = saved.steps.get(trace.len()).map_or("", Wanted::shown);
+            return Err(self.wrong(format_args!(
+                "this is no run of the specification: after {}, `{step}` is not possible\n  help: `gridlock replay` \
+                 shows what is",
+                counted(trace.len(), "step")
+            )));
+        }
+        let outcome = |vector: u32| net.vectors[vector as usize].outcome;
+        if trace.steps.iter().any(|step| matches!(outcome(step.vector.0), Outcome::Fault(_))) {
+            return Err(self.wrong("the last step has no meaning, so there is no state after it"));
+        }
+        Ok(trace.end(net))
+    }
+
+    /// Begins where all processes are as they are described.
+    fn describe(&self, state: &[Described], checked: &mut Checked, watch: &Watch) -> Result<(), Failure> {
+        let names: Vec<String> = checked.leaves().map(str::to_owned).collect();
+        if let Some(unknown) = state.iter().find(|one| !names.contains(&one.name)) {
+            return Err(self.wrong(format_args!(
+                "there is no process `{}`\n  help: `gridlock info` lists the processes",
+                unknown.name
+            )));
+        }
+        let of_leaf = |name: &String| {
+            let mut there = state.iter().filter(|one| one.name == *name);
+            match (there.next(), there.next()) {
+                (Some(one), None) => Ok(one.state.as_str()),
+                (None, _) => Err(self.wrong(format_args!("it does not say where `{name}` is"))),
+                (Some(_), Some(_)) => Err(self.wrong(format_args!("it says twice where `{name}` is"))),
+            }
+        };
+        let texts = names.iter().map(of_leaf).collect::<Result<Vec<&str>, _>>()?;
+        let begun = checked.begin_where(&texts, &mut |states| {
+            watch.count(states, 0);
+            watch.stopped().is_none()
+        });
+        if watch.stopped().is_some() {
+            return Err(Failure::Stopped);
+        }
+        begun.map_err(|why| {
+            self.wrong(match why {
+                Undescribed::Open(why) => format!(
+                    "states can only be found by what they are called if there are tables of all, and those cannot be \
+                     filled: {why}\n  help: give a trace that leads there"
+                ),
+                Undescribed::Unknown(leaf) => {
+                    format!("`{}` is never in the state `{}`", names[leaf], texts[leaf])
+                }
+                Undescribed::Several(leaf) => format!(
+                    "several states of `{}` are called `{}`\n  help: give a trace that leads there",
+                    names[leaf], texts[leaf]
+                ),
+            })
+        })
+    }
+}
+
+/// The file and the number of steps. A file that is called so as a whole is meant as a whole.
+fn divided(flag: &str) -> (&str, Option<usize>) {
+    let divided = flag.rsplit_once('@').and_then(|(file, step)| Some((file, step.parse().ok()?)));
+    match divided {
+        Some((file, step)) if !Path::new(flag).exists() => (file, Some(step)),
+        _ => (flag, None),
+    }
+}
+
+/// The state that a text describes, if it does that and has no trace.
+fn described(text: &str) -> Option<Vec<Described>> {
+    if !text.trim_start().starts_with('{') {
+        return None;
+    }
+    let file: StateFile = serde_json::from_str(text).ok()?;
+    file.end.filter(|_| file.trace.is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_behind_the_file_is_a_step() {
+        assert_eq!(divided("why.trace"), ("why.trace", None));
+        assert_eq!(divided("why.trace@12"), ("why.trace", Some(12)));
+        assert_eq!(divided("user@host"), ("user@host", None));
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("t@3").display().to_string();
+        std::fs::write(&path, "").unwrap();
+        assert_eq!(divided(&path), (&*path, None));
+        assert_eq!(divided(&format!("{path}@4")), (&*path, Some(4)));
+    }
+
+    #[test]
+    fn a_state_is_what_has_no_trace() {
+        let state = r#"{"end": [{"name": "S", "state": "S(b = true)", "source": "x"}], "version": 1}"#;
+        assert_eq!(described(state).unwrap()[0].state, "S(b = true)");
+        assert!(described(&state.replace("end", "leaves")).is_some());
+        assert!(described(r#"{"trace": [], "end": []}"#).is_none());
+        assert!(described(r#"{"trace": null, "end": null}"#).is_none());
+        assert!(described("a\nb\n").is_none());
+    }
+
+    #[test]
+    fn steps_are_counted_in_the_file() {
+        let start = |step| Start::parse("f".into(), "f".into(), "a\nb\n", step);
+        assert_eq!(start(None).unwrap().shown(), "step 2 of f");
+        assert_eq!(start(Some(0)).unwrap().shown(), "step 0 of f");
+        let refused = start(Some(3)).unwrap_err();
+        assert!(matches!(&refused, Failure::Input(text) if text.contains("only 2 steps")), "{refused:?}");
+        assert_ne!(start(Some(1)).unwrap().identity(), start(None).unwrap().identity());
+    }
+}

@@ -1,0 +1,133 @@
+//! Systems that begin elsewhere: from the state after a random walk, whatever way tables are filled, they do what the
+//! processes do from there on a plain walk through all states.
+
+use crate::few_names::specification;
+use crate::random::Random;
+use crate::{ALL, Tables};
+use gridlock_lang::network::build::Builder;
+use gridlock_lang::system::{Checked, Options};
+use gridlock_lts::engine::explore::{self, explore};
+use gridlock_lts::model::equivalence::{Equivalence, compare};
+use gridlock_lts::model::explicit::{self, Lts, State};
+use gridlock_lts::model::network::{LeafIx, Local, Network, Outcome, Step, TableSource};
+use std::collections::HashMap;
+
+/// States beyond which a specification is too large to compare.
+const MOST: usize = 200;
+
+fn steps(net: &mut Network, builder: &mut Builder, state: &[Local]) -> Vec<Step> {
+    for (leaf, local) in (0..).map(LeafIx).zip(state) {
+        builder.expand(net, leaf, *local).expect("expanded");
+    }
+    let mut steps = Vec::new();
+    net.successors(state, &mut steps);
+    steps.retain(|step| matches!(net.vectors[step.vector.0 as usize].outcome, Outcome::Step(_)));
+    steps
+}
+
+/// The state after a random walk of at most so many steps.
+fn walked(net: &mut Network, builder: &mut Builder, seed: u64, length: usize) -> Vec<Local> {
+    let (mut random, mut state) = (Random(seed), net.initial());
+    for _ in 0..length {
+        let mut steps = steps(net, builder, &state);
+        if steps.is_empty() {
+            break;
+        }
+        state = steps.swap_remove(random.below(steps.len())).target;
+    }
+    state
+}
+
+/// All that happens from a state, without any of the engine. `None`: too much.
+fn naive(net: &mut Network, builder: &mut Builder, start: Vec<Local>) -> Option<Lts> {
+    let mut numbers = HashMap::from([(start.clone(), 0u32)]);
+    let (mut all, mut lts, mut next) = (vec![start], explicit::Builder::new(), 0);
+    lts.require_states(1);
+    while next < all.len() {
+        for step in steps(net, builder, &all[next].clone()) {
+            let fresh = all.len() as u32;
+            let to = *numbers.entry(step.target.clone()).or_insert(fresh);
+            if to == fresh {
+                all.push(step.target);
+            }
+            let Outcome::Step(label) = net.vectors[step.vector.0 as usize].outcome else { continue };
+            let label = lts.label(&net.labels[label.0 as usize].clone());
+            lts.add(State(next as u32), label, State(to));
+        }
+        next += 1;
+        if all.len() > MOST {
+            return None;
+        }
+    }
+    Some(lts.finish(State(0)))
+}
+
+fn checked(text: &str, tables: Tables) -> Option<Checked> {
+    Checked::read(text, "random", Options { tables, warm_up: 50, ..Options::default() }).ok()
+}
+
+#[test]
+fn systems_that_begin_elsewhere_go_on_from_there() {
+    let rounds = if std::env::var_os("GRIDLOCK_SLOW").is_some_and(|v| v == "1") { 2000 } else { 200 };
+    let (mut compared, mut moved) = (0u64, 0u64);
+    for seed in 0..rounds {
+        let text = specification(seed);
+        let length = (seed % 5) as usize;
+        let mut expected = None;
+        for tables in ALL {
+            let Some(mut checked) = checked(&text, tables) else { continue };
+            let mut elsewhere = false;
+            let begun = checked.begin_at(|net, builder| {
+                let state = walked(net, builder, seed, length);
+                elsewhere = state != net.initial();
+                if expected.is_none() {
+                    expected = naive(net, builder, state.clone());
+                }
+                expected.is_some().then_some(state).ok_or(())
+            });
+            let (Ok(()), Some(expected)) = (begun, &expected) else { break };
+            let mut system = checked.fill(&[], &mut |_| true);
+            let source: Option<&mut dyn TableSource> =
+                if system.closed { None } else { Some(&mut system.builder) };
+            let options = explore::Options { max_states: 100_000, progress: &mut |_| true };
+            let found = explore(&mut system.network, source, options).expect("explored");
+            let verdict = compare(expected, &found, Equivalence::Strong).expect("small");
+            assert!(verdict.is_equal(), "seed {seed}, {tables:?}: {verdict:?}\n{text}");
+            // Different vectors may have one label, which the naive walk notes twice.
+            assert_eq!(expected.num_states(), found.num_states(), "seed {seed}, {tables:?}\n{text}");
+            compared += 1;
+            moved += u64::from(elsewhere);
+        }
+    }
+    assert!(compared > rounds && moved * 3 > compared, "{compared} compared, {moved} begin elsewhere");
+}
+
+/// A state is found by what its local states are called, or it is said why not.
+#[test]
+fn a_state_that_is_described_is_found() {
+    use gridlock_lang::system::Undescribed;
+    let text = "act s, r, c: Nat; d; proc S(n: Nat) = (n < 3) -> s(n) . S(n + 1); R = sum n: Nat. r(n) . d . R;\n\
+                init allow({c, d}, comm({s|r -> c}, S(0) || R));";
+    let mut known = Vec::new();
+    let mut first = checked(text, Tables::OnDemand).expect("a specification");
+    let begun = first.begin_at(|net, builder| {
+        let state = walked(net, builder, 1, 3);
+        known = (0..).zip(&state).map(|(leaf, local)| builder.describe(LeafIx(leaf), *local)).collect();
+        Ok::<_, ()>(state)
+    });
+    assert!(begun.is_ok());
+    let texts: Vec<&str> = known.iter().map(String::as_str).collect();
+    let states = |mut checked: Checked, texts: &[&str]| {
+        checked.begin_where(texts, &mut |_| true)?;
+        let mut system = checked.fill(&[], &mut |_| true);
+        let options = explore::Options { max_states: 100, progress: &mut |_| true };
+        Ok::<_, Undescribed>(explore(&mut system.network, None, options).expect("explored").num_states())
+    };
+    let fresh = || checked(text, Tables::Auto).expect("a specification");
+    let all = states(fresh(), &["S(n = 0)", "R"]).expect("the initial state");
+    let rest = states(fresh(), &texts).expect("a state");
+    assert!(rest < all && rest > 1, "{rest} of {all}, from {texts:?}");
+    assert_eq!(states(fresh(), &["S(n = 7)", "R"]), Err(Undescribed::Unknown(0)));
+    let endless = checked("act a: Nat; proc P(n: Nat) = a(n) . P(n + 1); init P(0);", Tables::Auto);
+    assert!(matches!(states(endless.expect("checked"), &["P(n = 2)"]), Err(Undescribed::Open(_))));
+}

@@ -1,0 +1,265 @@
+//! A local search on the grid: an obligation, or a part of one, is a job.
+//!
+//! The library says which tasks there are and what counts ([`Board`]); a worker needs the network, the properties and the
+//! task. Invariants: what is told about obligations is the same for any number of workers and after any number of kills. It
+//! follows from the answers and the places of their tasks, so records are known by places, and the numbers of jobs, which
+//! depend on who was faster, mean nothing.
+
+#[cfg(test)]
+mod tests;
+
+use crate::grid::journal::{Batch, Tally};
+use crate::grid::machine::{Accepted, Machine, Next, Numbered, Reply};
+use crate::grid::work::{Work, Worker};
+use gridlock_lts::base::error::{Limit, Result};
+use gridlock_lts::engine::local::{Account, Answered, Board, End, Options, Place, Setting, Task};
+use gridlock_lts::model::network::Network;
+use gridlock_lts::property::Property;
+use gridlock_worker::life::Life;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// A task for a worker.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct LocalJob {
+    number: u64,
+    task: Task,
+}
+
+/// What came of it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct LocalAnswer {
+    number: u64,
+    answered: Answered,
+    /// The most bytes that frames and blocks of that process took so far.
+    peak_memory: u64,
+}
+
+/// What the journal keeps of it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Record {
+    place: Place,
+    answered: Answered,
+}
+
+/// How far the search is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Status {
+    /// Obligations, and parts of them, that are decided.
+    pub decided: u64,
+    /// States of all their blocks.
+    pub states: u64,
+}
+
+impl Numbered for LocalJob {
+    fn number(&self) -> u64 {
+        self.number
+    }
+}
+
+impl Numbered for LocalAnswer {
+    fn number(&self) -> u64 {
+        self.number
+    }
+}
+
+impl Reply for LocalAnswer {
+    fn is_interrupted(&self) -> bool {
+        self.answered.end == End::Stopped
+    }
+
+    fn end(&self) -> &'static str {
+        match self.answered.end {
+            End::Holds => "holds",
+            End::Run(_) => "violated",
+            End::Split(_) => "split",
+            End::TooLarge => "too large",
+            End::Memory => "out of memory",
+            End::Stopped => "interrupted",
+            End::Failed(_) => "failed",
+        }
+    }
+
+    fn tally(&self) -> Tally {
+        tally(&self.answered.account)
+    }
+}
+
+fn tally(account: &Account) -> Tally {
+    let nanoseconds = u64::try_from(account.time.as_nanos()).unwrap_or(u64::MAX);
+    Tally { states: account.states(), nanoseconds }
+}
+
+/// See the module head.
+#[derive(Debug)]
+pub struct Obligations {
+    board: Board,
+    /// Answers of an earlier run.
+    known: BTreeMap<Place, Answered>,
+    /// Jobs that are not answered, and those of them that nobody works on.
+    out: BTreeMap<u64, (Place, Task)>,
+    idle: BTreeSet<u64>,
+    made: u64,
+    status: Status,
+    peak_memory: u64,
+}
+
+impl Obligations {
+    /// So many obligations, none of which is decided.
+    pub fn new(obligations: u32) -> Self {
+        Obligations {
+            board: Board::new(obligations),
+            known: BTreeMap::new(),
+            out: BTreeMap::new(),
+            idle: BTreeSet::new(),
+            made: 0,
+            status: Status::default(),
+            peak_memory: 0,
+        }
+    }
+
+    /// The most bytes that one process took for frames and blocks.
+    pub fn peak_memory(&self) -> u64 {
+        self.peak_memory
+    }
+
+    /// What was done, up to the first obligation that does not hold, and what that came to.
+    pub fn end(self) -> (Vec<Account>, Option<(u32, End)>) {
+        self.board.end()
+    }
+
+    fn put(&mut self, place: Place, answered: Answered) {
+        self.status.decided += 1;
+        self.status.states += answered.account.states();
+        self.board.put(place, answered);
+    }
+}
+
+impl Machine for Obligations {
+    type Job = LocalJob;
+    type Answer = LocalAnswer;
+    type Record = Record;
+    type Status = Status;
+    const DURABLE: bool = true;
+
+    fn resume(&mut self, record: Record) -> Result<()> {
+        self.known.insert(record.place, record.answered);
+        Ok(())
+    }
+
+    fn next(&mut self) -> Next<LocalJob> {
+        if let Some(number) = self.idle.pop_first()
+            && let Some((_, task)) = self.out.get(&number)
+        {
+            return Next::Job(LocalJob { number, task: task.clone() });
+        }
+        loop {
+            if self.board.is_over() {
+                return Next::Done;
+            }
+            let Some((place, task)) = self.board.take() else { return Next::Wait };
+            if let Some(answered) = self.known.remove(&place) {
+                self.put(place, answered);
+                continue;
+            }
+            let number = self.made;
+            self.made += 1;
+            self.out.insert(number, (place, task.clone()));
+            return Next::Job(LocalJob { number, task });
+        }
+    }
+
+    /// What depends on the memory of a machine is tried again by a run that is resumed.
+    fn record(&self, answer: &LocalAnswer, batch: &mut Batch) -> Result<()> {
+        let Some((place, _)) = self.out.get(&answer.number) else { return Ok(()) };
+        match answer.answered.end {
+            End::Memory | End::Stopped | End::Failed(_) => Ok(()),
+            End::Holds | End::Run(_) | End::Split(_) | End::TooLarge => {
+                let record = Record { place: place.clone(), answered: answer.answered.clone() };
+                batch.add(answer.tally(), &record)
+            }
+        }
+    }
+
+    fn accept(&mut self, answer: LocalAnswer, worker: u32) -> Accepted {
+        let number = answer.number;
+        if answer.is_interrupted() {
+            return if self.lost(number, worker) { Accepted::New } else { Accepted::Duplicate };
+        }
+        self.peak_memory = self.peak_memory.max(answer.peak_memory);
+        match self.out.remove(&number) {
+            Some((place, _)) => {
+                self.idle.remove(&number);
+                self.put(place, answer.answered);
+                Accepted::New
+            }
+            None if number < self.made => Accepted::Duplicate,
+            None => Accepted::Unknown,
+        }
+    }
+
+    fn lost(&mut self, number: u64, _: u32) -> bool {
+        let waiting = self.out.contains_key(&number);
+        if waiting {
+            self.idle.insert(number);
+        }
+        waiting
+    }
+
+    fn status(&self) -> Status {
+        self.status
+    }
+
+    fn made_and_done(&self) -> (u64, u64) {
+        (self.made, self.made - self.out.len() as u64)
+    }
+}
+
+/// What a job may spend.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Spend {
+    /// States of the blocks of a task, all rounds together.
+    pub limit: u64,
+    /// See [`Options::tries`].
+    pub tries: u64,
+    /// See [`Options::pairs`].
+    pub pairs: u64,
+}
+
+/// What workers of a process share.
+pub struct Deciding {
+    /// The network, its properties and what obligations are decided on.
+    pub setting: Setting<Arc<Network>, Arc<[Property]>>,
+    spend: Spend,
+}
+
+impl Deciding {
+    /// Workers that decide tasks about these properties; frames and blocks may take so many bytes.
+    pub fn new(
+        net: Arc<Network>,
+        properties: Arc<[Property]>,
+        spend: Spend,
+        max_memory: u64,
+    ) -> Result<Self> {
+        Ok(Deciding { setting: Setting::new(net, properties, max_memory)?, spend })
+    }
+
+    fn answer(&self, job: LocalJob, life: &Life) -> LocalAnswer {
+        let Spend { limit, tries, pairs } = self.spend;
+        let stop = || life.is_cancelled().then_some(Limit::Interrupted);
+        let (workers, max_memory) = (1, u64::MAX);
+        let options = Options { workers, limit, tries, pairs, max_memory, stop: &stop, progress: &|_, _| {} };
+        let answered = self.setting.decide(&job.task, &options, &stop, &|_| {});
+        LocalAnswer { number: job.number, answered, peak_memory: self.setting.peak_memory() }
+    }
+}
+
+impl Work for Deciding {
+    type Job = LocalJob;
+    type Answer = LocalAnswer;
+
+    fn worker(&self) -> Worker<'_, LocalJob, LocalAnswer> {
+        Box::new(|job, life| self.answer(job, life))
+    }
+}
