@@ -215,6 +215,8 @@ impl<S: EveryStep> Sweeps<'_, '_, S> {
             replies.push((from, sweeps.reply(goal, states, per, from)?));
             Ok(())
         });
+        // Who is through with an exchange may send for the next while others still take what comes: all must be through.
+        self.share(mesh, &[0]);
         let mut replies = replies.into_iter();
         let mut turns = vec![0; asked.len()];
         let answered =
