@@ -17,9 +17,6 @@ struct Count {
 /// What an enabled vector costs that a closure would have to add, where a disabled one costs 1.
 const ENABLED: u32 = 1000;
 
-/// With fewer members than one in this number of vectors, they are taken out one by one.
-const FEW: usize = 8;
-
 /// A set of vectors at one state.
 #[derive(Debug)]
 pub(super) struct Closure {
@@ -115,7 +112,7 @@ impl Closure {
 
     /// Leaves the state.
     pub(super) fn leave(&mut self, tables: &Tables) {
-        self.empty(tables);
+        self.empty();
         for &v in &self.enabled {
             self.steps[v as usize] = 0;
             for part in tables.parts(v) {
@@ -202,22 +199,14 @@ impl Closure {
     }
 
     /// Takes out all members.
-    pub(super) fn empty(&mut self, tables: &Tables) {
-        if self.members.len() < self.contains.len() / FEW {
-            for &vector in &self.members {
-                self.contains[vector as usize] = false;
-                for part in tables.parts(vector) {
-                    self.counts[part.slot as usize] = self.empty_counts[part.slot as usize];
-                    self.free[part.word as usize] = self.empty_free[part.word as usize];
-                }
-            }
-        } else {
+    pub(super) fn empty(&mut self) {
+        if !self.members.is_empty() {
+            self.members.clear();
+            self.size = 0;
             self.contains.fill(false);
             self.counts.copy_from_slice(&self.empty_counts);
             self.free.copy_from_slice(&self.empty_free);
         }
-        self.members.clear();
-        self.size = 0;
         self.hot.clear();
         self.cold.clear();
     }
@@ -225,7 +214,7 @@ impl Closure {
     /// Takes out all but the first members.
     pub(super) fn shrink(&mut self, tables: &Tables, len: usize) {
         if len == 0 {
-            return self.empty(tables);
+            return self.empty();
         }
         while self.members.len() > len {
             if let Some(vector) = self.members.pop() {
@@ -245,13 +234,6 @@ impl Closure {
             *known = (self.visit, topic);
         }
         known.1
-    }
-
-    /// The labels that a leaf offers in its state and with which one of its labels does not commute there.
-    #[inline]
-    pub(super) fn clashing(&mut self, tables: &Tables, part: &Part, strength: Strength) -> &[u64] {
-        let topic = self.topic(tables, part);
-        self.memo.clashing(tables, topic, strength, self.mutant)
     }
 
     /// The first free label that an enabled vector does not commute with, and its leaf.
@@ -330,13 +312,6 @@ impl Closure {
             if tables.leaves[part.leaf as usize].offers(self.locals[part.leaf as usize], part.label) {
                 return Some(part.leaf);
             }
-        }
-        // Most that is disabled is out of reach even if everything is free.
-        let out_of_reach = |part: &&Part| {
-            !tables.leaves[part.leaf as usize].has_ahead(self.locals[part.leaf as usize], part.label)
-        };
-        if let Some(part) = tables.parts(vector).iter().find(out_of_reach) {
-            return Some(part.leaf);
         }
         let mut parts = tables.parts(vector).iter();
         parts.find(|part| self.is_never(tables, part)).map(|part| part.leaf)

@@ -247,22 +247,6 @@ impl Memo {
         true
     }
 
-    /// The labels that the state itself offers and with which a label does not commute there.
-    #[inline]
-    pub(super) fn clashing(
-        &mut self,
-        tables: &Tables,
-        topic: u32,
-        strength: Strength,
-        mutant: Mutant,
-    ) -> &[u64] {
-        let leaf = &tables.leaves[self.topics[topic as usize].leaf as usize];
-        if !self.topics[topic as usize].worked_out[strength as usize] {
-            self.work_out_clashing(leaf, topic, strength, mutant);
-        }
-        self.set(leaf, &self.topics[topic as usize].clashing[strength as usize])
-    }
-
     /// The first free label, nearest states first, with which a label does not commute; `NONE` if it does with all.
     #[inline]
     pub(super) fn clash(
@@ -274,11 +258,14 @@ impl Memo {
         mutant: Mutant,
     ) -> u32 {
         let kind = strength as usize;
-        if let Some(label) = first_common(self.clashing(tables, topic, strength, mutant), free) {
-            return label;
+        let leaf = &tables.leaves[self.topics[topic as usize].leaf as usize];
+        if !self.topics[topic as usize].worked_out[kind] {
+            self.work_out_clashing(leaf, topic, strength, mutant);
         }
         let about = &self.topics[topic as usize];
-        let leaf = &tables.leaves[about.leaf as usize];
+        if let Some(label) = first_common(self.set(leaf, &about.clashing[kind]), free) {
+            return label;
+        }
         if self.is_witnessed(leaf, about, kind, free) {
             return NONE;
         }

@@ -19,7 +19,6 @@
 mod chains;
 mod closure;
 mod memo;
-mod needs;
 pub(crate) mod pool;
 mod potential;
 mod stubborn;

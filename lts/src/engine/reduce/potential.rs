@@ -16,31 +16,6 @@ pub(super) fn of(states: &[Vec<(u32, u32)>]) -> Vec<i64> {
     (0..states.len()).map(potential).collect()
 }
 
-/// For each state of a leaf the union of the sets of all states that can be reached from it, given the set of each.
-pub(super) fn gather(states: &[Vec<(u32, u32)>], sets: &[u64], words: usize) -> Vec<u64> {
-    let (components, count) = components(states);
-    // Moves between components lead to smaller numbers, so that what they lead to is complete when it is asked for.
-    let mut members = vec![Vec::new(); count as usize];
-    for (state, &component) in components.iter().enumerate() {
-        members[component as usize].push(state);
-    }
-    let mut all = vec![0; count as usize * words];
-    for (component, members) in members.iter().enumerate() {
-        for &state in members {
-            for k in 0..words {
-                all[component * words + k] |= sets[state * words + k];
-            }
-            for &(_, to) in &states[state] {
-                let to = components[to as usize] as usize;
-                for k in (0..words).filter(|_| to != component) {
-                    all[component * words + k] |= all[to * words + k];
-                }
-            }
-        }
-    }
-    components.iter().flat_map(|&c| all[c as usize * words..][..words].iter().copied()).collect()
-}
-
 /// Steps from state 0; one more than any other for states that cannot be reached.
 fn distances(states: &[Vec<(u32, u32)>]) -> Vec<u32> {
     let mut distances = vec![states.len() as u32; states.len()];

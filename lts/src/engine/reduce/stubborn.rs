@@ -6,7 +6,6 @@
 
 use super::closure::Closure;
 use super::memo::Strength;
-use super::needs::Needs;
 use super::tables::Tables;
 use super::{Keep, Mutant};
 
@@ -16,7 +15,6 @@ pub(super) struct Stubborn {
     keep: Keep,
     mutant: Mutant,
     pub(super) set: Closure,
-    needs: Needs,
     /// The members of the best set so far.
     best: Vec<u32>,
     removed: Vec<u32>,
@@ -30,7 +28,6 @@ impl Stubborn {
             keep,
             mutant,
             set: Closure::new(tables, room, mutant),
-            needs: Needs::new(tables),
             best: Vec::new(),
             removed: Vec::new(),
             counted: 0,
@@ -43,10 +40,8 @@ impl Stubborn {
         self.set.visit(tables, vias);
         let all: u32 = self.set.enabled.iter().map(|&v| self.set.steps[v as usize]).sum();
         let least = u32::from(tables.asked.deadlocks);
-        // The mistake is to look at less than what the graph says.
-        self.needs.visit(tables, &mut self.set, self.mutant != Mutant::MemberAsKey);
         let found = self.close(tables, all, least);
-        if found > least && self.may_shrink(tables, found == all) {
+        if found > least && all > least {
             self.restore(tables, found == all);
             self.delete(tables);
             return self.set.size < all;
@@ -55,43 +50,6 @@ impl Stubborn {
             self.restore(tables, false);
         }
         found < all
-    }
-
-    /// Whether some vector may be taken out of the best set, or of that of all vectors, as far as can be told at once.
-    fn may_shrink(&mut self, tables: &Tables, all: bool) -> bool {
-        if !self.needs.is_known() {
-            return true;
-        }
-        let enabled = 0..self.set.enabled.len();
-        let members = if all {
-            enabled.clone().fold(0, |members, k| members | 1 << k)
-        } else {
-            let best = self.best.iter().filter(|&&v| self.set.is_enabled(v));
-            best.fold(0, |members, v| members | self.set.enabled.binary_search(v).map_or(0, |k| 1 << k))
-        };
-        enabled.into_iter().any(|k| self.may_do_without(tables, members, k))
-    }
-
-    /// Whether what would remain of a valid set without one of its enabled vectors may be accepted.
-    fn may_do_without(&self, tables: &Tables, members: u64, k: usize) -> bool {
-        if members >> k & 1 == 0 {
-            return false;
-        }
-        let rest = self.needs.without(members, k);
-        let proviso = tables.asked.targets && self.mutant != Mutant::NoProviso;
-        let enabled = || self.set.enabled.iter().enumerate();
-        let may_block =
-            !proviso || enabled().all(|(k, &v)| !tables.forbidden[v as usize] || rest >> k & 1 == 1);
-        if may_block && !tables.asked.deadlocks {
-            return true;
-        }
-        if !may_block && self.keep == Keep::Lengths {
-            return false;
-        }
-        enabled().any(|(k, &v)| {
-            let can = !tables.faults[v as usize] || self.mutant == Mutant::FaultKey;
-            can && self.needs.may_be_key(rest, k) && (may_block || self.set.rises(tables, v))
-        })
     }
 
     /// Bytes in use.
@@ -135,9 +93,6 @@ impl Stubborn {
                 if !wanted || (tables.faults[seed as usize] && self.mutant != Mutant::FaultKey) {
                     continue;
                 }
-                if self.needs.least_with_key(k) >= best {
-                    continue;
-                }
                 self.set.shrink(tables, if on_top { blocking } else { 0 });
                 let was_member = self.set.contains[seed as usize];
                 self.set.add(tables, seed);
@@ -179,9 +134,6 @@ impl Stubborn {
             if !self.set.contains[vector as usize] {
                 continue;
             }
-            if self.needs.is_known() && !self.may_do_without(tables, self.members(), k) {
-                continue;
-            }
             self.removed.clear();
             self.remove(tables, vector);
             let accepted =
@@ -196,12 +148,6 @@ impl Stubborn {
                 while self.set.next_fresh().is_some() {}
             }
         }
-    }
-
-    /// The enabled vectors of the set, as the graph numbers them.
-    fn members(&self) -> u64 {
-        let members = self.set.enabled.iter().enumerate().filter(|(_, v)| self.set.contains[**v as usize]);
-        members.fold(0, |members, (k, _)| members | 1 << k)
     }
 
     fn remove(&mut self, tables: &Tables, vector: u32) {

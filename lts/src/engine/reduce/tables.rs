@@ -24,8 +24,6 @@ pub(super) struct Leaf {
     starts: Vec<u32>,
     moves: Vec<(u32, u32)>,
     enabled: Vec<u64>,
-    /// For each state the labels that it or a state that can be reached from it offers.
-    ahead: Vec<u64>,
     /// The labels that occur in vectors that can be taken.
     pub(super) used: Vec<u64>,
     /// The potential of each state.
@@ -56,13 +54,6 @@ impl Leaf {
     #[inline]
     pub(super) fn enabled(&self, state: u32) -> &[u64] {
         &self.enabled[state as usize * self.words..(state as usize + 1) * self.words]
-    }
-
-    /// Whether a label is offered by a state or by one that can be reached from it.
-    #[inline]
-    pub(super) fn has_ahead(&self, state: u32, label: u32) -> bool {
-        let words = &self.ahead[state as usize * self.words..];
-        words[label as usize / 64] >> (label % 64) & 1 == 1
     }
 
     /// A number for a state and a label, of this leaf and no other.
@@ -129,8 +120,6 @@ pub(super) struct Tables {
     pub(super) faults: Vec<bool>,
     /// What is forbidden: faults, vectors that a property forbids, phantoms.
     pub(super) targets: Vec<u32>,
-    /// The same for each vector.
-    pub(super) forbidden: Vec<bool>,
     pub(super) asked: Asked,
     /// The number of vectors, phantoms included: they are the last.
     pub(super) vectors: usize,
@@ -202,7 +191,6 @@ impl Tables {
             leaf_starts: Vec::new(),
             vectors_of_leaf: Vec::new(),
             faults,
-            forbidden: (0..parts.len() as u32).map(|v| targets.binary_search(&v).is_ok()).collect(),
             targets,
             asked,
             labels: base,
@@ -256,9 +244,7 @@ impl Tables {
 
     pub(super) fn bytes(&self) -> u64 {
         let leaf = |l: &Leaf| {
-            l.starts.len() * 4
-                + l.moves.len() * 8
-                + (2 * l.enabled.len() + l.used.len() + l.potential.len()) * 8
+            l.starts.len() * 4 + l.moves.len() * 8 + (l.enabled.len() + l.used.len() + l.potential.len()) * 8
         };
         let leaves: usize = self.leaves.iter().map(leaf).sum();
         let lists = self.part_starts.len()
@@ -266,7 +252,7 @@ impl Tables {
             + self.vectors_of.len()
             + self.leaf_starts.len()
             + self.vectors_of_leaf.len();
-        (leaves + lists * 4 + self.parts.len() * size_of::<Part>() + 2 * self.faults.len()) as u64
+        (leaves + lists * 4 + self.parts.len() * size_of::<Part>() + self.faults.len()) as u64
     }
 }
 
@@ -279,7 +265,6 @@ impl Leaf {
             labels.for_each(|label| set[label as usize / 64] |= 1 << (label % 64));
             set
         };
-        let enabled: Vec<u64> = states.iter().flat_map(|moves| set(&mut moves.iter().map(|m| m.0))).collect();
         Leaf {
             labels,
             words,
@@ -287,8 +272,7 @@ impl Leaf {
             word_base: 0,
             place_base: 0,
             starts: starts(states.iter().map(Vec::len)),
-            ahead: potential::gather(states, &enabled, words),
-            enabled,
+            enabled: states.iter().flat_map(|moves| set(&mut moves.iter().map(|m| m.0))).collect(),
             used: set(&mut (0..used.len() as u32).filter(|&label| used[label as usize])),
             potential: potential::of(states),
             moves: states.concat(),
