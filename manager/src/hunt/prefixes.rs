@@ -158,8 +158,10 @@ impl Prefixes {
         self.states = self.states.saturating_add(feedback.effort.states);
         sketch::merge(&mut self.sketch, &feedback.coverage.sketch);
         let below = feedback.below.as_ref();
+        // Also where something remains: what was cut off before need not be met again.
+        self.cut_off |= below.is_none_or(|below| below.cut_off);
         match (&feedback.end, below, below.and_then(|below| below.left.as_ref())) {
-            (HuntEnd::Everything | HuntEnd::Complete, Some(below), None) => self.cut_off |= below.cut_off,
+            (HuntEnd::Everything | HuntEnd::Complete, Some(_), None) => {}
             (HuntEnd::OverBudget, Some(below), Some(left)) => {
                 if node == 0 {
                     self.known.insert(below.from.clone(), Known { depth: 0, node: 0 });
@@ -171,8 +173,10 @@ impl Prefixes {
                 }
             }
             // Nothing could be expanded, or it was stopped from outside.
-            _ if node == 0 => self.retired = true,
-            _ => self.left_out = true,
+            _ => {
+                self.left_out = true;
+                self.retired |= node == 0;
+            }
         }
         if self.waiting.is_empty() && self.in_work == 0 {
             self.exhausted();
@@ -318,5 +322,12 @@ mod tests {
         prefixes.begin();
         prefixes.take(&feedback(2, HuntEnd::Complete, None));
         assert_eq!(prefixes.proved(), None);
+        // The first state itself, with too little memory, or stopped from outside.
+        for end in [HuntEnd::OverBudget, HuntEnd::Interrupted] {
+            let mut prefixes = Prefixes::new();
+            prefixes.next(0);
+            prefixes.take(&feedback(0, end, None));
+            assert_eq!((prefixes.proved(), prefixes.everything(), prefixes.next(1)), (None, false, None));
+        }
     }
 }

@@ -36,7 +36,7 @@ fn all_jobs(
             let key = |f: &HuntFinding| Key::of(prepared.net(), prepared.packing(), &f.finding).unwrap();
             done.found.extend(feedback.findings.iter().map(key));
             let below = feedback.below.expect("an answer about the prefix");
-            done.cut_off |= below.cut_off && feedback.end != HuntEnd::OverBudget;
+            done.cut_off |= below.cut_off;
             match feedback.end {
                 HuntEnd::Everything | HuntEnd::Complete => assert_eq!(below.left, None),
                 HuntEnd::OverBudget => {
