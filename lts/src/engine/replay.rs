@@ -339,7 +339,11 @@ mod tests {
             let net = Shape::default().network(seed);
             let trace = walk(&net, 12, &mut rng);
             let texts = visible(&net, &trace);
-            let is = |net: &Network, vector: VectorIx, k: usize| matches!(net.vectors[vector.0 as usize].outcome, Outcome::Step(label) if net.labels[label.0 as usize] == texts[k]);
+            let is = |net: &Network, step: &Step, k: usize| match net.vectors[step.vector.0 as usize].outcome
+            {
+                Outcome::Step(label) => net.labels[label.0 as usize] == texts[k],
+                Outcome::Fault(_) => false,
+            };
             for from in 0..trace.len() {
                 let before = Trace { steps: trace.steps[..from].to_vec() }.end(&net);
                 match closing(&net, trace.len(), from, is) {
