@@ -48,6 +48,9 @@ fn what_a_complete_short_search_did_not_reach_is_gone() {
     }
     let report = gridlock_lts::engine::search::check(&system.network, &[], &Default::default());
     assert_eq!(report.map(|r| r.stats.states), Ok(6));
+    // Those that are left are still called what they are, although longer queues were between them.
+    let queues: Vec<String> = (0..4).map(|n| system.builder.describe(LeafIx(1), Local(n))).collect();
+    assert_eq!(queues, ["Q(l = [])", "Q(l = [0])", "Q(l = [1])", "Q(l = [2])"]);
 }
 
 #[test]

@@ -20,8 +20,12 @@ use std::sync::Arc;
 /// The state space as Gridlock builds it; `None` if it refuses the specification because too many actions could happen
 /// at once. Any other refusal is a failure of the test.
 fn built(text: &str, tables: Tables) -> Option<Lts> {
-    let options = Options { tables, warm_up: 200, ..Options::default() };
-    let mut system = match load(text, "random", &options, &mut |_| true) {
+    built_with(text, &Options { tables, warm_up: 200, ..Options::default() })
+}
+
+/// The same with other options.
+fn built_with(text: &str, options: &Options) -> Option<Lts> {
+    let mut system = match load(text, "random", options, &mut |_| true) {
         Ok(system) => system,
         Err(e)
             if e.iter().all(|d| {

@@ -12,6 +12,16 @@ mod round_trip;
 mod structure;
 
 use std::fmt::Debug;
+use std::num::NonZeroUsize;
+
+/// What a text is told whose parser reached a limit.
+const LIMIT_REACHED: &str = "this is nested too deep to be read";
+
+/// Bounds what parsers of this process may do, in calls of rules: most texts take a few thousand, and a grammar that goes
+/// back too often needs more than any number.
+fn limit_work() {
+    pest::set_call_limit(NonZeroUsize::new(20_000_000));
+}
 
 /// A tree in Debug form without its places, so that trees can be compared apart from these.
 fn placeless(tree: &impl Debug) -> String {
