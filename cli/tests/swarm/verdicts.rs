@@ -38,7 +38,7 @@ fn choose(spec: &str) -> Option<(String, &'static [&'static str])> {
 fn swarms_say_of_the_models_what_others_say() {
     let rows = expectations(if std::env::var_os("GRIDLOCK_SLOW").is_some() { 30_000 } else { 12_000 });
     assert!(rows.len() > 35, "{}", rows.len());
-    let (mut exact, mut bounded, mut too_large) = (0, 0, 0);
+    let (mut exact, mut bounded, mut too_large, mut once) = (0, 0, 0, 0);
     let mut chosen = (String::new(), None);
     for row in &rows {
         if chosen.0 != row.spec {
@@ -48,8 +48,11 @@ fn swarms_say_of_the_models_what_others_say() {
         let property: Vec<&str> = row.property.iter().map(String::as_str).collect();
         let budget = (row.states / 2).max(50).to_string();
         // Such small jobs may do any amount of work.
-        let small = ["--jobs", "prefix", "--job-states", &budget, "--work-limit", "1000000"];
-        for jobs in [&["--jobs", "trace"][..], &["--jobs", "prefix"], &small] {
+        let small =
+            ["--jobs", "prefix", "--borders", "off", "--job-states", &budget, "--work-limit", "1000000"];
+        let part = (row.states / 20).max(10).to_string();
+        let borders = ["--jobs", "prefix", "--borders", "on", "--job-states", &part];
+        for jobs in [&["--jobs", "trace"][..], &["--jobs", "prefix"], &small, &borders] {
             let options = [&["--subsystem", leaves, "--compare-bfs"], &property[..], more, jobs].concat();
             let report = swarm(&row.spec, &options);
             match (report["verdict"].as_str(), report["reason"].as_str()) {
@@ -64,6 +67,10 @@ fn swarms_say_of_the_models_what_others_say() {
                 }
             }
             let s = &report["swarm"];
+            if jobs == borders && more.is_empty() && report["verdict"] == "holds" {
+                assert_eq!(s["multiple"], 1.0, "each state once: {} {options:?}", row.spec);
+                once += 1;
+            }
             let ids = |name: &str| s[name].as_str().and_then(|n| n.parse::<u128>().ok()).expect("a number");
             let parts = ["ids_remaining", "ids_in_work", "ids_explored", "ids_pruned", "ids_given_up"];
             assert_eq!(parts.map(ids).iter().sum::<u128>(), ids("ids_all"), "{} {options:?}", row.spec);
@@ -71,6 +78,7 @@ fn swarms_say_of_the_models_what_others_say() {
     }
     println!("{exact} exact, {bounded} bounded, {too_large} too large");
     assert!(exact > 60, "{exact} exact, {bounded} bounded, {too_large} too large");
+    assert!(once > 5, "{once} with borders and an acyclic subsystem");
 }
 
 /// Every state once: where a property holds, the counts are those of the exhaustive search.

@@ -38,6 +38,14 @@ fn wrong_use_is_told_with_a_remedy() {
         ),
         ([isv(user), vec!["--subsystem", "User", "--max-depth", "5"]].concat(), "--max-depth"),
         ([isv(user), vec!["--subsystem", "User", "--seed", "5"]].concat(), "--strategy random"),
+        (
+            [isv(user), vec!["--subsystem", "User", "--borders", "on", "--strategy", "even"]].concat(),
+            "--borders on does not go with --strategy",
+        ),
+        (
+            [isv(user), vec!["--subsystem", "User", "--borders", "on", "--shard", "0/2"]].concat(),
+            "--borders on does not go with --shard",
+        ),
         ([isv(user), vec!["--subsystem", "User", "--resume"]].concat(), "--checkpoint"),
         ([isv(user), vec!["--subsystem", "User", "--ids", "2..9"]].concat(), "there are 4, numbered from 0"),
         ([isv(user), vec!["--subsystem", "User", "--ids", "2..2"]].concat(), "has no trace in it"),
@@ -90,6 +98,7 @@ fn wrong_use_is_told_with_a_remedy() {
         &["--jobs", "trace"],
         &["--job-memory", "1M"],
         &["--job-states", "5"],
+        &["--borders", "off"],
         &["--strategy", "even"],
         &["--seed", "1"],
         &["--iss", "dfs"],
