@@ -30,7 +30,7 @@ fn no_violation_is_nearer_than_it_says() {
 #[test]
 fn what_is_proved_is_told() {
     let spec = model("ieee1394/ieee1394-3.mcrl2");
-    let words = ["hunt", &spec, "--portfolio", "prefix", "--seed", "1", "--max-states", "20000", "--quiet"];
+    let words = ["hunt", &spec, "--portfolio", "prefix", "--seed", "1", "--max-states", "400000", "--quiet"];
     let out = ends(&words, 3);
     assert!(out.starts_with("unknown: "), "{out}");
     assert!(out.contains("no violation within ") && out.contains("beyond, nothing is proved"), "{out}");

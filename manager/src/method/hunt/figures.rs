@@ -194,7 +194,7 @@ impl Numbers {
             format!("{} states, give or take {error:.1} %", count(*distinct_states as u64)),
         ));
         if let Some(steps) = self.coverage.no_violation_within {
-            rows.push(("proved", no_violation(steps)));
+            rows.push(("proved", format!("{} without a violation", counted(steps as usize, "step"))));
         }
         rows.push(("local states", sum(|l| l.local_states, |l| l.local_states_total)));
         rows.push(("local steps", sum(|l| l.local_transitions, |l| l.local_transitions_total)));
@@ -291,9 +291,9 @@ impl Figures for Hunted {
             let note = "every reachable state was seen (a hunt gives no verdict on that: `check` does)";
             return Some(Cow::Borrowed(note));
         }
-        let proved = no_violation(coverage.no_violation_within?);
+        let steps = counted(coverage.no_violation_within? as usize, "step");
         Some(Cow::Owned(format!(
-            "{proved}, since every state that near was expanded; beyond, nothing is proved"
+            "no violation within {steps}, since every state that near was expanded; beyond, nothing is proved"
         )))
     }
 
@@ -371,11 +371,6 @@ impl Figures for Hunted {
         fields.push(("traffic", Box::new(self.traffic)));
         fields
     }
-}
-
-/// What was proved.
-fn no_violation(steps: u32) -> String {
-    format!("no violation within {}", counted(steps as usize, "step"))
 }
 
 /// `12 of 34 (35.3 %)`.
