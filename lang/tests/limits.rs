@@ -54,6 +54,14 @@ fn what_a_complete_short_search_did_not_reach_is_gone() {
 }
 
 #[test]
+fn a_sum_that_no_partner_drives_runs_through_many_values() {
+    let text = "act a: Nat; init sum n: Nat. (n < 5000) -> a(n) . delta;";
+    let Ok(system) = load(text, "sum", &Options::default(), &mut |_| true) else { panic!("refused") };
+    assert!(system.closed && system.network.faults.is_empty());
+    assert_eq!(system.network.vectors.len(), 5000);
+}
+
+#[test]
 fn recursion_through_parallel_composition_is_refused() {
     for body in ["a . (P || P)", "a . (P || b . P || c)", "a . (b || P) . P"] {
         let text = format!("act a, b, c; proc P = {body}; init P;");
