@@ -63,7 +63,8 @@ fn naive(net: &mut Network, builder: &mut Builder, start: Vec<Local>) -> Option<
 }
 
 fn checked(text: &str, tables: Tables) -> Option<Checked> {
-    Checked::read(text, "random", Options { tables, warm_up: 50, ..Options::default() }).ok()
+    Checked::read(text, "random", Options { tables, warm_up: 50, table_limit: 20_000, ..Options::default() })
+        .ok()
 }
 
 #[test]
@@ -108,26 +109,33 @@ fn a_state_that_is_described_is_found() {
     use gridlock_lang::system::Undescribed;
     let text = "act s, r, c: Nat; d; proc S(n: Nat) = (n < 3) -> s(n) . S(n + 1); R = sum n: Nat. r(n) . d . R;\n\
                 init allow({c, d}, comm({s|r -> c}, S(0) || R));";
-    let mut known = Vec::new();
-    let mut first = checked(text, Tables::OnDemand).expect("a specification");
-    let begun = first.begin_at(|net, builder| {
-        let state = walked(net, builder, 1, 3);
-        known = (0..).zip(&state).map(|(leaf, local)| builder.describe(LeafIx(leaf), *local)).collect();
-        Ok::<_, ()>(state)
-    });
-    assert!(begun.is_ok());
-    let texts: Vec<&str> = known.iter().map(String::as_str).collect();
-    let states = |mut checked: Checked, texts: &[&str]| {
-        checked.begin_where(texts, &mut |_| true)?;
+    // What the local states after so many steps are called.
+    let called = |length: usize| {
+        let mut known = Vec::new();
+        let mut checked = checked(text, Tables::OnDemand).expect("a specification");
+        let begun = checked.begin_at(|net, builder| {
+            let state = walked(net, builder, 1, length);
+            let describe = |(leaf, local): (u32, &Local)| builder.describe(LeafIx(leaf), *local);
+            known = (0..).zip(&state).map(describe).collect();
+            Ok::<_, ()>(state)
+        });
+        assert!(begun.is_ok());
+        known
+    };
+    let (initial, later): (Vec<String>, Vec<String>) = (called(0), called(3));
+    let states = |mut checked: Checked, texts: &[String]| {
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        checked.begin_where(&texts, &mut |_| true)?;
         let mut system = checked.fill(&[], &mut |_| true);
         let options = explore::Options { max_states: 100, progress: &mut |_| true };
         Ok::<_, Undescribed>(explore(&mut system.network, None, options).expect("explored").num_states())
     };
     let fresh = || checked(text, Tables::Auto).expect("a specification");
-    let all = states(fresh(), &["S(n = 0)", "R"]).expect("the initial state");
-    let rest = states(fresh(), &texts).expect("a state");
-    assert!(rest < all && rest > 1, "{rest} of {all}, from {texts:?}");
-    assert_eq!(states(fresh(), &["S(n = 7)", "R"]), Err(Undescribed::Unknown(0)));
+    let all = states(fresh(), &initial).expect("the initial state");
+    let rest = states(fresh(), &later).expect("a state");
+    assert!(rest < all && rest > 1, "{rest} of {all}, from {later:?}");
+    let nowhere = ["S(n = 7)".to_owned(), initial[1].clone()];
+    assert_eq!(states(fresh(), &nowhere), Err(Undescribed::Unknown(0)));
     let endless = checked("act a: Nat; proc P(n: Nat) = a(n) . P(n + 1); init P(0);", Tables::Auto);
-    assert!(matches!(states(endless.expect("checked"), &["P(n = 2)"]), Err(Undescribed::Open(_))));
+    assert!(matches!(states(endless.expect("checked"), &["P(n = 2)".to_owned()]), Err(Undescribed::Open(_))));
 }
