@@ -36,7 +36,9 @@ fn the_models_are_the_same_on_ranks() {
     let rows = rows();
     assert_eq!(rows.len(), 28);
     for (k, (line, verdict)) in rows.iter().enumerate() {
-        if !slow() && k % 9 != 4 {
+        // To start ranks takes longer than to decide.
+        let every = if slow() { 3 } else { 9 };
+        if k % every != 1 {
             continue;
         }
         let line: Vec<&str> = line.iter().map(String::as_str).collect();

@@ -124,7 +124,7 @@ fn every_rank_spills() {
     let common = ["--never", "Terminate", "--subsystem", "Philosopher(1)", "--job-memory", "2M"];
     let spill = path("spill");
     fs::create_dir(&spill).expect("a directory");
-    let less = ["--max-memory", "28M", "--spill", &spill];
+    let less = ["--max-memory", "46M", "--spill", &spill];
     let (ranks, parts) = on_ranks_with(4, &spec, &[&common[..], &less].concat(), &path("ranks.json"));
     assert_eq!((&ranks["verdict"], &ranks["states"]), (&"holds".into(), &4_782_968.into()));
     for (rank, part) in parts.iter().enumerate().skip(1) {

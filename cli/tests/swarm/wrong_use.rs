@@ -108,7 +108,6 @@ fn wrong_use_is_told_with_a_remedy() {
         &["--shard", "0/2"],
         &["--states", "5"],
         &["--compare-bfs"],
-        &["--report", "r.html"],
     ] {
         cases.push(([&["check", user][..], flag].concat(), "belongs to --search isv"));
         assert!(cases.last().is_some_and(|(arguments, _)| arguments.contains(&flag[0])));

@@ -24,6 +24,7 @@ use gridlock_lts::property::Property;
 use saved::{End, Place};
 use shorter::shorter;
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -55,6 +56,10 @@ pub struct BreadthFirst {
 
     #[command(flatten)]
     patience: Patience,
+
+    /// Write a page (HTML) about the run
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
 }
 
 /// What breadth-first search is called.
@@ -91,6 +96,10 @@ impl Method for BreadthFirst {
 
     fn checkpoint(&self) -> Option<&Checkpoint> {
         Some(&self.checkpoint)
+    }
+
+    fn report(&self) -> Option<&Path> {
+        self.report.as_deref()
     }
 
     fn check(&self, _: &Common) -> Result<()> {

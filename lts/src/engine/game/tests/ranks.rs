@@ -67,7 +67,7 @@ fn disorder(rng: &mut Rng) -> Disorder {
 fn sweeps_on_ranks_agree_with_iteration() {
     let mut rng = Rng::new(31);
     let mut verdicts = [0; 2];
-    let count = if slow() { 3000 } else { 400 };
+    let count = if slow() { 1200 } else { 400 };
     for seed in 0..count {
         let net = Shape::default().network(seed);
         let moves = moves(&net);
@@ -113,7 +113,7 @@ fn facts(decided: &Decided) -> impl PartialEq + std::fmt::Debug + use<> {
 fn ranks_make_no_difference() {
     let mut rng = Rng::new(32);
     let (mut violated, mut together, mut alone) = (0, 0, 0);
-    for seed in 0..if slow() { 1500 } else { 250 } {
+    for seed in 0..if slow() { 600 } else { 250 } {
         let net = Shape::default().network(seed);
         if moves(&net).len() < 30 {
             continue;
@@ -165,7 +165,7 @@ fn tables_on_demand_are_rank_0s_work() {
 fn lost_doubled_late_and_damaged_messages_are_faults() {
     let mut rng = Rng::new(34);
     let mut noticed = [0; 4];
-    for seed in 0..if slow() { 1200 } else { 240 } {
+    for seed in 0..if slow() { 600 } else { 240 } {
         let net = Shape::default().network(seed);
         let parts = Parts::new(&without_alternation(&mut rng), Mistake::None);
         let one = decide(&net, &parts, &Options::default()).expect("no data, no errors");

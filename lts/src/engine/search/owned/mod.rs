@@ -15,6 +15,7 @@
 //!
 //! One thread of a rank has the mesh. It expands states like the others, and moves messages after every batch.
 
+mod levels;
 mod post;
 mod records;
 mod restore;
@@ -22,6 +23,7 @@ mod restore;
 pub(super) mod tests;
 mod wire;
 
+pub(super) use levels::Listener;
 pub(super) use post::Post;
 pub(super) use restore::{Restored, restore};
 pub(super) use wire::agree;
@@ -37,6 +39,7 @@ use crate::engine::mesh::{Mesh, Owner, Patience};
 use crate::engine::pack::Width;
 use crate::engine::successors::Successors;
 use crate::model::network::{LeafIx, Local};
+use levels::remember;
 use records::{Before, Record, certify, sum};
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -67,21 +70,6 @@ pub(super) struct Ended {
     pub(super) levels: Vec<Level>,
 }
 
-/// Levels that are told one by one; of more, neighbours are taken together.
-const MOST_LEVELS: usize = if cfg!(test) { 8 } else { 2048 };
-
-/// Remembers a level that has ended.
-fn remember(levels: &mut Vec<Level>, states: u64, ended: Duration) {
-    if levels.len() == MOST_LEVELS {
-        let both = |two: &[Level]| Level {
-            states: two.iter().map(|level| level.states).max().unwrap_or(0),
-            ended: two[two.len() - 1].ended,
-        };
-        *levels = levels.chunks(2).map(both).collect();
-    }
-    levels.push(Level { states, ended });
-}
-
 /// What a thread keeps from level to level.
 struct Kept<S: Successors> {
     scratch: Scratch<S>,
@@ -102,30 +90,6 @@ struct Taken<'a>(&'a Budget, u64);
 impl Drop for Taken<'_> {
     fn drop(&mut self) {
         self.0.give(self.1);
-    }
-}
-
-/// Who goes through the levels again, and may end the search before.
-pub(super) struct Listener<'a, 'l> {
-    /// This rank's part of each level that was expanded.
-    pub(super) levels: Vec<Vec<Chunk<'a>>>,
-    /// Is asked after each level, with the number of states of all ranks, whether to end. One rank that says so is enough.
-    pub(super) has_enough: &'l mut dyn FnMut(u64) -> bool,
-    /// Whether it said so.
-    pub(super) over: bool,
-}
-
-impl<'a> Listener<'a, '_> {
-    /// All ranks together, after a level: whether to end.
-    fn hear(&mut self, level: Vec<Chunk<'a>>, states: u64, mesh: &mut dyn Mesh) -> bool {
-        let level = level.into_iter().map(|mut chunk| {
-            chunk.shrink();
-            chunk
-        });
-        self.levels.push(level.collect());
-        let enough = (self.has_enough)(states);
-        self.over = mesh.share(&[u64::from(enough)], &mut || false).contains(&1);
-        self.over
     }
 }
 
