@@ -1,7 +1,9 @@
 /* Leader election after Dolev, Klawe and Rodeh, one to one with models/dkr/steps.mcrl2: a node receives, decides and
  * sends in three steps, and forgets what it no longer needs, so that the states are the same. -DN=8 sets the number of
  * nodes; there is no init process, so it adds no states. -DBUG is steps-bug.mcrl2: a node that stays active goes on with
- * its own number. Then only the greatest number, N, may be told as that of the winner. */
+ * its own number. Then only the greatest number, N, may be told as that of the winner. -DCLAIMS tells SPIN which node
+ * reads and which writes a channel, without which its partial order reduction leaves nothing out; channels are then
+ * parameters, since those of an array cannot be claimed, and the process that starts the nodes adds one state. */
 #ifndef N
 #define N 5
 #endif
@@ -23,17 +25,31 @@
 
 chan link[N] = [3] of { byte, byte };	/* link[p] leads into node p */
 
+#ifdef CLAIMS
+#define ME  me
+#define IN  in
+#define OUT out
+proctype node(chan in; chan out; byte me)
+{
+	byte mode, max, near, kind, number;
+	xr in;
+	xs out;
+#else
+#define ME  _pid
+#define IN  link[_pid]
+#define OUT link[(_pid + 1) % N]
 active [N] proctype node()
 {
 	byte mode, max, near, kind, number;
+#endif
 
 	atomic {
-		link[(_pid + 1) % N]!ONE,(N + 3 - _pid) % N + 1;
+		OUT!ONE,(N + 3 - ME) % N + 1;
 		mode = ACTIVE;
-		max = (N + 3 - _pid) % N + 1
+		max = (N + 3 - ME) % N + 1
 	};
 wait:
-	link[_pid]?kind,number;
+	IN?kind,number;
 	atomic {
 		if
 		:: kind == WINNER && mode == WON ->
@@ -55,7 +71,7 @@ wait:
 		fi
 	};
 	atomic {
-		link[(_pid + 1) % N]!kind,number;
+		OUT!kind,number;
 		FORGET;
 		if
 		:: mode == ENDED -> goto end_here
@@ -65,3 +81,16 @@ wait:
 end_here:
 	false
 }
+
+#ifdef CLAIMS
+init {
+	byte p;
+	atomic {
+		do
+		:: p < N -> run node(link[p], link[(p + 1) % N], p); p++
+		:: else -> break
+		od;
+		p = 0
+	}
+}
+#endif

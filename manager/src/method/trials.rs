@@ -3,9 +3,9 @@
 //! A state costs a reduced search some ten to thirty times as much as a full one, and nothing cheap tells beforehand how
 //! many states it would visit. So both run: each time the full search has four times as many states as the last time, a
 //! reduced search may visit one for every [`PART`] of them. If it ends, its answer is the answer. Where reduction does not
-//! help, the trials cost up to 15 % of the time (IEEE 1394 with three links; two-phase commit nothing that shows). Where it
-//! helps as much as it can (thousands of times fewer states), the full search ends after a few million states. A full
-//! search that runs out of memory leaves all of it to a reduced one.
+//! help, the trials cost time that nothing makes up for (`docs/reduction.md` has figures). Where it helps as much as it can
+//! (thousands of times fewer states), the full search ends after a few million states. A full search that runs out of memory
+//! leaves all of it to a reduced one.
 //!
 //! Invariant: which search answers depends on the system, the properties and the limits only, and a shortest counterexample
 //! stays one: a reduced search that may find longer ones answers only if nothing is violated.
