@@ -186,8 +186,7 @@ impl Builder {
         self.begin_at(net, &net.initial());
     }
 
-    /// Makes these local states, one for each leaf, the initial ones, and forgets all tables: what is filled from now on is
-    /// what the leaves do from there.
+    /// Makes these local states, one for each leaf, the initial ones, and forgets all tables.
     pub fn begin_at(&mut self, net: &mut Network, state: &[Local]) {
         let names: Vec<String> = net.leaves.drain(..).map(|leaf| leaf.name).collect();
         *net = Network::new();
@@ -308,7 +307,6 @@ impl Builder {
             return;
         }
         if term == Term::Ended {
-            // It may be where the system begins.
             net.leaves[leaf].terminated = Some(local);
         }
         self.program.ev.begin();
@@ -592,9 +590,8 @@ impl TableSource for Builder {
     }
 
     fn excerpt(&self, leaf: LeafIx, local: Local) -> Option<String> {
-        self.points
-            .place(&self.program, self.term(leaf.0 as usize, local))
-            .map(|span| self.places.excerpt(span))
+        let span = self.points.place(&self.program, self.term(leaf.0 as usize, local))?;
+        Some(self.places.excerpt(span))
     }
 
     fn explain(&self, state: &[Local]) -> Vec<Stuck> {
