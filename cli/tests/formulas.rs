@@ -392,12 +392,13 @@ fn every_search_decides_or_refuses_every_property() {
         &["--response", "receive(_)", "send(_)"],
         &["--no-livelock"],
     ];
+    let out = files.0.path().join("found").display().to_string();
     let searches: [&[&str]; 5] = [
         &["check", "--search", "dfs"],
         &["check", "--search", "isv"],
         &["check", "--search", "isv", "--jobs", "trace", "--subsystem", "auto", "--unroll", "1"],
         &["check", "--search", "parts"],
-        &["hunt", "--budget", "1s"],
+        &["hunt", "--budget", "1s", "--out", &out],
     ];
     let mut refused = 0;
     for property in properties {
