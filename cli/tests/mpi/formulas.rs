@@ -15,7 +15,11 @@ fn rows() -> Vec<(Vec<String>, String)> {
     for directory in directories {
         let Ok(table) = fs::read_to_string(directory.join("liveness.tsv")) else { continue };
         for line in table.lines().skip(1) {
-            let [spec, options, verdict] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("{line}") };
+            let [spec, options, verdict] = line.split('\t').collect::<Vec<_>>()[..] else {
+                // A fault that is put into the specification first: what one machine says of it is enough.
+                assert!(line.contains(" => "), "{line}");
+                continue;
+            };
             let place = |word: &str| directory.join(word).display().to_string();
             let mut all = vec!["check".to_owned(), place(spec)];
             all.extend(
@@ -34,7 +38,7 @@ fn rows() -> Vec<(Vec<String>, String)> {
 #[test]
 fn the_models_are_the_same_on_ranks() {
     let rows = rows();
-    assert_eq!(rows.len(), 28);
+    assert_eq!(rows.len(), 32);
     for (k, (line, verdict)) in rows.iter().enumerate() {
         // To start ranks takes longer than to decide.
         let every = if slow() { 3 } else { 9 };
