@@ -38,7 +38,7 @@ use job::{HuntEnd, HuntFeedback, HuntJob, Keep, Method};
 use moves::{Moves, Tally};
 use nearest::DEEPEST;
 use seen::Seen;
-pub(crate) use seen::hash;
+pub use seen::hash;
 use shorten::Shortener;
 use std::sync::Arc;
 use std::time::Instant;

@@ -28,7 +28,7 @@ pub(super) struct Seen<'h> {
 
 /// A hash of a state all of whose bits are good, the same in every job.
 #[inline]
-pub(crate) fn hash(state: &[u64]) -> u64 {
+pub fn hash(state: &[u64]) -> u64 {
     finish(states::hash(state))
 }
 

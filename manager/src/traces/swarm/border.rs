@@ -11,12 +11,12 @@ use super::processing::Answered;
 use super::sizing::Sizing;
 use super::space::Space;
 use super::status::Class;
-use gridlock_lts::base::hash::{Hasher, Map};
+use gridlock_lts::base::hash::Map;
 use gridlock_lts::guide::{EdgeIx, Guide, StateIx};
+use gridlock_worker::hunt::hash;
 use gridlock_worker::job::{Border, End, Handed};
 use num_bigint::BigUint;
 use std::collections::{BTreeMap, VecDeque};
-use std::hash::{Hash, Hasher as _};
 use std::ops::Range;
 
 /// A job gets at least this part of the states that would fill it, and at least this many, so that not all are tiny.
@@ -44,7 +44,7 @@ impl Node {
         let before = self.border.states.len() / words;
         for state in other.states.chunks_exact(words) {
             let next = self.border.states.len() / words;
-            let at = *self.known.entry(hash_of(state)).or_insert(next);
+            let at = *self.known.entry(hash(state)).or_insert(next);
             if at == next || self.border.states[at * words..][..words] != *state {
                 self.border.states.extend_from_slice(state);
             }
@@ -266,12 +266,6 @@ impl Frontier {
             && border.states.len().is_multiple_of(self.words)
             && border.expanded <= (border.states.len() / self.words) as u64
     }
-}
-
-fn hash_of(state: &[u64]) -> u64 {
-    let mut hasher = Hasher::default();
-    state.hash(&mut hasher);
-    hasher.finish()
 }
 
 pub(super) fn end(guide: &Guide, path: &[u32]) -> StateIx {
