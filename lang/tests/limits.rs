@@ -251,6 +251,24 @@ fn an_evaluation_ends_when_it_is_asked_to() {
 }
 
 #[test]
+fn joining_ends_when_it_is_asked_to() {
+    // Both together have 160,000 steps in their first state.
+    let text = "act a: Nat; proc P = sum n: Nat. (n < 400) -> a(n) . P; init P || P;";
+    let halt = Arc::new(Halt::default());
+    let options = Options { tables: Tables::OnDemand, halt: halt.clone(), ..Options::default() };
+    let Ok(mut system) = load(text, "joined", &options, &mut |_| true) else { panic!("refused") };
+    let mut expand = |leaf| {
+        let expanded = system.builder.expand(&mut system.network, LeafIx(leaf), Local(0));
+        (expanded, system.network.vectors.len())
+    };
+    assert_eq!(expand(0), (Ok(()), 400));
+    halt.ask();
+    let (expanded, vectors) = expand(1);
+    assert_eq!(expanded, Err(Error::Limit(Limit::Interrupted)));
+    assert!(vectors < 1000, "{vectors} vectors");
+}
+
+#[test]
 fn values_that_do_not_fit_are_not_made() {
     // Twice as long in every step: without a limit, 2^40 elements.
     let text = "map f: Nat # List(Bool) -> List(Bool); var n: Nat; l: List(Bool);

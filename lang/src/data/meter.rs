@@ -115,6 +115,12 @@ impl Meter {
         self.work.get()
     }
 
+    /// Whether it is time to stop, for work that is no evaluation and cannot fail.
+    pub fn look(&self) -> bool {
+        self.halted.set(self.halted.get() || self.halt.borrow().asked());
+        self.halted.get()
+    }
+
     /// Counts work, and fails if it is time to stop.
     pub fn spend(&self, work: u64) -> Eval<()> {
         let before = self.work.get();

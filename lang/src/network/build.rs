@@ -18,7 +18,7 @@ use crate::model::Model;
 use crate::network::alphabet::alphabet;
 use crate::network::explain::explain;
 use crate::network::flatten::{Context, Flat, LeafStart};
-use crate::network::join::{Choice, Offers, OpenOffer, Signature, join};
+use crate::network::join::{Choice, OpenOffer, Signature, join};
 use crate::network::open::{Member, OpenEntry};
 use crate::network::rules::{Rule, rules};
 use crate::places::Places;
@@ -79,15 +79,15 @@ pub(super) struct LeafTables {
     ids: Map<Term, Local>,
     pub(super) signatures: Vec<Signature>,
     pub(super) signature_ids: Map<Vec<crate::model::ActName>, usize>,
-    labels: Vec<LabelEntry>,
+    pub(super) labels: Vec<LabelEntry>,
     label_ids: Map<MultiAction, usize>,
     /// For each signature its open offers.
     pub(super) opens: Vec<Vec<OpenEntry>>,
     terminate: Option<LocalLabel>,
 }
 
-struct LabelEntry {
-    acts: MultiAction,
+pub(super) struct LabelEntry {
+    pub(super) acts: MultiAction,
     signature: usize,
     /// Set once the label is part of a vector.
     local: Option<LocalLabel>,
@@ -472,6 +472,10 @@ impl Builder {
                 return;
             }
             for (choices, groups) in joined {
+                // One choice may have a hundred thousand partners.
+                if self.program.ev.meter.look() {
+                    return self.events.clear();
+                }
                 if choices.iter().all(|c| matches!(c, Choice::Label(_))) {
                     self.combine(net, r, &choices);
                 } else if self.is_worth_asking(&rules[r], &choices, &groups) {
@@ -547,18 +551,6 @@ impl Builder {
         }
         net.faults.push(text);
         net.add_vector(parts, Outcome::Fault(net.faults.len() as u32 - 1), Label::TAU);
-    }
-}
-
-impl Offers for Builder {
-    fn signature(&mut self, rule: usize, part: usize) -> &mut Signature {
-        let (leaf, names) = &self.rules[rule].parts[part];
-        let tables = &mut self.leaves[*leaf];
-        &mut tables.signatures[tables.signature_ids[names]]
-    }
-
-    fn acts(&self, rule: usize, part: usize, label: usize) -> &MultiAction {
-        &self.leaves[self.rules[rule].parts[part].0].labels[label].acts
     }
 }
 

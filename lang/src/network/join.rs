@@ -4,6 +4,7 @@
 //! over the parts that agree with one given choice, through hash indices on the arguments already determined.
 
 use crate::data::value::Value;
+use crate::network::build::Builder;
 use crate::network::rules::Rule;
 use crate::process::action::{MultiAction, Names};
 use crate::process::steps::Known;
@@ -113,6 +114,18 @@ pub trait Offers {
     fn signature(&mut self, rule: usize, part: usize) -> &mut Signature;
     /// The actions of a label of a part.
     fn acts(&self, rule: usize, part: usize, label: usize) -> &MultiAction;
+}
+
+impl Offers for Builder {
+    fn signature(&mut self, rule: usize, part: usize) -> &mut Signature {
+        let (leaf, names) = &self.rules[rule].parts[part];
+        let tables = &mut self.leaves[*leaf];
+        &mut tables.signatures[tables.signature_ids[names]]
+    }
+
+    fn acts(&self, rule: usize, part: usize, label: usize) -> &MultiAction {
+        &self.leaves[self.rules[rule].parts[part].0].labels[label].acts
+    }
 }
 
 /// Every choice of all parts of a rule that contains the given one and agrees in all groups; at most `room` of them.

@@ -25,6 +25,10 @@ pub struct Progress {
 /// Looks at labels, vectors and steps between two reports: a tenth of a second at most.
 const BETWEEN_REPORTS: u64 = 1 << 18;
 
+/// States that a search which only fills tables expands after it saw a violation, besides as many as before it. A system
+/// that is no larger gets complete tables; in any other the search that the user asked for is soon over.
+const AFTER_VIOLATION: usize = 4096;
+
 /// Why an exploration did not end with the whole state space.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
@@ -96,6 +100,10 @@ trait Listener {
     fn transition(&mut self, net: &Network, from: u32, label: Label, to: u32);
     /// A state without steps.
     fn dead_end(&mut self, net: &Network, state: &[Local]);
+    /// Whether the rest need not be seen, after this number of states was expanded.
+    fn is_satisfied(&mut self, _expanded: usize) -> bool {
+        false
+    }
 }
 
 /// Keeps every transition.
@@ -127,6 +135,8 @@ struct Alarms<'p> {
     /// For each state the states of all monitors on the first way to it.
     followed: Vec<Local>,
     violated: bool,
+    /// How many states were expanded when it saw the violation.
+    violated_at: Option<usize>,
 }
 
 impl<'p> Alarms<'p> {
@@ -142,7 +152,15 @@ impl<'p> Alarms<'p> {
             }
         }
         let followed = vec![Local(0); monitors.len()];
-        Alarms { termination_allowed, never, monitors, forbidden: Map::default(), followed, violated: false }
+        Alarms {
+            termination_allowed,
+            never,
+            monitors,
+            forbidden: Map::default(),
+            followed,
+            violated: false,
+            violated_at: None,
+        }
     }
 }
 
@@ -168,6 +186,10 @@ impl Listener for Alarms<'_> {
     fn dead_end(&mut self, net: &Network, state: &[Local]) {
         let is_deadlock = |allowed: bool| !(allowed && net.is_terminated(state));
         self.violated |= self.termination_allowed.is_some_and(is_deadlock);
+    }
+
+    fn is_satisfied(&mut self, expanded: usize) -> bool {
+        self.violated && expanded >= 2 * *self.violated_at.get_or_insert(expanded) + AFTER_VIOLATION
     }
 }
 
@@ -280,7 +302,8 @@ fn run(
         }
         at += 1;
         let progress = Progress { states: states.len(), expanded: at, transitions };
-        if looks > most_looks && at < states.len() {
+        let enough = looks > most_looks || listener.is_satisfied(at);
+        if enough && at < states.len() {
             return Err(Stop::Limit(progress));
         }
         if at.is_multiple_of(4096) || looks - told > BETWEEN_REPORTS {
@@ -395,7 +418,35 @@ mod tests {
     }
 
     #[test]
-    fn a_warm_up_stops_after_so_many_looks() {
+    fn a_warm_up_ends_soon_after_a_violation() {
+        // A row of states, and a step of it that is forbidden.
+        let row = |states: u32, bad: u32| {
+            let mut net = Network::new();
+            let leaf = net.add_leaf("row");
+            let visible = net.label("on");
+            for k in 0..states {
+                let state = net.add_state(leaf);
+                net.leaves[0].states[k as usize].expanded = true;
+                let on = net.add_local_label(leaf, format!("on {k}"));
+                net.add_vector(vec![(leaf, on)], Outcome::Step(visible), visible);
+                if k + 1 < states {
+                    net.add_move(leaf, state, on, Local(k + 1));
+                }
+            }
+            let forbidden = [Property::Never(Box::new(move |_, vector| vector == VectorIx(bad)))];
+            let options = Options { max_states: usize::MAX, progress: &mut |_| true };
+            warm_up(&mut net, &mut Nothing, &forbidden, options, u64::MAX)
+        };
+        let more = AFTER_VIOLATION as u32;
+        let seen = |complete, violated| WarmUp { complete, violated };
+        assert_eq!(row(10, 5), seen(true, true));
+        assert_eq!(row(2 * 11 + more, 10), seen(true, true));
+        assert_eq!(row(2 * 11 + more + 1, 10), seen(false, true));
+        assert_eq!(row(2 * 11 + more + 1, u32::MAX), seen(true, false));
+    }
+
+    #[test]
+    fn a_warm_up_stops_after_a_number_of_looks() {
         let mut steps = Vec::new();
         let mut net = two_coins();
         let first = net.successors(&net.initial(), &mut steps);
