@@ -68,7 +68,37 @@ pub fn numeric(op: Op, args: Vec<Value>, span: Option<Span>) -> Eval {
     if let Some(fast) = numeric_small(op, &n) {
         return Ok(Value::Number(fast));
     }
+    if let Some(whole) = numeric_whole(op, &n, span)? {
+        return Ok(Value::Number(whole));
+    }
     Ok(numeric_exact(op, &n, span)?.map_or_else(|| irreducible(op, args), Value::Number))
+}
+
+fn too_large(span: Option<Span>) -> Failure {
+    Failure::new(span, "a number grows beyond 64 million bits", "check the arguments of 'exp' and '*'")
+}
+
+/// The same on integers, of which some are large. As rationals they would be reduced after every operation, which takes
+/// the square of their length.
+fn numeric_whole(op: Op, n: &[&Number], span: Option<Span>) -> Eval<Option<Number>> {
+    let Some(n) = n.iter().map(|n| n.to_big()).collect::<Option<Vec<BigInt>>>() else { return Ok(None) };
+    let result = match (op, &n[..]) {
+        (Op::Add, [a, b]) => a + b,
+        (Op::Subtract, [a, b]) => a - b,
+        (Op::Multiply, [a, b]) if a.bits() + b.bits() > MAX_BITS => return Err(too_large(span)),
+        (Op::Multiply, [a, b]) => a * b,
+        (Op::Exp, [a, b]) if a.bits() > 1 && !b.is_negative() => match b.to_u64() {
+            Some(power) if power.saturating_mul(a.bits()) <= MAX_BITS => Pow::pow(a, power),
+            _ => return Err(too_large(span)),
+        },
+        (Op::Succ, [a]) => a + 1,
+        (Op::Pred, [a]) => a - 1,
+        (Op::Negate, [a]) => -a,
+        (Op::Abs, [a]) => a.abs(),
+        (Op::Floor | Op::Ceil | Op::Round, [a]) => a.clone(),
+        _ => return Ok(None),
+    };
+    Ok(Some(Number::from_big(result)))
 }
 
 fn numeric_small(op: Op, n: &[&Number]) -> Option<Number> {
@@ -100,9 +130,6 @@ fn numeric_small(op: Op, n: &[&Number]) -> Option<Number> {
 fn numeric_exact(op: Op, n: &[&Number], span: Option<Span>) -> Eval<Option<Number>> {
     let r = |i: usize| n[i].to_ratio();
     let int = |i: usize| n[i].to_big();
-    let too_large = || {
-        Failure::new(span, "a number grows beyond 64 million bits", "check the arguments of 'exp' and '*'")
-    };
     Ok(Some(match op {
         Op::Add => Number::from_ratio(r(0) + r(1)),
         Op::Subtract => Number::from_ratio(r(0) - r(1)),
@@ -111,7 +138,7 @@ fn numeric_exact(op: Op, n: &[&Number], span: Option<Span>) -> Eval<Option<Numbe
             if a.numer().bits() + b.numer().bits() > MAX_BITS
                 || a.denom().bits() + b.denom().bits() > MAX_BITS
             {
-                return Err(too_large());
+                return Err(too_large(span));
             }
             Number::from_ratio(a * b)
         }
@@ -146,10 +173,10 @@ fn numeric_exact(op: Op, n: &[&Number], span: Option<Span>) -> Eval<Option<Numbe
                         1
                     }
                 }
-                None => return Err(too_large()),
+                None => return Err(too_large(span)),
             };
             if !trivial && magnitude.saturating_mul(base.numer().bits().max(base.denom().bits())) > MAX_BITS {
-                return Err(too_large());
+                return Err(too_large(span));
             }
             let magnitude =
                 if trivial { magnitude % 2 + if magnitude > 1 { 2 } else { 0 } } else { magnitude };

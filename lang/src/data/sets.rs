@@ -167,11 +167,64 @@ fn combine(ev: &Evaluator, op: SetOp, a: &Arc<Set>, b: &Arc<Set>) -> Eval {
             }
             Finite(kept)
         }
-        (Union, Finite(items), _) if items.is_empty() => return Ok(Value::Set(b.clone())),
-        (Union | Difference, _, Finite(items)) if items.is_empty() => return Ok(Value::Set(a.clone())),
+        (Union, other, Finite(items)) | (Union, Finite(items), other) => {
+            let described = if std::ptr::eq(other, &**a) { a } else { b };
+            return changed(ev, described, items, true, || Set::Combined(op, a.clone(), b.clone()));
+        }
+        (Difference, _, Finite(items)) | (Intersection, _, CoFinite(items)) => {
+            return changed(ev, a, items, false, || Set::Combined(op, a.clone(), b.clone()));
+        }
+        (Intersection, CoFinite(items), _) => {
+            return changed(ev, b, items, false, || Set::Combined(op, a.clone(), b.clone()));
+        }
         _ => Set::Combined(op, a.clone(), b.clone()),
     };
     Ok(Value::Set(Arc::new(simple)))
+}
+
+/// A described set to which elements are added, or from which they are removed. What changed is kept apart from the
+/// description, as `(description - removed) + added`, with nothing in it that makes no difference: adding and removing the
+/// same elements again and again has few results. Where nobody can say whether an element belongs to the description, it is
+/// `otherwise`.
+fn changed(
+    ev: &Evaluator,
+    set: &Arc<Set>,
+    items: &[Value],
+    present: bool,
+    otherwise: impl FnOnce() -> Set,
+) -> Eval {
+    let (rest, mut added) = split(set, SetOp::Union);
+    let (description, mut removed) = split(rest, SetOp::Difference);
+    for x in items {
+        let Some(inside) = contains(ev, description, x)? else {
+            return Ok(Value::Set(Arc::new(otherwise())));
+        };
+        let (to, from) = if present { (&mut added, &mut removed) } else { (&mut removed, &mut added) };
+        from.retain(|y| y != x);
+        if inside != present {
+            to.push(x.clone());
+        }
+    }
+    let mut result = description.clone();
+    for (op, mut items) in [(SetOp::Difference, removed), (SetOp::Union, added)] {
+        items.sort();
+        items.dedup();
+        if !items.is_empty() {
+            result = Arc::new(Set::Combined(op, result, Arc::new(Set::Finite(items))));
+        }
+    }
+    Ok(Value::Set(result))
+}
+
+/// A set that was combined with a finite one in this way, as the two of them.
+fn split(set: &Arc<Set>, by: SetOp) -> (&Arc<Set>, Vec<Value>) {
+    if let Set::Combined(op, rest, items) = &**set
+        && *op == by
+        && let Set::Finite(items) = &**items
+    {
+        return (rest, items.clone());
+    }
+    (set, Vec::new())
 }
 
 fn constant_bag(base: Base, items: &[Value], count: i64) -> Value {

@@ -4,6 +4,7 @@
 mod begin;
 mod few_names;
 mod many_names;
+mod odd;
 mod random;
 mod semantics;
 mod unfolding;

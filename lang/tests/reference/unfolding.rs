@@ -5,7 +5,7 @@ use crate::{ALL, agrees, gridlock};
 use gridlock_lts::model::equivalence::{Equivalence, minimise};
 
 /// The smallest state space modulo strong bisimulation, in all table modes.
-fn smallest(text: &str) -> (usize, usize) {
+pub fn smallest(text: &str) -> (usize, usize) {
     let mut sizes = ALL.map(|tables| {
         let small = minimise(&gridlock(text, tables), Equivalence::Strong).expect("small");
         (small.num_states(), small.num_transitions())
