@@ -34,12 +34,12 @@ pub struct Start {
     flag: String,
     /// Equal for equal texts.
     print: String,
-    place: Place,
+    place: Given,
 }
 
 #[derive(Debug)]
-enum Place {
-    /// After these steps, of so many in the file.
+enum Given {
+    /// After these steps, and the number of steps in the file.
     Steps(Saved, usize),
     /// Where processes are in the state that is described.
     State(Vec<Described>),
@@ -89,7 +89,7 @@ impl Start {
         Start::parse(flag.to_owned(), file, &text, step)
     }
 
-    /// A state from the text of a file, after so many of its steps.
+    /// A state from the text of a file, after this number of its steps.
     pub fn parse(flag: String, file: String, text: &str, step: Option<usize>) -> Result<Self, Failure> {
         let print = fingerprint(text);
         let place = match described(text) {
@@ -98,7 +98,7 @@ impl Start {
                     "{file} describes a state and has no steps: leave out the number behind @"
                 )));
             }
-            Some(state) => Place::State(state),
+            Some(state) => Given::State(state),
             None => {
                 let Saved { mut steps, .. } = saved_trace::parse(&file, text)?;
                 let all = steps.len();
@@ -111,7 +111,7 @@ impl Start {
                     )));
                 }
                 steps.truncate(step);
-                Place::Steps(Saved { steps, repeats_from: None }, all)
+                Given::Steps(Saved { steps, repeats_from: None }, all)
             }
         };
         Ok(Start { file, flag, print, place })
@@ -120,16 +120,16 @@ impl Start {
     /// In words, to stand behind `from`.
     pub fn shown(&self) -> String {
         match &self.place {
-            Place::Steps(saved, _) => format!("step {} of {}", count(saved.steps.len() as u64), self.file),
-            Place::State(_) => format!("the state in {}", self.file),
+            Given::Steps(saved, _) => format!("step {} of {}", count(saved.steps.len() as u64), self.file),
+            Given::State(_) => format!("the state in {}", self.file),
         }
     }
 
     /// For JSON.
     pub fn fields(&self) -> ShownStart<'_> {
         let (step, steps) = match &self.place {
-            Place::Steps(saved, all) => (Some(saved.steps.len()), Some(*all)),
-            Place::State(_) => (None, None),
+            Given::Steps(saved, all) => (Some(saved.steps.len()), Some(*all)),
+            Given::State(_) => (None, None),
         };
         ShownStart { file: &self.file, step, steps }
     }
@@ -137,8 +137,8 @@ impl Start {
     /// What tells it from other states to begin in, whatever the file is called.
     pub fn identity(&self) -> String {
         match &self.place {
-            Place::Steps(saved, _) => format!("step {} of {}", saved.steps.len(), self.print),
-            Place::State(_) => format!("state {}", self.print),
+            Given::Steps(saved, _) => format!("step {} of {}", saved.steps.len(), self.print),
+            Given::State(_) => format!("state {}", self.print),
         }
     }
 
@@ -151,10 +151,10 @@ impl Start {
     pub fn enter(&self, checked: &mut Checked, watch: &Watch) -> Result<(), Failure> {
         watch.begin("replaying where to begin", "");
         match &self.place {
-            Place::Steps(saved, _) => {
+            Given::Steps(saved, _) => {
                 checked.begin_at(|net, builder| self.state_after(saved, net, builder, watch))
             }
-            Place::State(state) => self.describe(state, checked, watch),
+            Given::State(state) => self.describe(state, checked, watch),
         }
     }
 

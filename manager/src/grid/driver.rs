@@ -6,7 +6,7 @@
 
 use super::journal::{Batch, Journal, Records, Tally, Trouble};
 use super::machine::{Accepted, Machine, Next, Numbered, Reply};
-use super::transport::{Answer, Ticket, Transport};
+use super::transport::{Returned, Ticket, Transport};
 use gridlock_lts::base::error::{Error, Limit, Result};
 use gridlock_lts::base::hash::Map;
 use std::collections::VecDeque;
@@ -62,7 +62,7 @@ type Workers<'t, M> = &'t mut dyn Transport<<M as Machine>::Job, <M as Machine>:
 /// The journal of a machine, if there is one.
 type Book<M> = Option<Journal<<M as Machine>::Record>>;
 /// Answers as they come.
-type Arrived<A> = Vec<(u32, Ticket, Answer<A>)>;
+type Arrived<A> = Vec<(u32, Ticket, Returned<A>)>;
 
 /// Runs a machine until it has an outcome or is told to stop. What is in the journal is not done again. Times are kept if
 /// the machine wants them.
@@ -236,12 +236,12 @@ impl<M: Machine> Driver<M> {
                 *end = self.begun.elapsed();
             }
             match answer {
-                Answer::Done(feedback) if feedback.is_interrupted() && self.cancelled => {
+                Returned::Done(feedback) if feedback.is_interrupted() && self.cancelled => {
                     machine.cut_short(feedback)
                 }
-                Answer::Done(feedback) if feedback.number() == number => done.push((worker, feedback)),
-                Answer::Done(_) => return Err(Error::internal("an answer to another job")),
-                Answer::Lost(why) => {
+                Returned::Done(feedback) if feedback.number() == number => done.push((worker, feedback)),
+                Returned::Done(_) => return Err(Error::internal("an answer to another job")),
+                Returned::Lost(why) => {
                     warn!(job = number, worker, %why, "lost");
                     let tries = self.tries.entry(number).or_default();
                     *tries += 1;

@@ -230,7 +230,7 @@ impl<T> Journal<T> {
     fn send(&mut self, Batch { bytes, records }: Batch, sync: bool) {
         if let Some(writer) = &self.writer.orders {
             self.begun += records;
-            // If nobody is there to write, why not is told next time somebody asks.
+            // If nobody is there to write, the next one who asks hears why not.
             let _ = writer.send(Order { bytes, records, sync });
         }
     }
@@ -537,7 +537,7 @@ impl Source {
     }
 }
 
-/// Two runs are the same if their lists are. What both say differently is told rather than what only one says.
+/// Two runs are the same if their lists are. The message names what both say differently, rather than what only one says.
 fn compare(theirs: &Identity, ours: &Identity) -> Result<(), Trouble> {
     if theirs == ours {
         return Ok(());

@@ -33,7 +33,7 @@ pub trait Work: Send + Sync + 'static {
 /// Any work with these messages.
 pub type AnyWork<J, A> = Arc<dyn Work<Job = J, Answer = A>>;
 
-enum Place<'w> {
+enum WorkersAt<'w> {
     /// They borrow nothing, which has to be said in a build without MPI.
     Threads(PhantomData<&'w ()>),
     #[cfg(feature = "mpi")]
@@ -43,19 +43,19 @@ enum Place<'w> {
 /// See the module head.
 pub struct Grid<'w> {
     threads: usize,
-    /// A thread that gives no sign of life for so long is given up; `None`: it is waited for.
+    /// A thread that gives no sign of life for this time is given up; `None`: the grid waits for it.
     patience: Option<Duration>,
-    place: Place<'w>,
+    place: WorkersAt<'w>,
 }
 
 impl<'w> Grid<'w> {
     /// Threads of this process.
     pub fn threads(threads: usize, patience: Option<Duration>) -> Self {
-        Grid { threads: threads.max(1), patience, place: Place::Threads(PhantomData) }
+        Grid { threads: threads.max(1), patience, place: WorkersAt::Threads(PhantomData) }
     }
 
     /// The ranks of an MPI job, with this many threads each; on rank 0 this waits until all are there, or `stop` says so.
-    /// `warn` is told of ranks that are silent.
+    /// `warn` hears of ranks that are silent.
     #[cfg(feature = "mpi")]
     pub fn ranks(
         world: &'w World,
@@ -71,7 +71,7 @@ impl<'w> Grid<'w> {
             world.hello(threads as u32, Ok(run.clone()))?;
             Vec::new()
         };
-        Ok(Grid { threads: threads.max(1), patience, place: Place::Ranks { world, hellos, warn } })
+        Ok(Grid { threads: threads.max(1), patience, place: WorkersAt::Ranks { world, hellos, warn } })
     }
 
     /// Threads of this process that do jobs, or would if it did any.
@@ -82,9 +82,9 @@ impl<'w> Grid<'w> {
     /// Jobs that are worked on at a time.
     pub fn workers(&self) -> u64 {
         match &self.place {
-            Place::Threads(_) => self.threads as u64,
+            WorkersAt::Threads(_) => self.threads as u64,
             #[cfg(feature = "mpi")]
-            Place::Ranks { hellos, .. } => hellos.iter().map(|hello| u64::from(hello.threads)).sum(),
+            WorkersAt::Ranks { hellos, .. } => hellos.iter().map(|hello| u64::from(hello.threads)).sum(),
         }
     }
 
@@ -101,9 +101,9 @@ impl<'w> Grid<'w> {
         W: Work<Job: Serialize + DeserializeOwned, Answer: Serialize + DeserializeOwned> + ?Sized,
     {
         match &self.place {
-            Place::Threads(_) => drive(machine, &mut self.start(work), journal, control),
+            WorkersAt::Threads(_) => drive(machine, &mut self.start(work), journal, control),
             #[cfg(feature = "mpi")]
-            Place::Ranks { world, hellos, warn } => {
+            WorkersAt::Ranks { world, hellos, warn } => {
                 drive(machine, &mut Ranks::new(world, hellos, *warn), journal, control)
             }
         }
@@ -139,8 +139,8 @@ impl<'w> Grid<'w> {
     {
         match &self.place {
             #[cfg(feature = "mpi")]
-            Place::Ranks { world, .. } => mpi::serve(world, &mut self.start(work)),
-            Place::Threads(_) => {
+            WorkersAt::Ranks { world, .. } => mpi::serve(world, &mut self.start(work)),
+            WorkersAt::Threads(_) => {
                 let _ = work;
                 Err(Error::internal("threads of a process serve nobody else"))
             }

@@ -21,7 +21,7 @@ use gridlock_lts::engine::search::{
 };
 use gridlock_lts::model::network::LeafIx;
 use gridlock_lts::property::Property;
-use saved::{End, Place};
+use saved::{End, LevelCheckpoint};
 use shorter::shorter;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ pub struct BreadthFirst {
     #[command(flatten)]
     alike: Alike,
 
-    /// With --reduce on: keep counterexamples as short as can be, for fewer steps that are left out
+    /// With --reduce on: keep counterexamples as short as possible; fewer steps are left out
     #[arg(long, help_heading = "Search")]
     shortest: bool,
 
@@ -57,7 +57,7 @@ pub struct BreadthFirst {
     #[command(flatten)]
     patience: Patience,
 
-    /// Write a page (HTML) about the run
+    /// Write an HTML page about the run
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
 }
@@ -111,7 +111,7 @@ impl Method for BreadthFirst {
         }
         if self.shortest && self.less.reduce != Reduce::On {
             return Err(Error::input(
-                "--shortest belongs to --reduce on: else counterexamples are as short as can be anyway",
+                "--shortest belongs to --reduce on: else counterexamples are as short as possible anyway",
             ));
         }
         if self.owner.is_some() && !launched().is_some_and(|launch| launch.has_company()) {
@@ -167,14 +167,14 @@ impl Method for BreadthFirst {
 
 impl BreadthFirst {
     /// What is about ranks.
-    fn ranks<'a>(&'a self, place: Option<&'a Place<'a>>) -> ranks::Wanted<'a> {
+    fn ranks<'a>(&'a self, place: Option<&'a LevelCheckpoint<'a>>) -> ranks::Wanted<'a> {
         ranks::Wanted { owner: self.owner.as_ref(), place, stuck_after: self.patience.stuck_after() }
     }
 
     /// The checkpoint, if one is wanted.
-    fn place<'a>(&self, run: &Run<'a>) -> Result<Option<Place<'a>>> {
+    fn place<'a>(&self, run: &Run<'a>) -> Result<Option<LevelCheckpoint<'a>>> {
         let taken = self.alike.shown(self.less.taken(self.shortest));
-        Place::open(&self.checkpoint, self.checkpoint_every, run, &taken)
+        LevelCheckpoint::open(&self.checkpoint, self.checkpoint_every, run, &taken)
     }
 
     /// Says no to formulas that are no safety formulas where they cannot be decided.
@@ -223,7 +223,7 @@ pub(super) struct Bounds {
 impl Listed for BreadthFirst {
     const NAME: &'static str = NAME;
     const CHOSEN_BY: &'static str = "--search bfs";
-    const ABOUT: &'static str = "Breadth first, on all workers: counterexamples are as short as can be";
+    const ABOUT: &'static str = "Breadth first, on all workers: counterexamples are as short as possible";
 
     fn decides(property: &Property) -> bool {
         match property {
@@ -341,7 +341,7 @@ fn search_kept(
     order: Order,
     bounds: Bounds,
     mesh: Option<(&mut dyn Mesh, Option<&[LeafIx]>)>,
-    place: Option<&Place>,
+    place: Option<&LevelCheckpoint>,
 ) -> Result<(Report, Option<Decision>)> {
     let (mesh, owners) = mesh.unzip();
     let owners = owners.flatten();
@@ -356,7 +356,7 @@ fn search_kept(
             place.tell(stats);
         }
     };
-    let checkpoint = place.map(Place::checkpoint);
+    let checkpoint = place.map(LevelCheckpoint::checkpoint);
     let reason = || host.stopped().unwrap_or(Limit::Interrupted);
     let options = Options {
         order,

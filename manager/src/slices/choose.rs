@@ -6,10 +6,10 @@
 //! and the best of them four times as many again. To choose must be quick beside a search that takes seconds: all samples
 //! together have about 300,000 states, fewer if each has many steps, and a system that is smaller than a sample ends the
 //! choice.
-//! Invariant: the figures, and so the choice, depend on the network and the job memory only.
+//! Invariant: the figures, and so the choice, depend on the network, the job memory and the limit on states only.
 
 use super::ranks::Ranks;
-use super::{Answer, Options, Report, Slicing};
+use super::{Options, SlicesAnswer, SlicesReport, Slicing};
 use crate::grid::driver::Control;
 use crate::grid::work::Grid;
 use gridlock_lts::base::error::Result;
@@ -129,23 +129,25 @@ pub fn choose_subsystem(
     stop: &dyn Fn() -> bool,
 ) -> Result<Choice> {
     let net = prepared.net();
+    // A sample that is larger than the search itself would be is a waste.
+    let most = options.max_states.map_or(u64::MAX, |most| most.max(LEAST));
     let options = Options { max_states: None, ..options.clone() };
     let mut leaves: Vec<LeafIx> = (0..net.leaves.len() as u32).map(LeafIx).collect();
     leaves.sort_by_key(|leaf| (usize::MAX - net.leaves[leaf.0 as usize].states.len(), *leaf));
     leaves.truncate(LEAVES);
     let Some(&first) = leaves.first() else { return Ok(Choice { candidates: Vec::new(), tried: 0 }) };
     let weight = candidate(prepared, vec![first], &options, grid, LEAST, stop)?.steps / STEPS as f64;
-    let first_sample = ((SAMPLE as f64 / weight.max(1.0)) as u64).max(LEAST);
+    let mut sample = ((SAMPLE as f64 / weight.max(1.0)) as u64).max(LEAST).min(most);
     let try_all = |subsystems: Vec<Vec<LeafIx>>, sample: u64| -> Result<Vec<Candidate>> {
         let candidate = |leaves| candidate(prepared, leaves, &options, grid, sample, stop);
         let mut candidates = subsystems.into_iter().map(candidate).collect::<Result<Vec<_>>>()?;
         sort(&mut candidates);
         Ok(candidates)
     };
-    let mut candidates = try_all(leaves.into_iter().map(|leaf| vec![leaf]).collect(), first_sample)?;
+    let mut candidates = try_all(leaves.into_iter().map(|leaf| vec![leaf]).collect(), sample)?;
     let mut tried = candidates.len();
     for (round, &kept) in KEPT.iter().enumerate() {
-        if candidates.len() <= 1 || candidates.iter().any(|candidate| candidate.ended) {
+        if sample == most || candidates.len() <= 1 || candidates.iter().any(|candidate| candidate.ended) {
             break;
         }
         let best = |many: usize| candidates.iter().take(many).map(|candidate| candidate.leaves.clone());
@@ -157,7 +159,8 @@ pub fn choose_subsystem(
             }
             tried += next.len() - kept.min(candidates.len());
         }
-        candidates = try_all(next, first_sample * FACTOR.pow(round as u32 + 1))?;
+        sample = (sample * FACTOR).min(most);
+        candidates = try_all(next, sample)?;
     }
     Ok(Choice { candidates, tried })
 }
@@ -192,7 +195,7 @@ fn candidate(
         kept: None,
         control: &control,
     };
-    let report: Report = slicing.search()?;
+    let report: SlicesReport = slicing.search()?;
     let states = report.states.max(1) as f64;
     let (largest, sent, loaded) =
         (report.largest as f64 / states, report.sent as f64 / states, report.loaded as f64 / states);
@@ -208,7 +211,7 @@ fn candidate(
         sent,
         loaded,
         activations: report.activations,
-        ended: matches!(report.answer, Answer::Verdict(_)),
+        ended: matches!(report.answer, SlicesAnswer::Verdict(_)),
         cost: 1.0 + SENT * sent + LOADED * loaded + activations + LARGEST * largest,
     })
 }

@@ -137,7 +137,7 @@ pub enum Why {
 
 /// The answer of a search.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Answer {
+pub enum SlicesAnswer {
     /// `Holds`, `Violated` or `Faulty`.
     Verdict(Verdict),
     /// No answer.
@@ -159,9 +159,9 @@ pub struct SliceSize {
 
 /// What came out of a search by slices.
 #[derive(Clone, Debug)]
-pub struct Report {
+pub struct SlicesReport {
     /// The answer.
-    pub answer: Answer,
+    pub answer: SlicesAnswer,
     /// States expanded.
     pub states: u64,
     /// Their steps; faults are not counted.
@@ -224,7 +224,7 @@ pub fn check(
     grid: &Grid,
     kept: Option<Kept>,
     control: &Control<Progress>,
-) -> Result<Report> {
+) -> Result<SlicesReport> {
     let mut alone = Alone::default();
     let ranks = Ranks::new(&mut alone, control.stop);
     let slicing = Slicing { prepared, subsystem, options, grid, ranks: &ranks, sample: None, kept, control };
@@ -243,7 +243,7 @@ pub struct Settled {
 }
 
 /// The checkpoint of a run on ranks.
-pub struct Place<'a> {
+pub struct RankCheckpoint<'a> {
     /// The directory, which all ranks see.
     pub dir: &'a Path,
     /// Whether to go on with what is there.
@@ -260,15 +260,16 @@ pub fn check_on_ranks(
     settled: Option<Settled>,
     options: &Options,
     grid: &Grid,
-    place: Option<Place>,
+    place: Option<RankCheckpoint>,
     control: &Control<Progress>,
-) -> Result<Report> {
+) -> Result<SlicesReport> {
     let ranks = &Ranks::new(mesh, control.stop);
     let settled = ranks.share(&settled)?.swap_remove(0);
     let settled = settled.ok_or_else(|| Error::internal("rank 0 has settled nothing"))?;
     let subsystem: Vec<LeafIx> = settled.leaves.iter().copied().map(LeafIx).collect();
     let options = &Options { job_memory: settled.job_memory, ..options.clone() };
-    let join = |Place { dir, resume, opened }| Kept::join(dir, &settled.identity, resume, opened, ranks);
+    let join =
+        |RankCheckpoint { dir, resume, opened }| Kept::join(dir, &settled.identity, resume, opened, ranks);
     let kept = place.map(join).transpose()?;
     let stop = || ranks.is_stopped();
     let control = &Control { stop: &stop, ..*control };
@@ -289,11 +290,11 @@ struct Slicing<'a> {
 }
 
 impl Slicing<'_> {
-    fn search(self) -> Result<Report> {
+    fn search(self) -> Result<SlicesReport> {
         let (prepared, thrift) = (self.prepared, self.options.thrift(self.grid));
         let reduction = self.options.reduce.map(|keep| prepared.reduction(keep));
         let report = prepared.visit_frugally(thrift, self)??;
-        Ok(Report { reduction, ..report })
+        Ok(SlicesReport { reduction, ..report })
     }
 }
 
@@ -319,9 +320,9 @@ impl Shares {
 }
 
 impl FrugalVisitor for Slicing<'_> {
-    type Out = Result<Report>;
+    type Out = Result<SlicesReport>;
 
-    fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Result<Report> {
+    fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Result<SlicesReport> {
         let Slicing { prepared, subsystem, options, grid, ranks, sample, kept, control } = self;
         let started = Instant::now();
         if let Some(leaf) = subsystem.iter().find(|leaf| leaf.0 as usize >= prepared.net().leaves.len()) {
@@ -330,8 +331,9 @@ impl FrugalVisitor for Slicing<'_> {
         let layout = Layout::of_leaves(prepared.packing(), subsystem);
         let nothing = || Coordinator::new(layout.clone(), None, ranks.owners());
         if let Some(verdict) = prepared.violated_initially() {
-            let report = Report::new(&nothing(), subsystem, prepared, Answer::Verdict(verdict), started);
-            return Ok(Report { states: 1, ..report });
+            let report =
+                SlicesReport::new(&nothing(), subsystem, prepared, SlicesAnswer::Verdict(verdict), started);
+            return Ok(SlicesReport { states: 1, ..report });
         }
         // What was built before this search, to choose its subsystem for instance.
         memory::trim();
@@ -339,8 +341,8 @@ impl FrugalVisitor for Slicing<'_> {
         let shares = match ranks.agree(shares.ok_or(Error::Limit(Limit::Memory(limit)))) {
             Ok(shares) => shares,
             Err(trouble) => {
-                let answer = Answer::unknown(Stop::Trouble(trouble), limit)?;
-                return Ok(Report::new(&nothing(), subsystem, prepared, answer, started));
+                let answer = SlicesAnswer::unknown(Stop::Trouble(trouble), limit)?;
+                return Ok(SlicesReport::new(&nothing(), subsystem, prepared, answer, started));
             }
         };
         let directory = options.spill.clone().unwrap_or_else(std::env::temp_dir);
@@ -370,11 +372,11 @@ impl FrugalVisitor for Slicing<'_> {
         let answer = rounds.answer(prepared, limit, shares.most * options.job_memory)?;
         let store = &work.store;
         let coordinator = rounds.first.as_deref().unwrap_or(&rounds.coordinator);
-        let report = Report::new(coordinator, subsystem, prepared, answer, started);
+        let report = SlicesReport::new(coordinator, subsystem, prepared, answer, started);
         // A search that was stopped within its first round has expanded states, too.
         let states = match report.answer {
-            Answer::Verdict(_) => report.states,
-            Answer::Unknown(_) => report.states.max(work.expanded.load(Relaxed)),
+            SlicesAnswer::Verdict(_) => report.states,
+            SlicesAnswer::Unknown(_) => report.states.max(work.expanded.load(Relaxed)),
         };
         let me = ranks.rank();
         let own = RankSize {
@@ -395,7 +397,7 @@ impl FrugalVisitor for Slicing<'_> {
             spilled: store.spilled(),
         };
         let all = ranks.share(&own)?;
-        Ok(Report {
+        Ok(SlicesReport {
             states,
             spilled: all.iter().map(|rank| rank.spilled).sum(),
             // Of the rank that had most.
@@ -407,10 +409,10 @@ impl FrugalVisitor for Slicing<'_> {
     }
 }
 
-impl Answer {
+impl SlicesAnswer {
     /// That of a search which ended before its end. The memory for what is stored is a part of the limit that the user knows.
     fn unknown(stop: Stop, limit: u64) -> Result<Self> {
-        Ok(Answer::Unknown(match stop {
+        Ok(SlicesAnswer::Unknown(match stop {
             Stop::Journal(why) => Why::Journal(why),
             Stop::Trouble(Error::Limit(Limit::Memory(_))) => Why::Limit(Limit::Memory(limit)),
             Stop::Trouble(Error::Limit(limit)) => Why::Limit(limit),
@@ -422,13 +424,13 @@ impl Answer {
 
 impl<S: Successors> Rounds<'_, S> {
     /// All ranks together: the answer of a search that has ended. Its way is searched with this many bytes.
-    fn answer(&mut self, prepared: &Prepared, limit: u64, idle: u64) -> Result<Answer> {
+    fn answer(&mut self, prepared: &Prepared, limit: u64, idle: u64) -> Result<SlicesAnswer> {
         if let Some(stop) = self.stop.take() {
-            return Answer::unknown(stop, limit);
+            return SlicesAnswer::unknown(stop, limit);
         }
         match self.verdict(prepared, idle) {
-            Ok(verdict) => Ok(Answer::Verdict(verdict)),
-            Err(trouble) => Answer::unknown(Stop::Trouble(trouble), limit),
+            Ok(verdict) => Ok(SlicesAnswer::Verdict(verdict)),
+            Err(trouble) => SlicesAnswer::unknown(Stop::Trouble(trouble), limit),
         }
     }
 
@@ -465,12 +467,12 @@ impl<S: Successors> Rounds<'_, S> {
     }
 }
 
-impl Report {
+impl SlicesReport {
     fn new(
         coordinator: &Coordinator,
         subsystem: &[LeafIx],
         prepared: &Prepared,
-        answer: Answer,
+        answer: SlicesAnswer,
         started: Instant,
     ) -> Self {
         let totals = coordinator.totals;
@@ -482,7 +484,7 @@ impl Report {
             states: record.states,
             activations: record.activations,
         });
-        Report {
+        SlicesReport {
             answer,
             states: totals.states,
             transitions: totals.transitions,

@@ -19,7 +19,7 @@ const HEADER: usize = 5;
 
 /// What a segment is to its slice, and its place among others.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Place {
+pub(super) enum SegmentKind {
     /// A part of the run of an activation.
     Run(u64, u32),
     /// States that wait, from a slice. Its own come from before it was divided, or were left when memory ended.
@@ -30,16 +30,16 @@ pub(super) enum Place {
 #[derive(Debug)]
 pub(super) struct Move {
     pub(super) to: SliceIx,
-    pub(super) place: Place,
+    pub(super) kind: SegmentKind,
     pub(super) segment: Segment,
 }
 
 impl Move {
     /// As a parcel: where to, what it is, and its bytes, padded.
     fn words(&self, buffer: &mut Vec<u8>) -> Result<Vec<u64>> {
-        let (kind, of, part) = match self.place {
-            Place::Run(activation, part) => (0, activation, part),
-            Place::Inbox(source, part) => (1, u64::from(source.0), part),
+        let (kind, of, part) = match self.kind {
+            SegmentKind::Run(activation, part) => (0, activation, part),
+            SegmentKind::Inbox(source, part) => (1, u64::from(source.0), part),
         };
         let count = self.segment.states() as u64;
         let bytes = self.segment.compressed(buffer)?;
@@ -57,9 +57,9 @@ impl Move {
     fn read(words: &[u64]) -> Option<Self> {
         let (&[to, of, part, count, length], rest) = words.split_first_chunk::<HEADER>()?;
         let part = u32::try_from(part).ok()?;
-        let place = match to >> 32 {
-            0 => Place::Run(of, part),
-            1 => Place::Inbox(SliceIx(u32::try_from(of).ok()?), part),
+        let kind = match to >> 32 {
+            0 => SegmentKind::Run(of, part),
+            1 => SegmentKind::Inbox(SliceIx(u32::try_from(of).ok()?), part),
             _ => return None,
         };
         let length = usize::try_from(length).ok().filter(|length| length.div_ceil(8) == rest.len())?;
@@ -67,7 +67,7 @@ impl Move {
         rest.iter().for_each(|word| bytes.extend(word.to_le_bytes()));
         bytes.truncate(length);
         let segment = Segment::of_message(bytes, u32::try_from(count).ok()?)?;
-        Some(Move { to: SliceIx(to as u32), place, segment })
+        Some(Move { to: SliceIx(to as u32), kind, segment })
     }
 }
 
@@ -92,12 +92,12 @@ impl Arrivals<'_> {
         let moves = self.moves.split_off(self.stored);
         self.store.take(SEGMENT_BYTES * moves.len() as u64)?;
         let (runs, inboxes): (Vec<Move>, Vec<Move>) =
-            moves.into_iter().partition(|arrived| matches!(arrived.place, Place::Run(..)));
+            moves.into_iter().partition(|arrived| matches!(arrived.kind, SegmentKind::Run(..)));
         for (kind, moves) in [(Kind::Run, runs), (Kind::Inbox, inboxes)] {
             let (places, segments): (Vec<_>, Vec<_>) =
-                moves.into_iter().map(|arrived| ((arrived.to, arrived.place), arrived.segment)).unzip();
+                moves.into_iter().map(|arrived| ((arrived.to, arrived.kind), arrived.segment)).unzip();
             let stored = self.store.adopt(kind, segments)?.into_iter().zip(places);
-            self.moves.extend(stored.map(|(segment, (to, place))| Move { to, place, segment }));
+            self.moves.extend(stored.map(|(segment, (to, kind))| Move { to, kind, segment }));
         }
         (self.stored, self.bytes) = (self.moves.len(), 0);
         Ok(())
@@ -134,16 +134,16 @@ pub(super) fn bring(
     let rest = arrivals.store();
     let mut moves = arrivals.moves;
     ranks.agree(rest)?;
-    moves.sort_by_key(|arrived| (arrived.to, arrived.place));
+    moves.sort_by_key(|arrived| (arrived.to, arrived.kind));
     let mut touched = Vec::new();
-    for Move { to, place, segment } in moves {
+    for Move { to, kind, segment } in moves {
         if touched.last() != Some(&to) {
             touched.push(to);
         }
         let slice = Arc::make_mut(&mut coordinator.slices[to.0 as usize]);
-        match place {
-            Place::Inbox(..) => slice.inbox.push(segment),
-            Place::Run(activation, _) => match slice.runs.last_mut() {
+        match kind {
+            SegmentKind::Inbox(..) => slice.inbox.push(segment),
+            SegmentKind::Run(activation, _) => match slice.runs.last_mut() {
                 Some(run) if run.activation == activation => run.segments.push(segment),
                 _ => slice.runs.push(Run { activation, segments: vec![segment] }),
             },

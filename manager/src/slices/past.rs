@@ -29,7 +29,7 @@ enum Question {
 
 /// What a rank knows about it.
 #[derive(Serialize, Deserialize)]
-enum Answer {
+enum Known {
     Find(Option<u64>),
     Earlier(Option<Candidate>),
     Predecessors(Vec<OfRun>),
@@ -47,19 +47,19 @@ type Visit<'v> = &'v mut dyn FnMut(&[u64]) -> Result<()>;
 
 impl<S: Successors> Asking<'_, '_, S> {
     /// Asks something other than to load, and puts what all know into the order of ranks.
-    fn ask(&mut self, question: Question) -> Result<Vec<Answer>> {
+    fn ask(&mut self, question: Question) -> Result<Vec<Known>> {
         self.ranks.share(&Some(question.clone()))?;
         self.answer(question)
     }
 
-    fn answer(&mut self, question: Question) -> Result<Vec<Answer>> {
+    fn answer(&mut self, question: Question) -> Result<Vec<Known>> {
         let answer = match question {
-            Question::Find(slice, state, before) => self.own.find(slice, &state, before).map(Answer::Find),
+            Question::Find(slice, state, before) => self.own.find(slice, &state, before).map(Known::Find),
             Question::Earlier(before, candidates) => {
-                self.own.earlier(before, &candidates).map(Answer::Earlier)
+                self.own.earlier(before, &candidates).map(Known::Earlier)
             }
             Question::Predecessors(target, until) => {
-                self.own.predecessors(&target, until).map(Answer::Predecessors)
+                self.own.predecessors(&target, until).map(Known::Predecessors)
             }
             Question::Load(_) | Question::Over(_) => Err(Error::internal("that has no answer")),
         };
@@ -101,7 +101,7 @@ impl<S: Successors> Past for Asking<'_, '_, S> {
     fn find(&mut self, slice: SliceIx, state: &[u64], before: u64) -> Result<Option<u64>> {
         let answers = self.ask(Question::Find(slice, state.to_vec(), before))?;
         Ok(answers.into_iter().find_map(|answer| match answer {
-            Answer::Find(found) => found,
+            Known::Find(found) => found,
             _ => None,
         }))
     }
@@ -114,7 +114,7 @@ impl<S: Successors> Past for Asking<'_, '_, S> {
     fn earlier(&mut self, activation: u64, candidates: &[Candidate]) -> Result<Option<Candidate>> {
         let answers = self.ask(Question::Earlier(activation, candidates.to_vec()))?;
         let found = answers.into_iter().filter_map(|answer| match answer {
-            Answer::Earlier(found) => found,
+            Known::Earlier(found) => found,
             _ => None,
         });
         // A slice is at one rank, which has told its first.
@@ -126,7 +126,7 @@ impl<S: Successors> Past for Asking<'_, '_, S> {
         let mut found: Vec<OfRun> = answers
             .into_iter()
             .flat_map(|answer| match answer {
-                Answer::Predecessors(found) => found,
+                Known::Predecessors(found) => found,
                 _ => Vec::new(),
             })
             .collect();
@@ -160,7 +160,7 @@ pub(super) fn way<S: Successors>(
                 return path
                     .map(|path| path.into_iter().map(|(vector, to)| (VectorIx(vector), to)).collect());
             }
-            // What goes wrong is told to the one who asks, and comes back with the end.
+            // The one who asks learns what goes wrong, and it comes back with the end.
             Some(Question::Load(activation)) => {
                 let _ = asking.load_for(activation, leader, &mut |_| Ok(()));
             }

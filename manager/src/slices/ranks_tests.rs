@@ -32,7 +32,7 @@ fn identity() -> Identity {
 
 impl OnRanks<'_> {
     /// What each rank came to.
-    fn reports(&self) -> Vec<Result<Report>> {
+    fn reports(&self) -> Vec<Result<SlicesReport>> {
         let search = |mut mesh: local::LocalMesh| {
             let settled = (mesh.rank() == 0).then(|| Settled {
                 leaves: self.subsystem.iter().map(|leaf| leaf.0).collect(),
@@ -41,8 +41,11 @@ impl OnRanks<'_> {
             });
             let opened =
                 || Journal::<Record>::open(self.dir.expect("a place"), &identity(), true).expect("a journal");
-            let place =
-                self.dir.map(|dir| Place { dir, resume: true, opened: settled.is_some().then(opened) });
+            let place = self.dir.map(|dir| RankCheckpoint {
+                dir,
+                resume: true,
+                opened: settled.is_some().then(opened),
+            });
             let (grid, control) =
                 (Grid::threads(self.threads, None), Control { stop: self.stop, ..control() });
             check_on_ranks(&mut mesh, self.prepared, settled, &self.options, &grid, place, &control)
@@ -55,7 +58,7 @@ impl OnRanks<'_> {
     }
 
     /// What all ranks came to, which must be the same, except for what is only known at a rank.
-    fn report(&self) -> Report {
+    fn report(&self) -> SlicesReport {
         let mut reports = self.reports().into_iter().map(|report| report.expect("a report"));
         let first = reports.next().expect("there is a rank");
         for other in reports {
@@ -67,8 +70,8 @@ impl OnRanks<'_> {
 }
 
 /// The facts of a report. Where an answer is missing, ranks may have come to its end at different places of the same turn.
-fn facts_of(report: &Report) -> (Answer, Option<Facts>) {
-    let known = matches!(report.answer, Answer::Verdict(_)).then(|| facts(report));
+fn facts_of(report: &SlicesReport) -> (SlicesAnswer, Option<Facts>) {
+    let known = matches!(report.answer, SlicesAnswer::Verdict(_)).then(|| facts(report));
     (report.answer.clone(), known)
 }
 
@@ -102,7 +105,7 @@ fn same_as_threads_on_any_number_of_ranks() {
         let expected = run(&prepared, subsystem, &options, 1, None).expect("a report");
         let naive =
             search::check(&net, prepared.properties(), &search::Options::default()).expect("a report");
-        if matches!(expected.answer, Answer::Unknown(_)) {
+        if matches!(expected.answer, SlicesAnswer::Unknown(_)) {
             continue;
         }
         let (ranks, threads) = (rng.between(2, 6), rng.between(1, 2));
@@ -112,7 +115,7 @@ fn same_as_threads_on_any_number_of_ranks() {
             OnRanks { prepared: &prepared, subsystem, options, ranks, threads, disorder, dir: None, stop };
         let report = on_ranks.report();
         assert_eq!(facts(&report), facts(&expected), "seed {seed}");
-        let is_holds = report.answer == Answer::Verdict(Verdict::Holds);
+        let is_holds = report.answer == SlicesAnswer::Verdict(Verdict::Holds);
         assert_eq!(is_holds, naive.verdict == Verdict::Holds, "seed {seed}");
         if is_holds && report.reduction.is_none() {
             assert_eq!((report.states, report.transitions), (naive.stats.states, naive.stats.transitions));
@@ -156,7 +159,7 @@ fn what_a_network_must_not_do_never_becomes_an_answer() {
         let prepared = Prepared::new(net.clone(), properties);
         let subsystem = &random_subsystem(net.leaves.len(), &mut Rng::new(seed))[..];
         let expected = run(&prepared, subsystem, &options, 1, None).expect("a report");
-        if matches!(expected.answer, Answer::Unknown(_)) {
+        if matches!(expected.answer, SlicesAnswer::Unknown(_)) {
             continue;
         }
         let number = seed / 4 % 6;
@@ -197,10 +200,10 @@ fn a_search_is_resumed_by_any_number_of_ranks_or_threads() {
         let prepared = &Prepared::new(net.clone(), properties);
         let subsystem = &random_subsystem(net.leaves.len(), rng)[..];
         let expected = run(prepared, subsystem, &options, 1, None).expect("a report");
-        if matches!(expected.answer, Answer::Unknown(_)) {
+        if matches!(expected.answer, SlicesAnswer::Unknown(_)) {
             continue;
         }
-        found += usize::from(expected.answer != Answer::Verdict(Verdict::Holds));
+        found += usize::from(expected.answer != SlicesAnswer::Verdict(Verdict::Holds));
         let dir = tempfile::tempdir().expect("a directory");
         let dir = dir.path();
         for _ in 0..6 {
@@ -258,20 +261,20 @@ fn limits_and_signals_end_all_ranks_and_leave_something_to_resume() {
         OnRanks { prepared, subsystem, options, ranks, threads: 1, disorder, dir, stop }.report()
     };
     let few = Options { max_states: Some(3_000), ..options.clone() };
-    assert_eq!(search(few, 3, &|| false).answer, Answer::Unknown(Why::Limit(Limit::States(3_000))));
+    assert_eq!(search(few, 3, &|| false).answer, SlicesAnswer::Unknown(Why::Limit(Limit::States(3_000))));
     // The memory for what must stay there is full on some rank, however much is spilled, and not at once.
     let within = |bytes: u64, spill: Option<PathBuf>| {
         search(Options { max_memory: Some(bytes), spill, ..options.clone() }, 4, &|| false)
     };
-    let is_full = |report: &Report| {
-        report.activations > 0 && matches!(report.answer, Answer::Unknown(Why::Limit(Limit::Memory(_))))
+    let is_full = |report: &SlicesReport| {
+        report.activations > 0 && matches!(report.answer, SlicesAnswer::Unknown(Why::Limit(Limit::Memory(_))))
     };
     assert!((4..40).map(|n| within(n * 10_000, None)).any(|report| is_full(&report)));
-    let no_disk = |report: &Report| matches!(report.answer, Answer::Unknown(Why::Disk(_)));
+    let no_disk = |report: &SlicesReport| matches!(report.answer, SlicesAnswer::Unknown(Why::Disk(_)));
     let nowhere = || Some("/does/not/exist".into());
     assert!((4..60).map(|n| within(n * 10_000, nowhere())).any(|report| no_disk(&report)));
     let stopped = search(options.clone(), 4, &stops_after(60));
-    assert_eq!(stopped.answer, Answer::Unknown(Why::Limit(Limit::Interrupted)));
+    assert_eq!(stopped.answer, SlicesAnswer::Unknown(Why::Limit(Limit::Interrupted)));
     let report = search(options.clone(), 3, &|| false);
     assert_eq!(facts(&report), facts(&expected));
     assert!(report.resumed > 0, "{}", report.resumed);

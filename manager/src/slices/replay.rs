@@ -16,7 +16,7 @@ use gridlock_worker::slice::message::{Done, SEGMENT_BYTES};
 use gridlock_worker::slice::partition::SliceIx;
 use std::time::{Duration, Instant};
 
-/// How often it is told how far it is.
+/// How often progress is reported.
 const TELL: Duration = Duration::from_millis(200);
 
 impl<S: Successors> Rounds<'_, S> {

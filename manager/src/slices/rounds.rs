@@ -2,7 +2,7 @@
 //!
 //! Each rank has one, and hands out those slices of a round that it has, one at a time, the most expensive first. When all
 //! results are in, ranks turn to the next round together. A finding whose way leads through slices that were forgotten is
-//! found once more by a search that remembers. Invariant: what the coordinator is told does not depend on where results come
+//! found once more by a search that remembers. Invariant: what the coordinator learns does not depend on where results come
 //! from: threads of any rank, or the checkpoint of an earlier run. While a rank is not in a turn, all others are in the
 //! same round, or wait for it at its end.
 

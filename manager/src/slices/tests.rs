@@ -24,7 +24,7 @@ pub(super) fn run(
     options: &Options,
     workers: usize,
     kept: Option<Kept>,
-) -> Result<Report> {
+) -> Result<SlicesReport> {
     check(prepared, subsystem, options, &Grid::threads(workers, None), kept, &control())
 }
 
@@ -47,7 +47,7 @@ pub(super) fn random_subsystem(leaves: usize, rng: &mut Rng) -> Vec<LeafIx> {
     all
 }
 
-fn counts(report: &Report) -> [u64; 7] {
+fn counts(report: &SlicesReport) -> [u64; 7] {
     [
         report.states,
         report.transitions,
@@ -114,12 +114,12 @@ fn compare(
         seen.spilled += usize::from(report.spilled > 0);
         seen.split += usize::from(report.splits > 0);
         match (&report.answer, &expected.verdict) {
-            (Answer::Unknown(Why::Limit(Limit::Memory(_) | Limit::JobMemory(_))), _) => {
+            (SlicesAnswer::Unknown(Why::Limit(Limit::Memory(_) | Limit::JobMemory(_))), _) => {
                 seen.unknown += 1;
                 continue;
             }
-            (Answer::Unknown(why), _) => panic!("seed {seed}: {why:?}"),
-            (Answer::Verdict(Verdict::Holds), Verdict::Holds) => {
+            (SlicesAnswer::Unknown(why), _) => panic!("seed {seed}: {why:?}"),
+            (SlicesAnswer::Verdict(Verdict::Holds), Verdict::Holds) => {
                 let stats = &expected.stats;
                 assert_eq!(
                     counts(report)[..3],
@@ -129,11 +129,15 @@ fn compare(
                 assert_eq!(report.slices.iter().map(|s| s.states).sum::<u64>(), report.states, "seed {seed}");
                 seen.holds += 1;
             }
-            (Answer::Verdict(Verdict::Holds), other) => panic!("seed {seed}: holds instead of {other:?}"),
-            (Answer::Verdict(other), Verdict::Holds) => panic!("seed {seed}: {other:?} instead of holds"),
+            (SlicesAnswer::Verdict(Verdict::Holds), other) => {
+                panic!("seed {seed}: holds instead of {other:?}")
+            }
+            (SlicesAnswer::Verdict(other), Verdict::Holds) => {
+                panic!("seed {seed}: {other:?} instead of holds")
+            }
             _ => seen.found += 1,
         }
-        if !matches!(reports[0].answer, Answer::Unknown(_)) {
+        if !matches!(reports[0].answer, SlicesAnswer::Unknown(_)) {
             assert_eq!(report.answer, reports[0].answer, "seed {seed}: one answer for all");
             assert_eq!(counts(report), counts(&reports[0]), "seed {seed}: one search for all");
         }
@@ -178,11 +182,11 @@ fn known_numbers() {
         for workers in [1, 3] {
             let options = Options { job_memory: 40_000, ..Options::default() };
             let report = run(&prepared, &[LeafIx(0)], &options, workers, None).expect("a report");
-            assert_eq!((report.answer, report.states), (Answer::Verdict(Verdict::Holds), states));
+            assert_eq!((report.answer, report.states), (SlicesAnswer::Verdict(Verdict::Holds), states));
         }
         let prepared = Prepared::new(net.clone(), [Property::DeadlockFree { allow_termination: false }]);
         let report = run(&prepared, &[LeafIx(1)], &Options::default(), 1, None).expect("a report");
-        let violated = matches!(report.answer, Answer::Verdict(Verdict::Violated { property: 0, .. }));
+        let violated = matches!(report.answer, SlicesAnswer::Verdict(Verdict::Violated { property: 0, .. }));
         assert_eq!(violated, net.leaves[0].name.starts_with("Phil"));
     }
 }
@@ -197,7 +201,7 @@ fn slices_of_an_acyclic_subsystem_are_forgotten() {
         let expected =
             search::check(&net, prepared.properties(), &search::Options::default()).expect("a report");
         let report = run(&prepared, &[LeafIx(0)], &Options::default(), 1, None).expect("a report");
-        let Answer::Verdict(verdict) = report.answer else { panic!("seed {seed}: unknown") };
+        let SlicesAnswer::Verdict(verdict) = report.answer else { panic!("seed {seed}: unknown") };
         assert_eq!(verdict == Verdict::Holds, expected.verdict == Verdict::Holds, "seed {seed}");
         found += usize::from(verdict != Verdict::Holds && report.forgotten > 0);
         forgotten += usize::from(report.forgotten > 0);
@@ -213,7 +217,7 @@ fn bounds_end_a_search_as_unknown() {
         let control = Control { stop: &|| stop, ..control() };
         let report = check(&prepared, &[LeafIx(1)], options, &Grid::threads(2, None), None, &control);
         match report.expect("a report").answer {
-            Answer::Unknown(why) => why,
+            SlicesAnswer::Unknown(why) => why,
             answer => panic!("{answer:?}"),
         }
     };
@@ -235,7 +239,7 @@ fn bounds_end_a_search_as_unknown() {
     // A bound that is not reached changes nothing.
     let options = Options { max_states: Some(10_000), ..options };
     let report = run(&prepared, &[LeafIx(1)], &options, 2, None).expect("a report");
-    assert_eq!(report.answer, Answer::Verdict(Verdict::Holds));
+    assert_eq!(report.answer, SlicesAnswer::Verdict(Verdict::Holds));
 }
 
 #[test]
@@ -255,6 +259,12 @@ fn a_subsystem_that_divides_well_is_chosen() {
         let expected = search::check(&net, &[], &search::Options::default()).expect("a report");
         assert_eq!(report.states, expected.stats.states);
     }
+    // A search that may visit few states is not worth large samples.
+    let prepared = Prepared::new(synthetic::counters(3, 40), []);
+    let limited = Options { max_states: Some(50), ..Options::default() };
+    let [large, small] = [&Options::default(), &limited].map(|options| choose(&prepared, options, 1));
+    let most = |choice: &Choice| choice.candidates.iter().map(|candidate| candidate.states).max();
+    assert!(most(&small) < most(&large).map(|states| states / 4), "{small}; {large}");
     // Findings end a sample early, and that is all.
     let net = synthetic::philosophers(6);
     let choice = choose(
@@ -275,10 +285,10 @@ fn a_subsystem_that_divides_well_is_chosen() {
 }
 
 /// What a search did, apart from the way there.
-pub(super) type Facts = (Answer, [u64; 7], u64, u64, Vec<SliceSize>);
+pub(super) type Facts = (SlicesAnswer, [u64; 7], u64, u64, Vec<SliceSize>);
 
 /// That of a report.
-pub(super) fn facts(report: &Report) -> Facts {
+pub(super) fn facts(report: &SlicesReport) -> Facts {
     (report.answer.clone(), counts(report), report.loaded, report.forgotten, report.slices.clone())
 }
 
@@ -304,10 +314,10 @@ fn a_search_is_resumed_wherever_it_was_cut_off() {
             Options { job_memory, max_memory, ..Options::default() }
         };
         let expected = run(&prepared, &subsystem, &options(2), 2, None).expect("a report");
-        if matches!(expected.answer, Answer::Unknown(_)) {
+        if matches!(expected.answer, SlicesAnswer::Unknown(_)) {
             continue;
         }
-        found += usize::from(expected.answer != Answer::Verdict(Verdict::Holds));
+        found += usize::from(expected.answer != SlicesAnswer::Verdict(Verdict::Holds));
         split += usize::from(expected.splits > 0);
         let dir = tempfile::tempdir().expect("a directory");
         let identity = vec![("seed".to_owned(), seed.to_string())];
@@ -367,7 +377,7 @@ fn a_stopped_search_keeps_what_it_has() {
             assert!(report.resumed > 0);
             break;
         }
-        assert_eq!(report.answer, Answer::Unknown(Why::Limit(Limit::States(most))));
+        assert_eq!(report.answer, SlicesAnswer::Unknown(Why::Limit(Limit::States(most))));
         (stops, most) = (stops + 1, most + 5_000);
     }
     assert!(stops > 3);
@@ -431,7 +441,7 @@ impl<S: Successors + Send> Successors for Balky<S> {
 struct WithBalky<'a>(Slicing<'a>, Silence);
 
 impl Visitor for WithBalky<'_> {
-    type Out = Result<Report>;
+    type Out = Result<SlicesReport>;
 
     fn visit<S: EveryStep + Send + Sync + 'static>(self, inner: Arc<S>) -> Self::Out {
         let WithBalky(slicing, silence) = self;

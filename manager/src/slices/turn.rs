@@ -1,4 +1,4 @@
-//! The end of a round: what every activation came to is told to all ranks, states go to the ranks that have their slices,
+//! The end of a round: all ranks learn what every activation came to, states go to the ranks that have their slices,
 //! and slices that are too large are divided.
 //!
 //! Invariant: all ranks come out of it with the same numbers, and the states of every slice are as many as the numbers say,
@@ -6,7 +6,7 @@
 //! sent has come, and what has come waits or was expanded.
 
 use super::coordinator::{Coordinator, Division, Told};
-use super::moves::{Move, Place, bring};
+use super::moves::{Move, SegmentKind, bring};
 use super::ranks::Ranks;
 use gridlock_lts::base::error::{Error, Limit, Result};
 use gridlock_lts::engine::successors::Successors;
@@ -97,11 +97,14 @@ impl<S: Successors> Turn<'_, '_, S> {
             (of.runs, of.inbox) = (without.runs, without.inbox);
             touched.push(*slice);
             for run in with.runs {
-                let part =
-                    |(part, segment)| Move { to: other, place: Place::Run(run.activation, part), segment };
+                let part = |(part, segment)| Move {
+                    to: other,
+                    kind: SegmentKind::Run(run.activation, part),
+                    segment,
+                };
                 moves.extend(numbered(run.segments).map(part));
             }
-            let part = |(part, segment)| Move { to: other, place: Place::Inbox(*slice, part), segment };
+            let part = |(part, segment)| Move { to: other, kind: SegmentKind::Inbox(*slice, part), segment };
             moves.extend(numbered(with.inbox).map(part));
             Ok(())
         });
@@ -114,9 +117,9 @@ impl<S: Successors> Turn<'_, '_, S> {
 /// The segments of a result, and where they belong.
 fn moves_of(slice: SliceIx, activation: u64, done: Done, targets: &[SliceIx]) -> Result<Vec<Move>> {
     let Done { run, left, out, .. } = done;
-    let place = |(part, segment)| Move { to: slice, place: Place::Run(activation, part), segment };
+    let place = |(part, segment)| Move { to: slice, kind: SegmentKind::Run(activation, part), segment };
     let mut moves: Vec<Move> = numbered(run).map(place).collect();
-    let place = |(part, segment)| Move { to: slice, place: Place::Inbox(slice, part), segment };
+    let place = |(part, segment)| Move { to: slice, kind: SegmentKind::Inbox(slice, part), segment };
     moves.extend(numbered(left).map(place));
     // Targets in the order in which they first occur, as they were told.
     let mut known = BTreeMap::new();
@@ -124,7 +127,7 @@ fn moves_of(slice: SliceIx, activation: u64, done: Done, targets: &[SliceIx]) ->
         let next = known.len();
         let at = *known.entry(target).or_insert(next);
         let to = *targets.get(at).ok_or_else(|| Error::internal("a target was not told"))?;
-        moves.push(Move { to, place: Place::Inbox(slice, part), segment });
+        moves.push(Move { to, kind: SegmentKind::Inbox(slice, part), segment });
     }
     Ok(moves)
 }

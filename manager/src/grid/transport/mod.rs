@@ -16,7 +16,7 @@ pub type Ticket = u64;
 
 /// What comes back for a job.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Answer<A> {
+pub enum Returned<A> {
     /// The answer.
     Done(A),
     /// The worker could not finish it, for this reason. It is ready for another job.
@@ -32,7 +32,7 @@ pub trait Transport<J, A> {
     fn send(&mut self, worker: u32, ticket: Ticket, job: J) -> Result<()>;
 
     /// The next answer, if one comes within some time: from whom, to which job.
-    fn receive(&mut self, wait: Duration) -> Result<Option<(u32, Ticket, Answer<A>)>>;
+    fn receive(&mut self, wait: Duration) -> Result<Option<(u32, Ticket, Returned<A>)>>;
 
     /// Tells all workers to give up what they are doing. They answer nevertheless.
     fn cancel(&mut self);

@@ -13,7 +13,7 @@ mod mesh;
 pub use mesh::MpiMesh;
 
 use super::threads::Threads;
-use super::{Answer, Ticket, Transport};
+use super::{Returned, Ticket, Transport};
 use crate::grid::journal::Identity;
 use crate::grid::wire;
 use gridlock_lts::base::error::{Error, Limit, Result};
@@ -47,7 +47,7 @@ const PROBES: u32 = 16;
 const PAUSE: (Duration, Duration) = (Duration::from_micros(20), Duration::from_millis(5));
 /// A worker that has nothing to say says so this often.
 const ALIVE: Duration = Duration::from_secs(5);
-/// A worker that was not heard of for so long is worth a word.
+/// After this time of silence the user hears of a worker.
 const SILENT: Duration = Duration::from_secs(60);
 /// How long rank 0 waits for the others at the end.
 const GOODBYE: Duration = Duration::from_secs(20);
@@ -419,7 +419,7 @@ impl Pause {
 pub struct Ranks<'w, A> {
     world: &'w World,
     hellos: &'w [Hello],
-    waiting: VecDeque<(u32, Ticket, Answer<A>)>,
+    waiting: VecDeque<(u32, Ticket, Returned<A>)>,
     /// For each rank the jobs whose messages may still be in the buffer, oldest first.
     under_way: Vec<VecDeque<(Ticket, usize)>>,
     heard: Vec<Instant>,
@@ -446,10 +446,10 @@ impl<'w, A: DeserializeOwned> Ranks<'w, A> {
         let worker = from as u32 - 1;
         self.heard[worker as usize] = Instant::now();
         let (ticket, answer) = match message {
-            Up::Done(ticket, answer) => (ticket, Answer::Done(answer)),
+            Up::Done(ticket, answer) => (ticket, Returned::Done(answer)),
             Up::Lost(ticket, why) => (
                 ticket,
-                Answer::Lost(format!("on rank {from}, {}: {why}", self.hellos[worker as usize].host)),
+                Returned::Lost(format!("on rank {from}, {}: {why}", self.hellos[worker as usize].host)),
             ),
             Up::Alive => return Ok(true),
             Up::Bye => return Err(Error::Input(format!("rank {from} has gone"))),
@@ -509,7 +509,7 @@ impl<J: Serialize, A: DeserializeOwned> Transport<J, A> for Ranks<'_, A> {
         Ok(())
     }
 
-    fn receive(&mut self, wait: Duration) -> Result<Option<(u32, Ticket, Answer<A>)>> {
+    fn receive(&mut self, wait: Duration) -> Result<Option<(u32, Ticket, Returned<A>)>> {
         let (begun, mut pause) = (Instant::now(), Pause::default());
         loop {
             while self.look()? {}
@@ -567,8 +567,8 @@ where
         while let Some((thread, ticket, answer)) = pool.receive(std::mem::take(&mut wait))? {
             free.push(thread);
             let message = match answer {
-                Answer::Done(answer) => Up::Done(ticket, answer),
-                Answer::Lost(why) => Up::Lost(ticket, why),
+                Returned::Done(answer) => Up::Done(ticket, answer),
+                Returned::Lost(why) => Up::Lost(ticket, why),
             };
             world.post(0, UP, &message)?;
             debug!(job = ticket, "answered");

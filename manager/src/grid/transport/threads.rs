@@ -7,7 +7,7 @@
 //! Invariants: a thread that was given up has no say any more. [`Threads`] never wait for such a thread, so what threads
 //! look at belongs to them.
 
-use super::{Answer, Ticket, Transport};
+use super::{Returned, Ticket, Transport};
 use gridlock_lts::base::error::{Error, Result};
 use gridlock_worker::life::Life;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -59,7 +59,7 @@ struct Busy {
 }
 
 /// An answer: of which thread, and which in a row that was.
-type Said<A> = (u32, u32, Ticket, Answer<A>);
+type Said<A> = (u32, u32, Ticket, Returned<A>);
 
 /// A thread to be started.
 struct Order<J> {
@@ -103,10 +103,10 @@ impl<J> Order<J> {
         let mut state = None;
         while let Ok((ticket, job)) = self.jobs.recv() {
             let done = catch_unwind(AssertUnwindSafe(|| state.get_or_insert_with(&worker)(job, &self.life)));
-            let answer = done.map(Answer::Done).unwrap_or_else(|panic| {
+            let answer = done.map(Returned::Done).unwrap_or_else(|panic| {
                 // It may be half changed.
                 state = None;
-                Answer::Lost(message(&*panic))
+                Returned::Lost(message(&*panic))
             });
             if answers.send((self.number, self.generation, ticket, answer)).is_err() {
                 return;
@@ -172,7 +172,7 @@ impl<J, A> Threads<J, A> {
     }
 
     /// Gives up a thread that has been silent for too long, if there is one: its number and its job.
-    fn give_up(&mut self) -> Option<(u32, Ticket, Answer<A>)> {
+    fn give_up(&mut self) -> Option<(u32, Ticket, Returned<A>)> {
         let patience = self.patience?;
         if self.looked.elapsed() < LOOK.min(patience / 4) {
             return None;
@@ -193,14 +193,14 @@ impl<J, A> Threads<J, A> {
                 held.life.cancel();
             }
             let why = format!("a thread gave no sign of life for {:.1} s", patience.as_secs_f64());
-            return Some((number, ticket, Answer::Lost(why)));
+            return Some((number, ticket, Returned::Lost(why)));
         }
         self.looked = Instant::now();
         None
     }
 
     /// An answer that somebody waits for.
-    fn heard(&mut self, (number, generation, ticket, answer): Said<A>) -> Option<(u32, Ticket, Answer<A>)> {
+    fn heard(&mut self, (number, generation, ticket, answer): Said<A>) -> Option<(u32, Ticket, Returned<A>)> {
         let post = &mut self.posts[number as usize];
         if post.generation != generation {
             return None;
@@ -239,7 +239,7 @@ impl<J: Send, A: Send> Transport<J, A> for Threads<J, A> {
         post.jobs.send((ticket, job)).map_err(|_| self.gone())
     }
 
-    fn receive(&mut self, wait: Duration) -> Result<Option<(u32, Ticket, Answer<A>)>> {
+    fn receive(&mut self, wait: Duration) -> Result<Option<(u32, Ticket, Returned<A>)>> {
         let until = Instant::now() + wait;
         loop {
             if self.unstarted.get().is_some() {
@@ -302,11 +302,11 @@ mod tests {
                     threads.receive(Duration::from_secs(60)).unwrap().expect("an answer");
                 free.push(worker);
                 match answer {
-                    Answer::Done(answer) => {
+                    Returned::Done(answer) => {
                         assert_eq!(ticket, u64::from(answer / 2));
                         done.push(answer / 2);
                     }
-                    Answer::Lost(why) => lost += u32::from(why == "no job for me"),
+                    Returned::Lost(why) => lost += u32::from(why == "no job for me"),
                 }
             }
         }
@@ -326,7 +326,7 @@ mod tests {
     }
 
     /// The next answer, however long it takes.
-    fn next(threads: &mut Threads<u32, u32>) -> (u32, Ticket, Answer<u32>) {
+    fn next(threads: &mut Threads<u32, u32>) -> (u32, Ticket, Returned<u32>) {
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_secs(60) {
             if let Some(answer) = threads.receive(Duration::from_millis(5)).unwrap() {
@@ -359,15 +359,15 @@ mod tests {
         threads.send(1, 12, 2).unwrap();
         let (worker, ticket, answer) = next(&mut threads);
         assert_eq!((worker, ticket), (0, 11));
-        assert_eq!(answer, Answer::Lost("a thread gave no sign of life for 0.2 s".to_owned()));
+        assert_eq!(answer, Returned::Lost("a thread gave no sign of life for 0.2 s".to_owned()));
         // Another thread is there, and what the first one says now is not taken for its answer.
         threads.send(0, 13, 3).unwrap();
-        assert_eq!(next(&mut threads), (0, 13, Answer::Done(6)));
+        assert_eq!(next(&mut threads), (0, 13, Returned::Done(6)));
         FREE.store(true, Relaxed);
         while ENDED.load(Relaxed) == 0 {
             std::thread::sleep(Duration::from_millis(1));
         }
-        assert_eq!(next(&mut threads), (1, 12, Answer::Done(4)));
+        assert_eq!(next(&mut threads), (1, 12, Returned::Done(4)));
         assert_eq!(threads.receive(Duration::from_millis(50)), Ok(None));
     }
 
@@ -385,7 +385,7 @@ mod tests {
         let begun = Instant::now();
         assert_eq!(threads.receive(Duration::from_millis(50)), Ok(None));
         threads.cancel();
-        assert!(matches!(next(&mut threads), (0, 1, Answer::Lost(_))));
+        assert!(matches!(next(&mut threads), (0, 1, Returned::Lost(_))));
         drop(threads);
         assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
     }

@@ -4,7 +4,7 @@
 //! said hello waits for nothing but the mesh and rank 0's exit code, whatever happens.
 
 use super::super::quantities::{bytes, count};
-use super::saved::Place;
+use super::saved::LevelCheckpoint;
 use super::{Bounds, BreadthFirst, Told, outcome, search_kept};
 use crate::grid::journal::Identity;
 use crate::method::fingerprint::tables_made;
@@ -55,7 +55,7 @@ pub(super) struct Wanted<'a> {
     /// What decides who owns a state.
     pub(super) owner: Option<&'a OwnerFlag>,
     /// The checkpoint.
-    pub(super) place: Option<&'a Place<'a>>,
+    pub(super) place: Option<&'a LevelCheckpoint<'a>>,
     /// How long a rank may give no sign of life.
     pub(super) stuck_after: Option<Duration>,
 }
@@ -97,7 +97,7 @@ impl Owners {
 
 /// What all ranks must agree on. Their tables have been made from the same text; that they are equal is asked nevertheless,
 /// since states are sent as numbers.
-fn identity(run: &Run, bounds: Bounds, owners: &Owners, place: Option<&Place>) -> Identity {
+fn identity(run: &Run, bounds: Bounds, owners: &Owners, place: Option<&LevelCheckpoint>) -> Identity {
     let Bounds { depth, states, taken, alike } = bounds;
     let shown = |limit: Option<u64>| limit.map_or("none".to_owned(), |n| n.to_string());
     let tables = run.tables();

@@ -100,7 +100,7 @@ struct Book {
 }
 
 /// The checkpoint of a run.
-pub(super) struct Place<'a> {
+pub(super) struct LevelCheckpoint<'a> {
     dir: PathBuf,
     identity: Identity,
     every: Duration,
@@ -114,7 +114,7 @@ pub(super) struct Place<'a> {
     host: &'a dyn Host,
 }
 
-impl<'a> Place<'a> {
+impl<'a> LevelCheckpoint<'a> {
     /// Opens what the flags name, if they name something, for a search that leaves out steps as `reduction` says.
     pub(super) fn open(
         flags: &Checkpoint,
@@ -146,7 +146,7 @@ impl<'a> Place<'a> {
             journal = Some(Mutex::new(opened.0));
         }
         let (states, depth) = resume.as_ref().map_or((0, 0), |saved| (saved.states, saved.depth));
-        Ok(Some(Place {
+        Ok(Some(LevelCheckpoint {
             dir,
             identity,
             every: every.unwrap_or(EVERY),
@@ -206,7 +206,7 @@ impl<'a> Place<'a> {
     }
 }
 
-impl Keeper for Place<'_> {
+impl Keeper for LevelCheckpoint<'_> {
     fn commit(&self, saved: &Saved) -> Result<()> {
         let manifest = Manifest { identity: self.identity.clone(), saved: saved.clone() };
         write_whole(&self.dir.join(MANIFEST), |out| out.write_all(&manifest.bytes())).map_err(Error::disk)?;

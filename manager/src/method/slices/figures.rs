@@ -6,7 +6,7 @@ use crate::method::exhaustive;
 use crate::method::quantities::{bytes, count};
 use crate::method::reduction::{self, Reduced};
 use crate::method::{Figures, Json, Row, Spent, Traffic};
-use crate::slices::{Progress, RankSize, Report};
+use crate::slices::{Progress, RankSize, SlicesReport};
 use gridlock_lts::engine::search::{Reduction, Stats};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -100,7 +100,7 @@ pub struct ShownSlice {
 
 impl Sliced {
     /// The figures of a run that has come to an end.
-    pub fn new(search: &Slices, plan: Plan, report: &Report, traffic: Option<Traffic>) -> Self {
+    pub fn new(search: &Slices, plan: Plan, report: &SlicesReport, traffic: Option<Traffic>) -> Self {
         Sliced {
             subsystem: plan.names,
             slices: report.slices.len(),

@@ -17,7 +17,9 @@ use super::{Team, Together};
 use crate::grid::driver::{Control, Opened};
 use crate::grid::journal::Identity;
 use crate::grid::work::Grid;
-use crate::slices::{self, Answer, Kept, Options, Place, Progress, Record, Settled, SliceSize, Why};
+use crate::slices::{
+    self, Kept, Options, Progress, RankCheckpoint, Record, Settled, SliceSize, SlicesAnswer, Why,
+};
 use figures::{Numbers, ShownSlice, Sliced};
 use gridlock_lts::base::error::{Error, Limit, Result};
 use gridlock_lts::engine::reduce::Keep;
@@ -161,8 +163,8 @@ impl Method for Slices {
         let figures = Sliced::new(self, plan, &report, run.peers.traffic()).with_sizes(sizes);
         let (time, figures) = (report.time, Box::new(figures));
         Ok(match report.answer {
-            Answer::Verdict(verdict) => Outcome::of(verdict, time, figures, || run.stopped(false)),
-            Answer::Unknown(why) => Outcome::unknown(self.bound_of(why, run), time, figures),
+            SlicesAnswer::Verdict(verdict) => Outcome::of(verdict, time, figures, || run.stopped(false)),
+            SlicesAnswer::Unknown(why) => Outcome::unknown(self.bound_of(why, run), time, figures),
         })
     }
 
@@ -207,9 +209,9 @@ impl Slices {
     }
 
     /// The checkpoint of a run on ranks; rank 0 has opened its journal.
-    fn place(&self, opened: Option<Opened<Record>>) -> Option<Place<'_>> {
+    fn place(&self, opened: Option<Opened<Record>>) -> Option<RankCheckpoint<'_>> {
         let Checkpoint { checkpoint, resume } = &self.informed.checkpoint;
-        checkpoint.as_deref().map(|dir| Place { dir, resume: *resume, opened })
+        checkpoint.as_deref().map(|dir| RankCheckpoint { dir, resume: *resume, opened })
     }
 
     /// Bytes that a job may use: as the user says, else as the checkpoint has it.

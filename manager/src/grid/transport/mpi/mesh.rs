@@ -69,7 +69,7 @@ pub struct MpiMesh<'w> {
     sending: Vec<Vec<Sending>>,
     halted: bool,
     told: bool,
-    /// How long a rank may be silent, and who is told if one is.
+    /// How long a rank may be silent, and who hears of it if one is.
     watched: Option<(Duration, &'w dyn Fn(String))>,
     sign: Instant,
     looked: Instant,
@@ -97,7 +97,7 @@ impl<'w> MpiMesh<'w> {
         }
     }
 
-    /// Ends the job if a rank gives no sign of life for so long, and tells why.
+    /// Ends the job if a rank gives no sign of life for this time, and says why.
     pub fn watch(&mut self, patience: Option<Duration>, tell: &'w dyn Fn(String)) {
         self.watched = patience.map(|patience| (patience, tell));
     }
