@@ -1,6 +1,6 @@
 //! `--by-parts` of `minimise` and `compare`: a specification as an LTS that is reduced before it is put together.
 
-use crate::arguments::{LimitFlags, TableArguments, TableMode};
+use crate::flags::{LimitFlags, TableArguments, TableMode};
 use crate::input::{Specification, require_closed};
 use crate::outcome::Failure;
 use crate::quantities::count;

@@ -1,6 +1,6 @@
 //! Reads what commands work on: specifications, and files in the Aldebaran format (`.aut`).
 
-use crate::arguments::{LimitFlags, TableArguments, TableMode};
+use crate::flags::{LimitFlags, TableArguments, TableMode};
 use crate::outcome::Failure;
 use crate::quantities::{count, counted};
 use crate::start::Start;
@@ -188,7 +188,7 @@ pub fn require_closed(system: &System, what: &str) -> Result<(), Failure> {
     let Some(why) = system.left_open else { return Ok(()) };
     let remedy = match why {
         LeftOpen::Asked => "leave out --tables on-demand",
-        // The run is over then, and the user is told.
+        // The run is over then, and says so.
         LeftOpen::Stopped | LeftOpen::Violated => "run it again",
         LeftOpen::States(_) | LeftOpen::Work(_) => {
             "bound the data that grows, or allow more with --table-limit"

@@ -4,6 +4,7 @@ mod arguments;
 mod by_parts;
 mod chart;
 mod commands;
+mod flags;
 mod input;
 mod log;
 mod methods;

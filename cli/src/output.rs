@@ -109,7 +109,7 @@ impl Destination {
     }
 }
 
-/// Makes one result of several: the first failure. The user is told of the others before.
+/// Makes one result of several: the first failure. The others are shown before.
 pub fn first_failure(results: impl IntoIterator<Item = Result<(), Failure>>) -> Result<(), Failure> {
     let mut failures = results.into_iter().filter_map(Result::err);
     let Some(first) = failures.next() else { return Ok(()) };

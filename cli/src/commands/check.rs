@@ -1,6 +1,6 @@
 //! `gridlock check`: whether a specification has its properties, and if not, what shows it.
 
-use crate::arguments::{LimitFlags, TableArguments};
+use crate::flags::{LimitFlags, TableArguments};
 use crate::methods::{Flags, Search, methods};
 use crate::outcome::{Exit, Failure};
 use crate::road::properties::Wanted;
@@ -76,7 +76,7 @@ pub struct Arguments {
     #[command(flatten)]
     tables: TableArguments,
 
-    /// Try all equations that fit, and tell where two of a mapping disagree; slower
+    /// Try all equations that apply, and warn where two equations of a mapping disagree; slower
     #[arg(long)]
     check_equations: bool,
 }

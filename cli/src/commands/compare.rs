@@ -1,8 +1,8 @@
 //! `gridlock compare`: whether two systems are equivalent, and if not, what shows it.
 
 use super::lts::size;
-use crate::arguments::{LimitFlags, TableArguments};
 use crate::by_parts;
+use crate::flags::{LimitFlags, TableArguments};
 use crate::input::{is_stdin, read_lts};
 use crate::outcome::{Exit, Failure};
 use crate::output::print;

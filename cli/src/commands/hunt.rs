@@ -1,6 +1,6 @@
 //! `gridlock hunt`: looks for bugs with many cheap, very different searches.
 
-use crate::arguments::{TableArguments, share_of_memory};
+use crate::flags::{TableArguments, share_of_memory};
 use crate::outcome::{Exit, Failure};
 use crate::road::properties::Wanted;
 use crate::road::{self, Task};

@@ -1,6 +1,6 @@
 //! `gridlock lts`: the whole state space of a specification as a file.
 
-use crate::arguments::{LimitFlags, TableArguments};
+use crate::flags::{LimitFlags, TableArguments};
 use crate::input::explore;
 use crate::outcome::{Exit, Failure};
 use crate::output::OutputArguments;

@@ -2,8 +2,8 @@
 
 use super::compare::equivalence_parser;
 use super::lts::size;
-use crate::arguments::{LimitFlags, TableArguments};
 use crate::by_parts;
+use crate::flags::{LimitFlags, TableArguments};
 use crate::input::read_lts;
 use crate::outcome::{Exit, Failure};
 use crate::output::OutputArguments;

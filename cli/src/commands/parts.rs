@@ -1,6 +1,6 @@
 //! `gridlock parts`: the components of a specification, what they do inside and together, and how many runs they have.
 
-use crate::arguments::{LimitFlags, TableArguments, TableMode};
+use crate::flags::{LimitFlags, TableArguments, TableMode};
 use crate::input::{Specification, require_closed};
 use crate::outcome::{Exit, Failure};
 use crate::output::print;

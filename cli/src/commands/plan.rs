@@ -2,7 +2,7 @@
 //!
 //! Invariant: what was measured, what is an estimate and what nobody knows are told apart.
 
-use crate::arguments::{Resources, TableArguments, TableMode};
+use crate::flags::{Resources, TableArguments, TableMode};
 use crate::input::{Specification, fill, is_stdin};
 use crate::outcome::{Exit, Failure};
 use crate::output::{check_place, is_stdout, print};
@@ -36,7 +36,7 @@ Examples:
 Searches the first states breadth first, once in full and once with --reduce on, and continues the \
 sizes of the levels. That is a guess: it is good where processes are independent of each other, and \
 too low where much lies behind a narrow place. The range is what parts of the sample say; where they \
-contradict each other, only what was seen is told. docs/cluster.md explains the figures.";
+contradict each other, the plan says only what was seen. docs/cluster.md explains the figures.";
 
 /// Estimate what it takes to check a specification on a cluster, and write the job script
 #[derive(Args, Debug)]

@@ -3,7 +3,7 @@
 //! The trace is searched for by its labels and by who contributes what, with [`gridlock_lts::engine::replay`], which shares
 //! nothing with the searches. All runs that fit are followed at once, so a trace is refused only if none does.
 
-use crate::arguments::{Resources, TableArguments, TableMode};
+use crate::flags::{Resources, TableArguments, TableMode};
 use crate::input::{Specification, is_stdin};
 use crate::outcome::{Exit, Failure};
 use crate::output::print;

@@ -1,9 +1,9 @@
 //! `gridlock watch`: what may go wrong soon, from each state of a log.
 //!
 //! A line of the log is a snapshot or a trace; from the state there a local search with a limit is made, as `check --from` would
-//! do it. Invariant: one line at a time is in memory, and what is told of it depends on nothing but the line.
+//! do it. Invariant: one line at a time is in memory, and what is said of it depends on nothing but the line.
 
-use crate::arguments::{Resources, TableArguments, TableMode};
+use crate::flags::{Resources, TableArguments, TableMode};
 use crate::input::{Specification, is_stdin, open};
 use crate::outcome::{Exit, Failure};
 use crate::output::print;
@@ -90,7 +90,7 @@ pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool, peers: &Peers) -> 
         return Err(Failure::input("only one file can be read from standard input"));
     }
     let specification = Specification::read(path)?;
-    // What is wrong with specification and properties is told before the first line comes.
+    // Faults of the specification and the properties are reported before the first line comes.
     let options = arguments.tables.options(TableMode::Auto);
     wanted.translate(specification.check(&specification.name, &options, usize::MAX, watch)?.builder())?;
     let (name, mut input) = open(log)?;

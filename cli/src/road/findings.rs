@@ -21,7 +21,7 @@ use std::time::Duration;
 /// How many names are tried for a finding before it stays unsaved.
 const TRIES: u32 = 1_000;
 
-/// A finding as it is told.
+/// A finding as it is shown.
 #[derive(Serialize, Clone, Debug)]
 pub struct Finding {
     pub number: u64,

@@ -3,7 +3,7 @@
 use super::Task;
 use super::host::RoadHost;
 use super::properties::Properties;
-use crate::arguments::TableMode;
+use crate::flags::TableMode;
 use crate::input::{Specification, faulty, fill, require_closed};
 use crate::outcome::Failure;
 use gridlock_lang::data::disagreement::Disagreements;
@@ -38,7 +38,7 @@ pub fn load(task: &Task, specification: &Specification, host: &RoadHost) -> Resu
     let most = task.common.max_states.filter(|_| complete.is_none());
     let most = most.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX));
     let mut checked = specification.check(&specification.name, &options, most, watch)?;
-    // Tables may take long; what is wrong with a property is told before.
+    // Tables may take long; the user hears before that what is wrong with a property.
     let properties = task.wanted.translate(checked.builder())?;
     task.wanted.notes(checked.builder())?.iter().for_each(|note| host.note(note));
     for [name, sort, value] in checked.builder().globals() {

@@ -12,7 +12,7 @@ mod page;
 pub mod properties;
 pub mod report;
 
-use crate::arguments::TableArguments;
+use crate::flags::TableArguments;
 use crate::input::{Specification, is_stdin};
 use crate::methods::methods;
 use crate::outcome::{Exit, Failure};
@@ -242,7 +242,7 @@ fn tell_all(report: &Report, watch: &Watch, quiet: bool) -> Result<(), Failure> 
     if json.is_some_and(is_stdout) {
         told.push(print(watch, |out| report.write_json(out)));
     } else if !matches!(conclusion, Conclusion::Faulty(_)) || !report.findings.is_empty() {
-        // What is wrong with a specification is told on standard error, as everywhere.
+        // What is wrong with a specification goes to standard error, as everywhere.
         told.push(print(watch, |out| report.write_text(out)));
     }
     if let Some(path) = trace_out {

@@ -19,7 +19,7 @@ pub struct Impatient<S> {
 }
 
 impl<S: Unpin> Impatient<S> {
-    /// A stream whose writes may wait for so long.
+    /// A stream whose writes may wait for this time.
     pub fn new(stream: S, limit: Duration) -> Self {
         Impatient { stream, limit, waiting: None }
     }

@@ -9,8 +9,8 @@ mod server;
 mod view;
 mod walk;
 
-use crate::arguments::{Resources, TableArguments, TableMode};
 use crate::chart;
+use crate::flags::{Resources, TableArguments, TableMode};
 use crate::input::{Specification, is_stdin};
 use crate::outcome::{Exit, Failure};
 use crate::output::print;

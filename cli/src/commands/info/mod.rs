@@ -4,7 +4,7 @@ mod cycle;
 mod local;
 mod summary;
 
-use crate::arguments::{Resources, TableArguments, TableMode};
+use crate::flags::{Resources, TableArguments, TableMode};
 use crate::input::{Specification, require_closed};
 use crate::outcome::{Exit, Failure};
 use crate::output::print;

@@ -4,7 +4,7 @@ mod order;
 mod session;
 mod show;
 
-use crate::arguments::{Resources, TableArguments, TableMode};
+use crate::flags::{Resources, TableArguments, TableMode};
 use crate::input::{Specification, is_stdin};
 use crate::outcome::{Exit, Failure};
 use crate::output::print;

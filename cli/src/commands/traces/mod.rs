@@ -2,7 +2,7 @@
 
 mod show;
 
-use crate::arguments::{Resources, TableArguments, TableMode};
+use crate::flags::{Resources, TableArguments, TableMode};
 use crate::input::{Specification, require_closed};
 use crate::outcome::{Exit, Failure};
 use crate::output::{check_place, print};
@@ -48,7 +48,7 @@ pub struct Arguments {
     #[arg(long, value_name = "LEAF", required = true)]
     subsystem: Vec<String>,
 
-    /// Bound a cyclic subsystem: close cycles at most K times in each part in which it can go round
+    /// Bound a cyclic subsystem: go round at most K times in each of its cyclic parts
     #[arg(long, value_name = "K")]
     unroll: Option<u32>,
 
