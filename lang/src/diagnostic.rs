@@ -211,7 +211,7 @@ impl Excerpt {
 /// The candidate that a misspelt name was probably meant to be: the nearest by insertions, deletions, replacements and
 /// swaps of neighbours, if that is near enough. Of equally near ones the first in the alphabet.
 pub fn did_you_mean<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
-    /// Names longer than this are not compared; nobody mistypes by so little what is so long.
+    /// Names longer than this are not compared; a long name that differs in a few letters is another name.
     const LONGEST: usize = 64;
     let wanted: Vec<char> = name.chars().take(LONGEST + 1).collect();
     if wanted.len() > LONGEST {

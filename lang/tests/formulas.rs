@@ -169,7 +169,7 @@ fn mistakes_are_errors_with_their_place() {
         assert_eq!(&text[span.start as usize..span.end as usize], place, "{text}: {errors:?}");
         assert!(errors[0].message.starts_with(message), "{text}: {errors:?}");
     }
-    // What nothing bounds is told when it is met.
+    // What nothing bounds is reported when a search meets it.
     for text in ["exists n: Nat. [up(n)]false", "forall n: Nat. <true* . up(n)>true"] {
         let properties = properties(&system, text);
         let [Property::Formula(equations)] = &properties[..] else { panic!("no safety formula") };

@@ -1,4 +1,4 @@
-//! What is told about a specification: names of processes, values of global variables, equations that are never used.
+//! Notes about a specification: names of processes, values of global variables, equations that are never used.
 
 use gridlock_lang::system::{Checked, Options, load};
 

@@ -36,7 +36,7 @@ fn binary() -> Option<String> {
 }
 
 impl Browser {
-    /// Starts the browser; none if there is none, which is told.
+    /// Starts the browser; none if there is none, which the test says.
     pub fn start() -> Option<Browser> {
         let Some(binary) = binary() else {
             // Not by a macro: those are silent in tests that pass.

@@ -140,7 +140,7 @@ fn budgets_are_kept() {
     let report = hunt(&[&spec, "--budget", "4s", "--memory", "600M", "--out", &path("out")]);
     assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
     assert_eq!((&report["verdict"], &report["reason"]), (&"unknown".into(), &"budget".into()));
-    assert!(report["seed"].is_u64(), "a seed that nobody chose is told");
+    assert!(report["seed"].is_u64(), "a seed that nobody chose is reported");
     let report = hunt(&[&spec, "--max-states", "30000", "--workers", "3"]);
     assert_eq!((&report["states"], &report["reason"]), (&30_000.into(), &"max-states".into()));
     let report = hunt(&[&spec, "--max-jobs", "9", "--no-steering", "--portfolio", "walk,rare,dfs"]);

@@ -135,7 +135,7 @@ fn a_wrong_option_of_another_rank_is_told_with_the_rank() {
     assert!(err.starts_with("error: rank 2: ") && err.contains("'--no-such'"), "{err}");
 }
 
-/// Copies that do not know of each other are the classic accident. With MPI it is told otherwise, see the tests of that.
+/// Copies that do not know of each other are the classic accident. With MPI the message is another one, see the tests of that.
 #[test]
 #[cfg(not(feature = "mpi"))]
 fn a_build_without_mpi_does_not_run_in_copies() {

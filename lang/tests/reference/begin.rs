@@ -25,7 +25,7 @@ fn steps(net: &mut Network, builder: &mut Builder, state: &[Local]) -> Vec<Step>
     steps
 }
 
-/// The state after a random walk of at most so many steps.
+/// The state after a random walk of at most this number of steps.
 fn walked(net: &mut Network, builder: &mut Builder, seed: u64, length: usize) -> Vec<Local> {
     let (mut random, mut state) = (Random(seed), net.initial());
     for _ in 0..length {
@@ -109,7 +109,7 @@ fn a_state_that_is_described_is_found() {
     use gridlock_lang::system::Undescribed;
     let text = "act s, r, c: Nat; d; proc S(n: Nat) = (n < 3) -> s(n) . S(n + 1); R = sum n: Nat. r(n) . d . R;\n\
                 init allow({c, d}, comm({s|r -> c}, S(0) || R));";
-    // What the local states after so many steps are called.
+    // The names of the local states after that number of steps.
     let called = |length: usize| {
         let mut known = Vec::new();
         let mut checked = checked(text, Tables::OnDemand).expect("a specification");

@@ -14,7 +14,7 @@ mod structure;
 use std::fmt::Debug;
 use std::num::NonZeroUsize;
 
-/// What a text is told whose parser reached a limit.
+/// The message for a text whose parser reached a limit.
 const LIMIT_REACHED: &str = "this is nested too deep to be read";
 
 /// Bounds what parsers of this process may do, in calls of rules: most texts take a few thousand, and a grammar that goes

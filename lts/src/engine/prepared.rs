@@ -125,7 +125,7 @@ impl Prepared {
         visit_frugally(&self.network, self.packing.clone(), self.alarms.clone(), way, visitor)
     }
 
-    /// What a search is told that leaves steps out.
+    /// What a search that leaves steps out needs to know.
     pub fn reduction(&self, keep: Keep) -> Reduction {
         Reduction::of(keep, reduce::asked(&self.network, &self.alarms, self.deadlock().is_some()))
     }

@@ -17,7 +17,7 @@ pub(super) fn find_cycle(moves: &[Vec<(u32, StateIx)>]) -> Option<Vec<u32>> {
     found
 }
 
-/// Runs through a graph depth first. `closing(stack, edge)` is told of every edge of the state on top of the stack that
+/// Runs through a graph depth first. `closing(stack, edge)` is called for every edge of the state on top of the stack that
 /// leads to a state on the stack; entries are states and the number of edges begun.
 fn depth_first(moves: &[Vec<(u32, StateIx)>], closing: &mut dyn FnMut(&[(usize, usize)], usize)) {
     #[derive(Clone, Copy, PartialEq)]

@@ -1,7 +1,7 @@
 //! Formulas of the modal µ-calculus as equations that are unfolded on demand.
 //!
 //! A *position* is a part of a formula with values for its variables, known by its number; position 0 is the whole
-//! formula. Whether a position holds in a state is told by its [`Tree`], whose modalities talk about the steps of the
+//! formula. Whether a position holds in a state follows from its [`Tree`], whose modalities talk about the steps of the
 //! state. A fixed point is a position with a *rank*: even for a greatest, odd for a least one, and not smaller than the
 //! ranks of the fixed points inside of it. So the formula holds in a state if the player who picks disjuncts and steps of
 //! diamonds wins a parity game whose greatest rank that is met for ever must be even.

@@ -13,10 +13,10 @@ pub const METHOD: &str = "method";
 /// The part of the identity that says what a job may use.
 pub const JOB_MEMORY: &str = "job memory";
 
-/// `--job-memory` as the user gave it, which all processes of a run must agree on. Where nobody gave it machines of
-/// different size have different defaults, and jobs bring theirs along.
+/// `--job-memory` as the user gave it; all processes of a run must agree on it. Without the option, machines of different
+/// size have different defaults, and jobs bring theirs along.
 pub fn given_job_memory(given: Option<u64>) -> (String, String) {
-    ("--job-memory".to_owned(), given.map_or("no number".to_owned(), |bytes| bytes.to_string()))
+    ("--job-memory".to_owned(), given.map_or("its default".to_owned(), |bytes| bytes.to_string()))
 }
 
 /// The answers in a checkpoint, and what they took.

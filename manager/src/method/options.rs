@@ -14,11 +14,11 @@ use std::time::Duration;
 /// Where answers are kept.
 #[derive(clap::Args, Clone, Default, Debug)]
 pub struct Checkpoint {
-    /// Keep every answer, or breadth first the states of each level, in this directory, so that the run can be resumed
+    /// Save every answer (breadth first: the states of each level) in this directory, so that the run can be resumed
     #[arg(long, value_name = "DIR", help_heading = "Checkpoint")]
     pub checkpoint: Option<PathBuf>,
 
-    /// Continue what is in the checkpoint, if there is something
+    /// Continue from the checkpoint, if there is one
     #[arg(long, requires = "checkpoint", help_heading = "Checkpoint")]
     pub resume: bool,
 }
@@ -61,17 +61,17 @@ impl Checkpoint {
 /// Jobs ask many times a second whether to go on, so this is long, whatever else the machine does.
 const STUCK_AFTER: Duration = Duration::from_secs(300);
 
-/// How long threads are waited for.
+/// How long to wait for threads.
 #[derive(clap::Args, Clone, Copy, Default, Debug)]
 pub struct Patience {
-    /// Give up a thread that gives no sign of life for so long: its job goes to another one; breadth first and by slices on MPI
-    /// ranks, a rank, and the run ends; 0 is never [default: 5m]
+    /// Give up a thread that gives no sign of life for this time; its job goes to another thread. Breadth first and by
+    /// slices on MPI ranks: give up a rank, which ends the run. 0 is never [default: 5m]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     stuck_after: Option<Duration>,
 }
 
 impl Patience {
-    /// Whether the user has said something.
+    /// Whether the user has set it.
     pub fn is_given(self) -> bool {
         self.stuck_after.is_some()
     }

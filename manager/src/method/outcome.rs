@@ -3,7 +3,7 @@
 //! Invariant: a [`Conclusion`] is a verdict of the library, or says which bound kept the search from one.
 
 use super::Figures;
-use super::quantities::{bytes, count, duration};
+use super::quantities::{bytes, count, counted, duration};
 use gridlock_lts::base::error::Limit;
 use gridlock_lts::engine::search::Verdict;
 use gridlock_lts::model::trace::Trace;
@@ -80,7 +80,7 @@ impl From<Limit> for Bound {
         match limit {
             Limit::States(n) => Bound::new(
                 "max-states",
-                format!("there are more than {} states, which is the limit (--max-states)", count(n)),
+                format!("there are more than {}, which is the limit (--max-states)", counted(n as usize, "state")),
             ),
             Limit::Depth(n) => Bound::new(
                 "max-depth",

@@ -87,7 +87,7 @@ impl Peers {
         Ok(Peers { world: Some(world) })
     }
 
-    /// This process alone, whoever else was started with it.
+    /// This process alone, even if others were started with it.
     pub fn alone() -> Self {
         #[cfg(feature = "mpi")]
         return Peers { world: None };

@@ -48,7 +48,7 @@ pub(super) enum Reduce {
 /// Whether like processes are told apart.
 #[derive(clap::Args, Clone, Copy, Default, Debug)]
 pub(super) struct Alike {
-    /// Of states that differ only in which of several like processes is which, visit one. Needs complete tables
+    /// Visit only one of the states that differ by an exchange of like processes. Needs complete tables
     #[arg(long, value_name = "WHEN", value_enum, default_value_t, help_heading = "Search")]
     symmetry: Symmetry,
 }
@@ -231,7 +231,7 @@ pub(super) fn row(kept: Reduction, shortest: bool) -> Row {
     let reduced = Reduced::new(kept, shortest, None);
     let passes = kept.keep.passes_states();
     let length = match (reduced.shortest, shortest && !passes) {
-        (true, _) => "counterexamples are as short as can be",
+        (true, _) => "counterexamples are as short as possible",
         (false, true) => "counterexamples may be longer than necessary (--shortest)",
         (false, false) => "counterexamples are as the search meets them",
     };

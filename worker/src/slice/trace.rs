@@ -59,7 +59,7 @@ pub struct Candidate {
     pub target: Vec<u64>,
 }
 
-/// States that were expanded: those of a run, which is told by its slice and its place there.
+/// States that were expanded: those of a run, which its slice and its place there identify.
 pub type OfRun = (SliceIx, usize, Vec<u64>);
 
 /// What all slices remember, wherever they are.

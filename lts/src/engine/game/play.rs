@@ -67,7 +67,7 @@ pub(super) struct Play<'a, S: EveryStep> {
     peak: u64,
     /// Vertices after which it is looked whether somebody wins.
     look: usize,
-    /// When progress is told next.
+    /// When progress is reported next.
     report: u128,
     /// Is called now and then, whatever the game does: others may wait for a sign of life.
     pub(super) attend: Option<&'a dyn Fn()>,

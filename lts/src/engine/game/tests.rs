@@ -418,7 +418,7 @@ fn swept(net: &Network, parts: &dyn Equations, workers: usize) -> Option<bool> {
             let mut audience = Listens::default();
             let swept = sweep::decide(&*system, self.0, self.1, &options, &mut audience).expect("no limits");
             let swept = swept.map(|swept| swept.holds);
-            assert_eq!(audience.0, swept == Some(false), "who listens is told of what does not hold");
+            assert_eq!(audience.0, swept == Some(false), "the audience hears of what does not hold");
             swept
         }
     }

@@ -44,7 +44,7 @@ pub struct Numbers {
 pub struct Coverage {
     /// Whether every reachable state was seen. It is no verdict.
     pub everything: bool,
-    /// No run of so many steps or fewer ends with a violation.
+    /// No run of this number of steps, or of fewer, ends with a violation.
     pub no_violation_within: Option<u32>,
     pub leaves: Vec<Leaf>,
     /// An estimate, and its standard error as a part of it.

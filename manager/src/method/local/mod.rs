@@ -48,7 +48,7 @@ pub struct Local {
     #[command(flatten)]
     patience: Patience,
 
-    /// Write a page (HTML) about the run
+    /// Write an HTML page about the run
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
 }

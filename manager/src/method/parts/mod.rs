@@ -64,7 +64,7 @@ pub struct Parts {
     #[command(flatten)]
     onward: Onward,
 
-    /// Write a page (HTML) about the run
+    /// Write an HTML page about the run
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
 }

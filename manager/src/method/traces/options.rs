@@ -50,7 +50,7 @@ pub enum Jobs {
     Slice,
     /// One trace of the subsystem
     Trace,
-    /// All traces with a prefix that is as short as the limits of jobs allow
+    /// All traces with one prefix; prefixes are as short as the limits of a job allow
     Prefix,
 }
 
@@ -82,7 +82,7 @@ pub struct Traces {
     #[command(flatten)]
     pub(super) informed: Informed,
 
-    /// Bound a cyclic subsystem: close cycles at most K times in each part in which it can go round
+    /// Bound a cyclic subsystem: go round at most K times in each of its cyclic parts
     #[arg(long, value_name = "K")]
     pub(super) unroll: Option<u32>,
 
@@ -103,7 +103,7 @@ pub struct Traces {
     #[arg(long, value_name = "HOW", value_parser = strategies())]
     pub(super) strategy: Option<StrategyKind>,
 
-    /// For --strategy random: another seed, other choices [default: 0]
+    /// The seed of --strategy random [default: 0]
     #[arg(long, value_name = "N")]
     pub(super) seed: Option<u64>,
 
@@ -147,9 +147,9 @@ fn strategies() -> impl TypedValueParser<Value = StrategyKind> {
 #[derive(ValueEnum, Serialize, Clone, Copy, PartialEq, Eq, Debug)]
 #[serde(rename_all = "lowercase")]
 pub enum Borders {
-    /// They do, as long as the states that wait take at most twice what a job may take
+    /// Hand them on while the states that wait take at most twice the memory of a job
     On,
-    /// They begin with the initial state
+    /// Begin each job in the initial state
     Off,
 }
 

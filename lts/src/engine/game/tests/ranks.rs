@@ -35,7 +35,7 @@ fn swept_on_ranks(
             let swept = sweep::ranks::decide(&*system, self.0, self.1, &self.2, self.3, listener);
             let swept = swept.expect("no limits");
             let told = swept.as_ref().is_some_and(|swept| !swept.holds);
-            assert_eq!(audience.0, first && told, "who listens is told of what does not hold");
+            assert_eq!(audience.0, first && told, "the audience hears of what does not hold");
             swept
         }
     }
@@ -177,7 +177,7 @@ fn lost_doubled_late_and_damaged_messages_are_faults() {
         });
         match &all[0] {
             Err(Error::Internal(_)) => noticed[kind] += 1,
-            // There were not so many messages.
+            // Fewer messages were sent.
             Ok(Some(many)) => assert_eq!(facts(many), facts(&one), "seed {seed}, {mischief:?}"),
             other => panic!("seed {seed}, {mischief:?}: {other:?}"),
         }
