@@ -294,9 +294,9 @@ fn watched(
     let progress = |stats: &Stats| watch.count(stats.states as usize, stats.transitions as usize);
     // How many states there were when each level ended, the initial one before.
     let ends = Mutex::new(vec![1u64]);
-    let pause = |states: u64| {
+    let pause = |stats: &Stats| {
         if let Ok(mut ends) = ends.lock() {
-            ends.push(states);
+            ends.push(stats.states);
         }
         false
     };

@@ -376,6 +376,7 @@ fn search_kept(
         },
         symmetry: alike.is_wanted() && run.tables().complete,
         pause: None,
+        allowance: None,
         owners,
         checkpoint: checkpoint.as_ref(),
     };

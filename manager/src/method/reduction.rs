@@ -1,7 +1,7 @@
 //! `--reduce`: what the user may say about steps that are left out, and what is said of them in the end.
 
 use super::Row;
-use super::quantities::{count, counted};
+use super::quantities::count;
 use super::trials::Decision;
 use gridlock_lts::base::error::{Error, Result};
 use gridlock_lts::engine::reduce::{Keep, Save};
@@ -23,7 +23,7 @@ pub(super) enum Reduce {
     On,
     /// The same, and store no states with a single step left: far less memory, longer counterexamples
     Chains,
-    /// Search in full, and try now and then whether a reduced search would be over already
+    /// Search in full, and beside a large search with reduction on a small part of the time: whichever is over first answers
     Auto,
     /// Take every step: the counts are those of the state space
     #[default]
@@ -113,7 +113,7 @@ pub(super) enum Taken {
     All,
     /// Those that a reduction keeps.
     Reduced(Keep),
-    /// All, with trials of a reduced search in between.
+    /// All, beside a reduced search that may be over sooner.
     Trials,
 }
 
@@ -211,7 +211,7 @@ impl Reduced {
     /// What a search kept. `shortest`: whether its order makes counterexamples short.
     pub(super) fn new(kept: Reduction, shortest: bool, decision: Option<Decision>) -> Self {
         let instead_of = match decision {
-            Some(Decision::Trial(states) | Decision::Memory(states)) => Some(states),
+            Some(Decision::Reduced(states) | Decision::Memory(states)) => Some(states),
             Some(Decision::Full(_)) | None => None,
         };
         let method = match kept.keep {
@@ -248,12 +248,10 @@ pub(super) fn row(kept: Reduction, shortest: bool) -> Row {
 /// What `--reduce auto` says.
 pub(super) fn auto(decision: Decision) -> String {
     match decision {
-        Decision::Full(0) => "took every step: the system is small".to_owned(),
-        Decision::Full(trials) => {
-            format!("took every step: {} did not end", counted(trials as usize, "reduced trial"))
-        }
-        Decision::Trial(states) => {
-            format!("reduced: a trial ended when the full search had {} states", count(states))
+        Decision::Full(false) => "took every step: the system is small".to_owned(),
+        Decision::Full(true) => "took every step: a reduced search beside it was not over sooner".to_owned(),
+        Decision::Reduced(states) => {
+            format!("reduced: that was over when the full search had {} states", count(states))
         }
         Decision::Memory(states) => {
             format!("reduced: the full search ran out of memory at {} states", count(states))

@@ -1,96 +1,224 @@
-//! `--reduce auto`: a full search that tries now and then whether a reduced one would be over already.
+//! `--reduce auto`: a full search, and beside it a reduced one that may take a small part of the time.
 //!
-//! A state costs a reduced search some ten to thirty times as much as a full one, and nothing cheap tells beforehand how
-//! many states it would visit. So both run: each time the full search has four times as many states as the last time, a
-//! reduced search may visit one for every [`PART`] of them. If it ends, its answer is the answer. Where reduction does not
-//! help, the trials cost time that nothing makes up for (`docs/reduction.md` has figures). Where it helps as much as it can
-//! (thousands of times fewer states), the full search ends after a few million states. A full search that runs out of memory
-//! leaves all of it to a reduced one.
+//! A state costs a reduced search some ten to a hundred times as much as a full one, and nothing cheap tells beforehand how
+//! many states it would visit. So both run. When the full search has become large, a *companion* begins: a reduced search on
+//! one thread that may do a fortieth of the full one's work. It never starts anew, so that nothing is worked out twice. If
+//! it ends, its answer is the answer. If it does not, but came as deep as the full search for a fraction of the work, the full
+//! search waits, and a reduced one on all threads may visit as many states as cost what the full search has cost so far.
 //!
-//! Invariant: which search answers depends on the system, the properties and the limits only, and a shortest counterexample
-//! stays one: a reduced search that may find longer ones answers only if nothing is violated.
+//! Work, not time, is what both are measured in, and it is compared after levels of the full search only. Invariant: which
+//! search answers depends on the system, the properties and the limits, not on threads or the clock; and a shortest
+//! counterexample stays one: a reduced search that may find longer ones answers only if nothing is violated.
 
 use gridlock_lts::base::error::{Limit, Result};
-use gridlock_lts::engine::reduce::Keep;
+use gridlock_lts::base::memory;
+use gridlock_lts::engine::reduce::{Allowance, Keep};
 use gridlock_lts::engine::search::{self, Options, Order, Report, Stats, Verdict};
 use gridlock_lts::model::network::Network;
 use gridlock_lts::property::Property;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::Scope;
 use std::time::Instant;
 
-/// States of the full search before the first trial: smaller ones take less than a second anyway.
-const FIRST: u64 = 1 << 20;
-/// A trial comes when the full search has this many times the states that it had at the last one.
-const GROWTH: u64 = 4;
-/// States of the full search for each that a trial may visit.
-const PART: u64 = 2000;
+/// When both searches are compared, and what the reduced one may do.
+#[derive(Clone, Copy)]
+struct Pace {
+    /// States of the full search before the reduced one begins: a smaller search takes less than a second anyway.
+    first: u64,
+    /// The reduced search may do one part in this number of the full one's work.
+    part: u64,
+}
+
+const PACE: Pace = Pace { first: 1 << 20, part: 40 };
+/// What a transition of a full search costs at least, in units of work of a reduced one.
+const TRANSITION: u64 = 8;
+/// Both are compared when the full search has grown by one part in this number.
+const GROWTH: u64 = 8;
+/// The reduced search goes on alone if it came as deep for this number of times less work,
+const AHEAD: u64 = 4;
+/// until it has done the full one's work, and again when the full one has grown this number of times.
+const AGAIN: u64 = 4;
+/// The share of the memory that the companion may use, as a divisor.
+const MEMORY: u64 = 16;
+/// How many times as much a state costs a reduced search, about.
+const DEARER: u64 = 16;
 
 /// What `--reduce auto` came to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Decision {
-    /// The full search answered, after this number of trials.
-    Full(u32),
-    /// A trial answered when the full search had this number of states.
-    Trial(u64),
+    /// The full search answered; whether a reduced one had begun.
+    Full(bool),
+    /// The reduced search answered when the full one had this number of states.
+    Reduced(u64),
     /// The full search ran out of memory at this number of states, and a reduced one took over.
     Memory(u64),
 }
 
-struct Trials {
+/// What both searches are about.
+#[derive(Clone, Copy)]
+struct Task<'a> {
+    net: &'a Network,
+    properties: &'a [Property],
+    options: &'a Options<'a>,
+}
+
+/// The reduced search that accompanies a full one.
+#[derive(Default)]
+struct Companion {
+    allowance: Arc<Allowance>,
+    /// States and work when each of its levels ended.
+    levels: Mutex<Vec<(u64, u64)>>,
+    /// What it came to.
+    ended: Mutex<Option<Result<Option<Report>>>>,
+}
+
+/// What the full search knows of the reduced one.
+struct Course {
+    pace: Pace,
+    begun: bool,
+    /// Transitions when each level of the full search ended.
+    levels: Vec<u64>,
+    /// States at which both are compared next.
     due: u64,
-    made: u32,
-    ended: Option<Result<Report>>,
+    /// Work of the full search from which on the reduced one may go on alone.
+    alone: u64,
+    answer: Option<Result<Report>>,
     at: u64,
 }
 
-/// Searches as `options` say, with trials in between.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Searches as `options` say, and accompanies that by a reduced search.
 pub(super) fn search(
     net: &Network,
     properties: &[Property],
     options: &Options,
 ) -> Result<(Report, Decision)> {
-    let (started, shortest) = (Instant::now(), options.order == Order::BreadthFirst);
+    accompanied(Task { net, properties, options }, PACE)
+}
+
+fn accompanied(task: Task, pace: Pace) -> Result<(Report, Decision)> {
+    let Task { net, properties, options } = task;
+    let started = Instant::now();
     // The time of a reduced search is that of all there was.
     let whole =
         |report: Report| Report { stats: Stats { time: started.elapsed(), ..report.stats }, ..report };
-    let trials = Mutex::new(Trials { due: FIRST, made: 0, ended: None, at: 0 });
-    let pause = |states: u64| {
-        let mut trials = trials.lock().unwrap_or_else(PoisonError::into_inner);
-        if states < trials.due {
-            return false;
-        }
-        (trials.due, trials.made) = (states.saturating_mul(GROWTH), trials.made + 1);
-        let most = states / PART;
-        let limited = Options { max_states: Some(most), progress: None, ..*options };
-        trials.ended = reduced(net, properties, &limited, shortest).transpose();
-        // A search on several threads may see the limit late, and end beyond it.
-        let beyond = |ended: &Result<Report>| ended.as_ref().is_ok_and(|report| report.stats.states > most);
-        trials.ended = trials.ended.take().filter(|ended| !beyond(ended));
-        trials.at = states;
-        trials.ended.is_some()
-    };
-    let full = search::check(net, properties, &Options { pause: Some(&pause), ..*options })?;
-    let trials = trials.into_inner().unwrap_or_else(PoisonError::into_inner);
-    if let Some(ended) = trials.ended {
-        return Ok((whole(ended?), Decision::Trial(trials.at)));
+    let (companion, course) = (Companion::default(), Mutex::new(Course::new(pace)));
+    let full = std::thread::scope(|scope| {
+        let pause = |stats: &Stats| locked(&course).look(stats, &companion, task, scope);
+        let options = Options { pause: Some(&pause), ..*options };
+        companion.allowance.while_needed(|| search::check(net, properties, &options))
+    })?;
+    let course = course.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if let Some(answer) = course.answer {
+        return Ok((whole(answer?), Decision::Reduced(course.at)));
     }
     if let Verdict::Unknown(Limit::Memory(_)) = full.verdict
-        && let Some(report) = reduced(net, properties, options, shortest)?
+        && let Some(report) = reduced(task, &within(options, full.stats.states / DEARER))?
     {
         return Ok((whole(report), Decision::Memory(full.stats.states)));
     }
-    Ok((full, Decision::Full(trials.made)))
+    Ok((full, Decision::Full(course.begun)))
+}
+
+/// The same options with fewer states.
+fn within<'a>(options: &Options<'a>, states: u64) -> Options<'a> {
+    let most = options.max_states.map_or(states, |most| most.min(states));
+    Options { max_states: Some(most), ..*options }
+}
+
+impl Course {
+    fn new(pace: Pace) -> Self {
+        Course { pace, begun: false, levels: Vec::new(), due: pace.first, alone: 0, answer: None, at: 0 }
+    }
+
+    /// Looks at both searches, at a point that depends on the system only. True if the full one is not needed any more.
+    fn look<'scope, 'env>(
+        &mut self,
+        stats: &Stats,
+        companion: &'env Companion,
+        task: Task<'env>,
+        scope: &'scope Scope<'scope, 'env>,
+    ) -> bool {
+        self.levels.push(stats.transitions);
+        if stats.states < self.due {
+            return false;
+        }
+        self.due = stats.states.saturating_add(stats.states / GROWTH);
+        self.at = stats.states;
+        let work = stats.transitions.saturating_mul(TRANSITION);
+        if self.begun {
+            companion.allowance.settle();
+            self.answer = companion.answer();
+            if self.answer.is_none() && work >= self.alone {
+                self.go_on_alone(companion, task, work);
+            }
+        } else {
+            self.begun = true;
+            scope.spawn(move || companion.search(task));
+        }
+        companion.allowance.grant(work / self.pace.part);
+        self.answer.is_some()
+    }
+
+    /// Lets the reduced search have all the time, if that is promising.
+    fn go_on_alone(&mut self, companion: &Companion, task: Task, work: u64) {
+        let Some(states) = self.promises(companion, work) else { return };
+        self.alone = work.saturating_mul(AGAIN);
+        let limited = Options { progress: None, ..within(task.options, states) };
+        // A search on several threads may see the limit late, and end beyond it.
+        let kept = |answer: &Result<Report>| answer.as_ref().map_or(true, |r| r.stats.states <= states);
+        self.answer = reduced(task, &limited).transpose().filter(kept);
+    }
+
+    /// Whether the reduced search came as deep for much less work; how many states it may then visit.
+    fn promises(&self, companion: &Companion, work: u64) -> Option<u64> {
+        let levels = locked(&companion.levels);
+        let depth = levels.len().min(self.levels.len()).checked_sub(1)?;
+        let (full, (_, spent)) = (self.levels[depth].saturating_mul(TRANSITION), levels[depth]);
+        let (states, all) = *levels.last()?;
+        let ahead = spent.saturating_mul(AHEAD) <= full;
+        let most = u128::from(states) * u128::from(work) / u128::from(all.max(1));
+        ahead.then(|| u64::try_from(most).unwrap_or(u64::MAX))
+    }
+}
+
+impl Companion {
+    /// Searches with reduction on one thread, as far as the allowance lets it.
+    fn search(&self, task: Task) {
+        let breadth_first = task.options.order == Order::BreadthFirst;
+        let pause = |stats: &Stats| {
+            // Depth first there are no levels to compare.
+            if breadth_first {
+                locked(&self.levels).push((stats.states, self.allowance.spent()));
+            }
+            false
+        };
+        let memory = task.options.max_memory.unwrap_or_else(memory::default_limit) / MEMORY;
+        let options = Options {
+            workers: 1,
+            max_memory: Some(memory),
+            progress: None,
+            pause: Some(&pause),
+            allowance: Some(&self.allowance),
+            ..*task.options
+        };
+        self.allowance.until_end(|| *locked(&self.ended) = Some(reduced(task, &options)));
+    }
+
+    /// Its answer, if it has one.
+    fn answer(&self) -> Option<Result<Report>> {
+        locked(&self.ended).take().and_then(Result::transpose)
+    }
 }
 
 /// The answer of a reduced search, if it has one that a full search could have given.
-fn reduced(
-    net: &Network,
-    properties: &[Property],
-    options: &Options,
-    shortest: bool,
-) -> Result<Option<Report>> {
+fn reduced(task: Task, options: &Options) -> Result<Option<Report>> {
+    let shortest = options.order == Order::BreadthFirst;
     for keep in [Keep::Verdicts, Keep::Lengths] {
-        let report = search::check(net, properties, &Options { reduce: Some(keep), ..*options })?;
+        let report = search::check(task.net, task.properties, &Options { reduce: Some(keep), ..*options })?;
         let lengths = report.reduction.is_none_or(|reduction| reduction.lengths);
         match report.verdict {
             Verdict::Unknown(_) => return Ok(None),
@@ -109,33 +237,82 @@ mod tests {
 
     const DEADLOCK: Property = Property::DeadlockFree { allow_termination: false };
 
+    fn accompany(
+        net: &Network,
+        properties: &[Property],
+        options: &Options,
+        pace: Pace,
+    ) -> (Report, Decision) {
+        accompanied(Task { net, properties, options }, pace).expect("a report")
+    }
+
     #[test]
     fn a_small_system_is_searched_in_full() {
         let net = synthetic::philosophers(6);
         let (report, decision) = search(&net, &[DEADLOCK], &Options::default()).expect("a report");
-        assert_eq!(decision, Decision::Full(0));
-        assert_eq!(
-            report,
-            Report {
-                stats: report.stats.clone(),
-                ..search::check(&net, &[DEADLOCK], &Options::default()).expect("a report")
-            }
-        );
+        assert_eq!(decision, Decision::Full(false));
+        let full = search::check(&net, &[DEADLOCK], &Options::default()).expect("a report");
+        assert_eq!(report, Report { stats: report.stats.clone(), ..full });
     }
 
     #[test]
     fn a_large_one_that_reduces_well_is_not() {
         // 3^15 states, of which a reduced search visits hundreds.
         let net = synthetic::philosophers(15);
+        let mut seen = Vec::new();
         for workers in [1, 2] {
             let options = Options { workers, ..Options::default() };
             let (report, decision) = search(&net, &[DEADLOCK], &options).expect("a report");
-            let Decision::Trial(at) = decision else { panic!("{decision:?}") };
-            assert!((FIRST..16 * FIRST).contains(&at), "{at}");
-            assert!(report.stats.states <= at / PART, "{:?}", report.stats);
+            let Decision::Reduced(at) = decision else { panic!("{decision:?}") };
+            assert!((PACE.first..4 * PACE.first).contains(&at), "{at}");
+            assert!(report.stats.states <= at / 100, "{:?}", report.stats);
             let Verdict::Violated { property: 0, trace } = report.verdict else { panic!("{report:?}") };
             assert_eq!(trace.steps.len(), 15, "as short as can be");
+            seen.push((at, report.stats.states, trace));
         }
+        assert_eq!(seen[0], seen[1]);
+    }
+
+    #[test]
+    fn one_that_does_not_reduce_is_searched_in_full() {
+        // Registers that everybody reads: every order makes a difference.
+        let net = synthetic::registers(7, 3);
+        let full = search::check(&net, &[DEADLOCK], &Options::default()).expect("a report");
+        let pace = Pace { first: full.stats.states / 8, ..PACE };
+        for workers in [1, 3] {
+            let options = Options { workers, ..Options::default() };
+            let (report, decision) = accompany(&net, &[DEADLOCK], &options, pace);
+            assert_eq!(decision, Decision::Full(true), "{report:?}");
+            assert_eq!((&report.verdict, report.reduction), (&full.verdict, None));
+            assert_eq!(
+                (report.stats.states, report.stats.transitions),
+                (full.stats.states, full.stats.transitions)
+            );
+        }
+    }
+
+    /// A reduced search does no more than it may before it waits, and wakes when it is to end.
+    #[test]
+    fn a_companion_keeps_to_its_allowance() {
+        let net = synthetic::philosophers(12);
+        let options = Options::default();
+        let task = Task { net: &net, properties: &[DEADLOCK], options: &options };
+        let spend = |grants: &[u64]| {
+            let companion = Companion::default();
+            std::thread::scope(|scope| {
+                scope.spawn(|| companion.search(task));
+                let spent = |&grant: &u64| {
+                    companion.allowance.grant(grant);
+                    companion.allowance.settle()
+                };
+                companion.allowance.while_needed(|| grants.iter().map(spent).collect::<Vec<_>>())
+            })
+        };
+        let spent = spend(&[1000, 10_000, 100_000]);
+        assert!(spent[0] > 1000 && spent[1] > 10_000 && spent[2] > 100_000, "{spent:?}");
+        assert!(spent[0] < 9000 && spent[1] < 18_000 && spent[2] < 108_000, "{spent:?}");
+        assert_eq!(spend(&[1000, 10_000, 100_000]), spent, "the same in every run");
+        assert_eq!(spend(&[100_000])[0], spent[2], "whatever was granted before");
     }
 
     #[test]
@@ -150,6 +327,36 @@ mod tests {
         );
     }
 
+    fn length(verdict: &Verdict) -> Option<usize> {
+        match verdict {
+            Verdict::Violated { trace, .. } | Verdict::Faulty { trace, .. } => Some(trace.steps.len()),
+            _ => None,
+        }
+    }
+
+    /// Whichever search answers, on any number of threads it is the same one, and what it says is as short and as true.
+    #[test]
+    fn both_searches_say_the_same_on_any_number_of_threads() {
+        let mut answered = [0, 0];
+        for seed in 0..200 {
+            let net = Shape { faults: seed as usize % 3 * 20, ..Shape::default() }.network(seed);
+            let properties = random::properties(&net, seed);
+            let full = search::check(&net, &properties, &Options::default()).expect("a report");
+            let pace = Pace { first: 4, part: 1 };
+            let of = |workers| accompany(&net, &properties, &Options { workers, ..Options::default() }, pace);
+            let (one, decision) = of(1);
+            assert_eq!(length(&one.verdict), length(&full.verdict), "seed {seed}, {decision:?}");
+            assert_eq!(one.verdict == Verdict::Holds, full.verdict == Verdict::Holds, "seed {seed}");
+            for workers in [2, 3] {
+                let (several, same) = of(workers);
+                assert_eq!((same, &several.verdict), (decision, &one.verdict), "seed {seed}");
+                assert_eq!(several.stats.states, one.stats.states, "seed {seed}");
+            }
+            answered[usize::from(matches!(decision, Decision::Reduced(_)))] += 1;
+        }
+        assert!(answered.iter().all(|&n| n > 20), "{answered:?}");
+    }
+
     /// What a trial says is what the full search says, and as short.
     #[test]
     fn reduced_answers_are_those_of_the_full_search() {
@@ -160,15 +367,9 @@ mod tests {
             for order in [Order::BreadthFirst, Order::DepthFirst] {
                 let options = Options { order, ..Options::default() };
                 let full = search::check(&net, &properties, &options).expect("a report");
-                let trial = reduced(&net, &properties, &options, order == Order::BreadthFirst);
+                let trial = reduced(Task { net: &net, properties: &properties, options: &options }, &options);
                 let Some(trial) = trial.expect("a report") else { continue };
                 answered += 1;
-                let length = |verdict: &Verdict| match verdict {
-                    Verdict::Violated { trace, .. } | Verdict::Faulty { trace, .. } => {
-                        Some(trace.steps.len())
-                    }
-                    _ => None,
-                };
                 let [a, b] = [&full.verdict, &trial.verdict].map(length);
                 match order {
                     Order::BreadthFirst => assert_eq!(a, b, "seed {seed}"),

@@ -17,6 +17,9 @@ struct Count {
 /// What an enabled vector costs that a closure would have to add, where a disabled one costs 1.
 const ENABLED: u32 = 1000;
 
+/// What a question about a leaf costs whose answer is known, in moves looked at.
+const QUESTION: u64 = 3;
+
 /// A set of vectors at one state.
 #[derive(Debug)]
 pub(super) struct Closure {
@@ -51,6 +54,8 @@ pub(super) struct Closure {
     hot: Vec<u32>,
     cold: Vec<u32>,
     chosen: Vec<u32>,
+    /// What was done besides asking what a leaf can do, in the same units.
+    work: u64,
 }
 
 impl Closure {
@@ -81,6 +86,7 @@ impl Closure {
             hot: Vec::new(),
             cold: Vec::new(),
             chosen: Vec::new(),
+            work: 0,
         }
     }
 
@@ -90,9 +96,20 @@ impl Closure {
         self.memo.bytes() + (labels + 32 * self.steps.len()) as u64
     }
 
+    /// What was done so far, in units that take about the same time.
+    pub(super) fn work(&self) -> u64 {
+        self.work + self.memo.work()
+    }
+
+    /// Counts vectors that are looked at only to see whether they are members.
+    pub(super) fn look_through(&mut self, vectors: usize) {
+        self.work += vectors as u64 / 2;
+    }
+
     /// Goes to another state, whose local states are in `locals`; `vias` are the vectors of its steps.
     pub(super) fn visit(&mut self, tables: &Tables, vias: impl Iterator<Item = u32>) {
         self.visit = self.visit.wrapping_add(1);
+        self.work += self.locals.len() as u64;
         if self.visit == 0 {
             self.topics.fill((0, 0));
             self.visit = 1;
@@ -149,6 +166,7 @@ impl Closure {
     /// Undoes [`take`](Self::take) while the vector is still among the members.
     pub(super) fn put_back(&mut self, tables: &Tables, vector: u32) {
         self.contains[vector as usize] = true;
+        self.work += 1 + tables.parts(vector).len() as u64;
         let steps = self.steps[vector as usize];
         self.size += steps;
         for part in tables.parts(vector) {
@@ -164,6 +182,7 @@ impl Closure {
     /// Takes a vector out; who does that removes it from the members, or puts it back.
     pub(super) fn take(&mut self, tables: &Tables, vector: u32) {
         self.contains[vector as usize] = false;
+        self.work += 1 + tables.parts(vector).len() as u64;
         let steps = self.steps[vector as usize];
         self.size -= steps;
         for part in tables.parts(vector) {
@@ -191,6 +210,7 @@ impl Closure {
     /// Makes all vectors members.
     pub(super) fn fill(&mut self, tables: &Tables) {
         self.members.clear();
+        self.work += tables.vectors as u64 / 4;
         self.members.extend(0..tables.vectors as u32);
         self.size = self.enabled.iter().map(|&v| self.steps[v as usize]).sum();
         self.contains.fill(true);
@@ -203,6 +223,7 @@ impl Closure {
         if !self.members.is_empty() {
             self.members.clear();
             self.size = 0;
+            self.work += (self.counts.len() + self.contains.len() / 4) as u64 / 4;
             self.contains.fill(false);
             self.counts.copy_from_slice(&self.empty_counts);
             self.free.copy_from_slice(&self.empty_free);
@@ -242,6 +263,7 @@ impl Closure {
         for part in tables.parts(vector) {
             let topic = self.topic(tables, part);
             let leaf = &tables.leaves[part.leaf as usize];
+            self.work += QUESTION;
             let free = &self.free[leaf.word_base..leaf.word_base + leaf.words];
             let clash = self.memo.clash(tables, topic, free, strength, self.mutant);
             if clash != NONE {
@@ -259,6 +281,7 @@ impl Closure {
             return false;
         }
         let topic = self.topic(tables, part);
+        self.work += QUESTION;
         let free = &self.free[leaf.word_base..leaf.word_base + leaf.words];
         self.memo.is_never(tables, topic, free)
     }
@@ -276,6 +299,7 @@ impl Closure {
             let topic = self.topic(tables, part);
             let leaf = &tables.leaves[part.leaf as usize];
             while self.size < limit {
+                self.work += QUESTION;
                 let free = &self.free[leaf.word_base..leaf.word_base + leaf.words];
                 let clash = self.memo.clash(tables, topic, free, strength, self.mutant);
                 if clash == NONE {
@@ -329,6 +353,7 @@ impl Closure {
                 continue;
             }
             let topic = self.topic(tables, part);
+            self.work += 2 * QUESTION;
             let free = &self.free[leaf.word_base..leaf.word_base + leaf.words];
             let (exits, entries) = self.memo.cuts(tables, topic, free);
             for cut in [exits, entries] {
@@ -354,6 +379,7 @@ impl Closure {
     /// Says that all members are valid now.
     pub(super) fn set_valid(&mut self) {
         while self.next_fresh().is_some() {}
+        self.work += self.members.len() as u64;
         for &vector in &self.members {
             self.valid[vector as usize] = (self.clock, NONE);
         }
@@ -362,6 +388,7 @@ impl Closure {
     /// Whether a member is one rightly, after others were taken out. Only labels that became free can change that.
     pub(super) fn is_valid(&mut self, tables: &Tables, vector: u32) -> bool {
         let (when, disabling) = self.valid[vector as usize];
+        self.work += 1;
         let is_old = |leaf: u32| self.freed[leaf as usize] <= when;
         let unchanged = if disabling == NONE {
             tables.parts(vector).iter().all(|part| is_old(part.leaf))

@@ -77,7 +77,14 @@ pub(super) struct Memo {
     exits: Vec<u32>,
     entries: Vec<u32>,
     scratch: Vec<u64>,
+    /// What was done so far, in moves looked at or as much: [`work`](Self::work).
+    work: u64,
 }
+
+/// What it costs to keep something new, in moves looked at.
+const KEEPING: u64 = 16;
+/// What it costs to see whether a label commutes with a move.
+const COMMUTING: u64 = 8;
 
 /// States in the order in which they are reached.
 #[derive(Debug, Default)]
@@ -87,6 +94,8 @@ struct Walk {
     from: Vec<(u32, u32)>,
     stamps: Vec<u32>,
     now: u32,
+    /// Moves that were looked at since this was last taken.
+    seen: u64,
 }
 
 impl Walk {
@@ -94,6 +103,7 @@ impl Walk {
         self.clear_marks(leaf.states());
         self.states.clear();
         self.from.clear();
+        self.seen += 4;
         self.reach(state, 0, NONE);
     }
 
@@ -122,8 +132,9 @@ impl Walk {
     }
 
     /// Takes those labels out of a set that lead from the states to others: with the rest free, the states would be the same.
-    fn stay(&self, leaf: &Leaf, set: &mut [u64]) {
+    fn stay(&mut self, leaf: &Leaf, set: &mut [u64]) {
         for &state in &self.states {
+            self.seen += 1 + leaf.moves(state).len() as u64;
             for &(label, to) in leaf.moves(state) {
                 if !self.is_marked(to) {
                     set[label as usize / 64] &= !(1 << (label % 64));
@@ -134,6 +145,7 @@ impl Walk {
 
     /// Reaches what the k-th state leads to.
     fn step(&mut self, leaf: &Leaf, k: usize, free: &[u64]) {
+        self.seen += 2 + leaf.moves(self.states[k]).len() as u64;
         for &(label, to) in leaf.moves(self.states[k]) {
             if contains(free, label) {
                 self.reach(to, k as u32, label);
@@ -165,7 +177,12 @@ impl Memo {
     pub(super) fn forget(&mut self) {
         let (mut places, walk) = (std::mem::take(&mut self.places), std::mem::take(&mut self.walk));
         places.fill(NONE);
-        *self = Memo { places, walk, ..Memo::default() };
+        *self = Memo { places, walk, work: self.work, ..Memo::default() };
+    }
+
+    /// What was done so far, in units that take about the same time: a function of the questions and their order.
+    pub(super) fn work(&self) -> u64 {
+        self.work + self.walk.seen
     }
 
     /// Bytes that are in use, about.
@@ -193,6 +210,7 @@ impl Memo {
         };
         if *known == NONE {
             *known = next;
+            self.work += KEEPING;
             self.topics.push(Topic {
                 leaf,
                 state,
@@ -321,6 +339,7 @@ impl Memo {
     fn work_out_clashing(&mut self, leaf: &Leaf, topic: u32, strength: Strength, mutant: Mutant) {
         let Topic { state, label, .. } = self.topics[topic as usize];
         let (mut word, at) = (0, self.sets.len());
+        self.work += KEEPING + COMMUTING * leaf.moves(state).len() as u64;
         if leaf.words > 1 {
             self.sets.resize(at + leaf.words, 0);
         }
@@ -402,6 +421,7 @@ impl Memo {
     }
 
     fn remember(&mut self, topic: u32, kind: u64, free: &[u64], answer: u32) {
+        self.work += KEEPING;
         let at = if free.len() == 1 { 0 } else { self.add_set(free) as u32 };
         self.exact.insert(Self::key(topic, kind, free), (at, answer));
     }
@@ -454,6 +474,7 @@ impl Memo {
             changed = false;
             for k in (0..walk.states.len()).rev() {
                 let state = walk.states[k];
+                walk.seen += 1 + leaf.moves(state).len() as u64;
                 let leads = |m: &(u32, u32)| contains(free, m.0) && walk.is_marked(m.1);
                 if !walk.is_marked(state) && leaf.moves(state).iter().any(leads) {
                     walk.mark(state);

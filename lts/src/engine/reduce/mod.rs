@@ -16,6 +16,7 @@
 //! reduction reads complete tables only, because of tables that still grow it could not tell what is reachable. A search
 //! that needs every step asks for [`EveryStep`](crate::engine::successors::EveryStep), which [`Reduced`] is not.
 
+mod allowance;
 mod chains;
 mod closure;
 mod memo;
@@ -27,12 +28,14 @@ mod tables;
 mod tests;
 mod two_phase;
 
+use crate::base::error::Result;
 use crate::engine::mesh::Owner;
 use crate::engine::pack::{Packing, Width};
 use crate::engine::successors::{Compiled, Steps, Successors, Via};
 use crate::model::network::{LeafIx, Network};
 use crate::property::{Alarms, DeadEnd, Finding};
 use pool::Pool;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use stubborn::Stubborn;
 use tables::Tables;
@@ -47,6 +50,8 @@ pub(crate) struct Wanted {
     pub(crate) deadlocks: bool,
     /// Bytes that each thread may spend on what it remembers.
     pub(crate) room: u64,
+    /// What work is taken from, if it is limited.
+    pub(crate) allowance: Option<Arc<Allowance>>,
 }
 
 /// The share of all memory that threads may spend on what they remember, as a divisor.
@@ -55,7 +60,8 @@ const SHARE: u64 = 8;
 impl Wanted {
     /// With a share of the memory for what threads remember.
     pub(crate) fn new(keep: Keep, deadlocks: bool, memory: u64, threads: usize) -> Self {
-        Wanted { keep, own: None, deadlocks, room: memory / SHARE / threads.max(1) as u64 }
+        let room = memory / SHARE / threads.max(1) as u64;
+        Wanted { keep, own: None, deadlocks, room, allowance: None }
     }
 }
 
@@ -126,6 +132,7 @@ enum Mutant {
     FaultKey,
 }
 
+pub use allowance::Allowance;
 pub(crate) use chains::{Chained, Links};
 pub(crate) use memo::MOST;
 pub(crate) use tables::{Asked, asked};
@@ -140,9 +147,14 @@ pub(crate) struct Reduced<W> {
     /// Bytes that threads spend on what they remember.
     remembered: AtomicU64,
     room: u64,
+    allowance: Option<Arc<Allowance>>,
     keep: Keep,
     mutant: Mutant,
 }
+
+/// What a state costs besides choosing, and each of its steps, in moves looked at.
+const STATE: u64 = 20;
+const STEP: u64 = 10;
 
 /// A thread's memory is counted anew when it has grown by this number of bytes.
 const GRAIN: u64 = 1 << 14;
@@ -157,6 +169,7 @@ impl<W: Width> Reduced<W> {
             pool: Pool::default(),
             remembered: AtomicU64::new(0),
             room: wanted.room.min(memo::MOST),
+            allowance: wanted.allowance.clone(),
             keep: wanted.keep,
             mutant: Mutant::None,
         }
@@ -170,6 +183,14 @@ impl<W: Width> Reduced<W> {
     /// The potential of a local state.
     pub(crate) fn potential(&self, leaf: usize, state: usize) -> i64 {
         self.tables.leaves[leaf].potential[state]
+    }
+
+    /// Takes work from the allowance: that of choosing, and of the steps that there were.
+    fn spend(&self, steps: usize, work: u64) -> Result<()> {
+        match &self.allowance {
+            Some(allowance) => allowance.spend(work + STATE + STEP * steps as u64),
+            None => Ok(()),
+        }
     }
 
     /// Counts what a thread remembers, which forgets everything if it is too much.
@@ -204,12 +225,13 @@ impl<W: Width> Successors for Reduced<W> {
         self.inner.dead_end(state)
     }
 
-    fn expand(&self, state: &[u64], out: &mut Steps) -> crate::base::error::Result<()> {
+    fn expand(&self, state: &[u64], out: &mut Steps) -> Result<()> {
         let before = out.len();
         self.inner.expand(state, out)?;
         // A single step cannot be spared where a state without steps is a deadlock.
-        if out.len() - before <= usize::from(self.tables.asked.deadlocks) {
-            return Ok(());
+        let taken = out.len() - before;
+        if taken <= usize::from(self.tables.asked.deadlocks) {
+            return self.spend(taken, 0);
         }
         let tables = &self.tables;
         let mut stubborn = self.pool.take(|| Stubborn::new(tables, self.room, self.keep, self.mutant));
@@ -223,7 +245,9 @@ impl<W: Width> Successors for Reduced<W> {
         }
         stubborn.leave(tables);
         self.account(&mut stubborn);
-        Ok(())
+        let work = stubborn.work_since();
+        drop(stubborn);
+        self.spend(taken, work)
     }
 
     fn finding(&self, target: &[u64], via: Via) -> Option<Finding> {

@@ -20,6 +20,8 @@ pub(super) struct Stubborn {
     removed: Vec<u32>,
     /// Bytes of it that are in the account.
     pub(super) counted: u64,
+    /// Its work when [`work_since`](Self::work_since) was last asked.
+    asked: u64,
 }
 
 impl Stubborn {
@@ -31,6 +33,7 @@ impl Stubborn {
             best: Vec::new(),
             removed: Vec::new(),
             counted: 0,
+            asked: 0,
         }
     }
 
@@ -50,6 +53,12 @@ impl Stubborn {
             self.restore(tables, false);
         }
         found < all
+    }
+
+    /// What was done since this was last asked.
+    pub(super) fn work_since(&mut self) -> u64 {
+        let work = self.set.work();
+        work - std::mem::replace(&mut self.asked, work)
     }
 
     /// Bytes in use.
@@ -160,6 +169,7 @@ impl Stubborn {
     fn remove_invalid(&mut self, tables: &Tables) -> bool {
         while let Some(leaf) = self.set.next_fresh() {
             let mut fewer_steps = false;
+            self.set.look_through(tables.vectors_of_leaf(leaf).len());
             for &vector in tables.vectors_of_leaf(leaf) {
                 if self.set.contains[vector as usize] && !self.set.is_valid(tables, vector) {
                     self.remove(tables, vector);

@@ -25,7 +25,7 @@ use crate::engine::look::Found;
 use crate::engine::mesh::{Alone, Mesh, Owner};
 use crate::engine::pack::Packing;
 use crate::engine::prepared::{self, FrugalVisitor};
-use crate::engine::reduce::{self, Keep, Own, Wanted};
+use crate::engine::reduce::{self, Allowance, Keep, Own, Wanted};
 use crate::engine::successors::{Successors, Via};
 use crate::model::network::{LeafIx, Network};
 use crate::model::trace::Trace;
@@ -72,9 +72,11 @@ pub struct Options<'a> {
     /// Whether of states that differ only in which of several like leaves is which one is searched. Only for complete
     /// tables.
     pub symmetry: bool,
-    /// Is asked with the number of states whether to end, at points that depend on the system only: after each level, or
-    /// depth first after some states. A search that it ends was interrupted.
-    pub pause: Option<&'a (dyn Fn(u64) -> bool + Sync)>,
+    /// Is asked whether to end, at points that depend on the system only: after each level, whose depth is given, or depth
+    /// first after some states. A search that it ends was interrupted.
+    pub pause: Option<&'a (dyn Fn(&Stats) -> bool + Sync)>,
+    /// With a reduction: what its work is taken from. It waits when nothing is left.
+    pub allowance: Option<&'a Arc<Allowance>>,
     /// On ranks: the leaves whose local states decide which rank owns a state. `None`: all of the state decides.
     pub owners: Option<&'a [LeafIx]>,
     /// Breadth first: where levels are kept, so that the search can be resumed.
@@ -96,6 +98,7 @@ impl Default for Options<'_> {
             reduce: None,
             symmetry: false,
             pause: None,
+            allowance: None,
             owners: None,
             checkpoint: None,
         }
@@ -277,8 +280,11 @@ fn check_here(
     let reduction =
         options.reduce.map(|keep| Reduction::of(keep, reduce::asked(&network, &alarms, deadlocks)));
     let memory = options.max_memory.unwrap_or_else(memory::default_limit);
-    let reduce =
-        options.reduce.map(|keep| Wanted { own, ..Wanted::new(keep, deadlocks, memory, options.workers) });
+    let reduce = options.reduce.map(|keep| Wanted {
+        own,
+        allowance: options.allowance.cloned(),
+        ..Wanted::new(keep, deadlocks, memory, options.workers)
+    });
     let way = prepared::Way { reduce, symmetry: options.symmetry };
     let (report, told) = prepared::visit_frugally(&network, packing.clone(), alarms, way, exhaustive)??;
     let Told { passed, saved, like_leaves } = told;

@@ -206,7 +206,7 @@ impl<'a, S: Successors> Run<'a, S> {
 
     /// A point of the search that depends on the system only.
     pub(super) fn pause(&self) {
-        if self.options.pause.is_some_and(|pause| pause(self.visited.len())) {
+        if self.options.pause.is_some_and(|pause| pause(&self.stats())) {
             self.stop(Limit::Interrupted.into());
         }
     }
