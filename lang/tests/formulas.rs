@@ -15,6 +15,7 @@ use gridlock_lts::engine::lazy::Lazy;
 use gridlock_lts::engine::search::{self, Options, Verdict};
 use gridlock_lts::model::equivalence::{Equivalence, minimise};
 use gridlock_lts::model::explicit::Lts;
+use gridlock_lts::model::network::{Outcome, Step};
 use gridlock_lts::property::Property;
 use meaning::{Explicit, Mistake, random_formula};
 
@@ -118,6 +119,44 @@ fn deadlocks_loops_and_diamonds() {
     ];
     for (spec, strongly, weakly) in cases {
         check(spec, &[(&strong("a"), strongly), (&weak("a"), weakly)]);
+    }
+}
+
+/// A component is no cycle: this one has `b`, and a cycle that does without. Fairness as `[R]<S>true` gives up none of it, and
+/// what is shown against the others goes round without `b`.
+#[test]
+fn a_component_with_an_unfair_cycle() {
+    let spec = "act a, b, c, d; proc P = a . Q; Q = b . P + c . R; R = d . Q; init P;";
+    let always = "nu X. mu Y. ([b]X && [!b]Y)";
+    let inevitable = "[true* . a](mu X. ([!b]X && <true>true))";
+    check(
+        spec,
+        &[
+            ("[true*]<true* . b>true", true),
+            ("[true* . a . (!b)*]<(!b)* . b>true", true),
+            (inevitable, false),
+            (always, false),
+            ("nu X. mu Y. (<b>X || <!b>Y)", true),
+            // Unless c is done again and again: then it is fulfilled.
+            ("nu X. mu Y. ([b || c]X && [!(b || c)]Y)", true),
+            ("nu X. mu Y. ([c]X && [!c]Y)", false),
+        ],
+    );
+    let system = load(spec, Tables::Auto);
+    for text in [inevitable, always] {
+        let properties = properties(&system, text);
+        let [Property::Formula(equations)] = &properties[..] else { panic!("{text} is a safety formula") };
+        let decided = game::decide(&system.network, &**equations, &Options::default()).expect("decided");
+        let evidence = decided.evidence.expect("small");
+        let End::Repeats(from) = evidence.end else { panic!("{text}: {:?}", evidence.end) };
+        let round = &evidence.trace.steps[from..];
+        let name = |step: &Step| match system.network.vectors[step.vector.0 as usize].outcome {
+            Outcome::Step(label) => system.network.labels[label.0 as usize].clone(),
+            Outcome::Fault(_) => "a fault".to_owned(),
+        };
+        let mut names: Vec<String> = round.iter().map(name).collect();
+        names.sort();
+        assert_eq!(names, ["c", "d"]);
     }
 }
 

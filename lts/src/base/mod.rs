@@ -1,4 +1,5 @@
-//! What every layer stands on: errors, hashing, random numbers, an account of memory, files that appear whole or not at all.
+//! What every layer stands on: errors, hashing, random numbers, an account of memory, files that appear whole or not at all, and files
+//! for what does not fit into memory.
 //!
 //! Invariant: nothing here knows what a network is.
 
@@ -7,4 +8,5 @@ pub mod halt;
 pub mod hash;
 pub mod memory;
 pub mod rng;
+pub mod spill;
 pub mod whole_file;

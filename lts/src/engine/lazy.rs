@@ -20,6 +20,24 @@ use crate::property::{DeadEnd, Finding, Monitor, Property, deadlock_freedom};
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
 
+/// The network behind a successor function.
+pub trait Plain {
+    /// Lets `look` see it as far as it is known.
+    fn with<R>(&self, look: impl FnOnce(&Network) -> R) -> R;
+}
+
+impl Plain for Network {
+    fn with<R>(&self, look: impl FnOnce(&Network) -> R) -> R {
+        look(self)
+    }
+}
+
+impl Plain for Lazy<'_> {
+    fn with<R>(&self, look: impl FnOnce(&Network) -> R) -> R {
+        self.with_network(look)
+    }
+}
+
 /// Bits for a local state.
 const BITS: u32 = 31;
 

@@ -5,7 +5,7 @@
 
 use super::exhaustive::{self, Bounds, fields, memory_rows, ranks};
 use super::page::escaped;
-use super::quantities::{count, counted};
+use super::quantities::{bytes, count, counted};
 use super::{Bound, Conclusion, Figures, Json, Outcome, Row, Run, Spent, Tables};
 use gridlock_lts::base::error::{Error, Limit, Result};
 use gridlock_lts::engine::game::{self, Decided, Decision, End, Evidence, MOST_CHECKED, ProofLts};
@@ -228,6 +228,8 @@ struct Played {
     stats: Stats,
     pairs: u64,
     positions: u64,
+    /// Bytes of states in a file.
+    spilled: u64,
     /// Whether the last formula holds, and why.
     last: Option<(bool, Option<Evidence>)>,
     /// The proof of the last, if it is wanted.
@@ -244,13 +246,14 @@ struct Played {
 
 impl Played {
     fn add(&mut self, decided: Decided) {
-        let Decided { answer, evidence, stats, pairs, positions, vacuous, ranks, levels } = decided;
+        let Decided { answer, evidence, stats, pairs, positions, vacuous, ranks, levels, spilled } = decided;
         self.vacuous.extend(vacuous);
         if stats.states >= self.stats.states {
             (self.stats, self.ranks, self.levels) = (stats, ranks, levels);
         }
         self.pairs = self.pairs.max(pairs);
         self.positions = self.positions.max(positions);
+        self.spilled = self.spilled.max(spilled);
         self.last = match answer {
             Decision::Holds | Decision::Violated => Some((answer == Decision::Holds, evidence)),
             Decision::Faulty { .. } | Decision::Unknown(_) => None,
@@ -318,6 +321,7 @@ impl Figures for Played {
         ];
         rows.extend(spent.seconds());
         rows.extend(memory_rows(stats));
+        rows.extend((self.spilled > 0).then(|| ("in a file", bytes(self.spilled))));
         rows.extend(ranks::rows(&self.ranks, stats));
         rows
     }
@@ -340,6 +344,7 @@ impl Figures for Played {
         let mut fields = fields(&self.stats, Some(self.stats.depth));
         fields.push(("positions", Box::new(self.positions)));
         fields.push(("pairs", Box::new(self.pairs)));
+        fields.push(("spilled_bytes", Box::new(self.spilled)));
         fields.push(("repeats_from", Box::new(self.repeats_from())));
         fields.push(("critical_step", Box::new(self.critical_step())));
         fields.push(("closure_states", Box::new(self.closure_states())));

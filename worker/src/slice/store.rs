@@ -12,8 +12,8 @@ use super::code::{Decoder, SLACK};
 use super::layout::Layout;
 use gridlock_lts::base::error::{Error, Limit, Result};
 use gridlock_lts::base::memory::{Budget, resident, trim};
+use gridlock_lts::base::spill::SpillFile;
 use gridlock_lts::engine::pack::Width;
-use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -38,55 +38,6 @@ const ASK: u64 = if cfg!(test) { 1 << 9 } else { 1 << 18 };
 
 /// Bytes of segments of a message that become one block.
 const ADOPTED: usize = 1 << 20;
-
-/// A file without a name.
-#[derive(Debug)]
-struct SpillFile {
-    file: File,
-    end: AtomicU64,
-    /// Who uses the position of the file, where reading and writing need one.
-    #[cfg(not(unix))]
-    position: Mutex<()>,
-}
-
-impl SpillFile {
-    fn new(file: File) -> Self {
-        SpillFile {
-            file,
-            end: AtomicU64::new(0),
-            #[cfg(not(unix))]
-            position: Mutex::new(()),
-        }
-    }
-}
-
-#[cfg(unix)]
-impl SpillFile {
-    fn write(&self, bytes: &[u8], at: u64) -> io::Result<()> {
-        std::os::unix::fs::FileExt::write_all_at(&self.file, bytes, at)
-    }
-
-    fn read(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {
-        std::os::unix::fs::FileExt::read_exact_at(&self.file, bytes, at)
-    }
-}
-
-#[cfg(not(unix))]
-impl SpillFile {
-    fn write(&self, bytes: &[u8], at: u64) -> io::Result<()> {
-        use io::{Seek, Write};
-        let _alone = self.position.lock().unwrap_or_else(PoisonError::into_inner);
-        (&self.file).seek(io::SeekFrom::Start(at))?;
-        (&self.file).write_all(bytes)
-    }
-
-    fn read(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {
-        use io::{Read, Seek};
-        let _alone = self.position.lock().unwrap_or_else(PoisonError::into_inner);
-        (&self.file).seek(io::SeekFrom::Start(at))?;
-        (&self.file).read_exact(bytes)
-    }
-}
 
 #[derive(Debug)]
 enum Content {
@@ -339,14 +290,12 @@ impl Store {
         };
         let (file, at) = {
             let mut current = self.files[kind as usize].lock().unwrap_or_else(PoisonError::into_inner);
-            let full =
-                current.as_ref().is_none_or(|file| file.end.load(Relaxed) + bytes.len() as u64 > FILE_BYTES);
+            let full = current.as_ref().is_none_or(|file| file.end() + bytes.len() as u64 > FILE_BYTES);
             if full {
-                let file = tempfile::tempfile_in(&self.directory).map_err(trouble)?;
-                *current = Some(Arc::new(SpillFile::new(file)));
+                *current = Some(Arc::new(SpillFile::new_in(&self.directory).map_err(trouble)?));
             }
             let file = current.clone().ok_or_else(|| Error::internal("no spill file"))?;
-            let at = file.end.fetch_add(bytes.len() as u64, Relaxed);
+            let at = file.reserve(bytes.len() as u64);
             (file, at)
         };
         file.write(bytes, at).map_err(trouble)?;

@@ -28,7 +28,7 @@ pub use proof::{Proof, ProofLts};
 
 use crate::base::error::{Error, Limit, Result};
 use crate::base::hash::Map;
-use crate::engine::lazy::Lazy;
+use crate::engine::lazy::{Lazy, Plain};
 use crate::engine::pack::Packing;
 use crate::engine::prepared::{self, Visitor};
 use crate::engine::replay;
@@ -89,23 +89,8 @@ pub struct Decided {
     pub ranks: Vec<RankStats>,
     /// When levels of their search ended.
     pub levels: Vec<Level>,
-}
-
-/// The network behind a successor function.
-trait Plain {
-    fn with<R>(&self, look: impl FnOnce(&Network) -> R) -> R;
-}
-
-impl Plain for &Network {
-    fn with<R>(&self, look: impl FnOnce(&Network) -> R) -> R {
-        look(self)
-    }
-}
-
-impl Plain for &Lazy<'_> {
-    fn with<R>(&self, look: impl FnOnce(&Network) -> R) -> R {
-        self.with_network(look)
-    }
+    /// Bytes of states that were in a file, since they would have taken too much memory.
+    pub spilled: u64,
 }
 
 /// Decides a formula on a network whose tables are complete. Of the options, `order` and `reduce` do not matter.
@@ -137,12 +122,15 @@ fn on_demand(
     attend: Option<&dyn Fn()>,
 ) -> Result<Decided> {
     lazy.with_network(|net| equations.prepare(net, false))?;
-    play(lazy, lazy, equations, options, None, attend)
+    let sweep = |audience: &mut dyn Audience| sweep::decide(lazy, lazy, equations, options, audience);
+    // Other ranks wait for signs of life, which sweeps do not give.
+    let sweep: Option<Sweep> = if attend.is_some() { None } else { Some(&sweep) };
+    play(lazy, lazy, equations, options, sweep, attend)
 }
 
 fn play<S: EveryStep>(
     system: &S,
-    plain: impl Plain,
+    plain: &impl Plain,
     equations: &dyn Equations,
     options: &Options,
     sweep: Option<Sweep>,
@@ -184,16 +172,17 @@ fn play<S: EveryStep>(
         vacuous: Vec::new(),
         ranks: Vec::new(),
         levels: Vec::new(),
+        spilled: 0,
     };
     match answer {
         Ok(Ended::SolvedBy(..)) => Err(Error::internal("a game was solved by another one twice")),
-        Ok(Ended::Swept(Swept { holds, stats, positions, classes, ranks, levels }, evidence)) => {
+        Ok(Ended::Swept(Swept { holds, stats, positions, classes, ranks, levels, spilled }, evidence)) => {
             let pairs = stats.states * positions;
             let stats = Stats { time: started.elapsed(), ..stats };
             let answer = if holds { Decision::Holds } else { Decision::Violated };
             let asked = (0..positions as u32).map(Position);
             let vacuous = if holds { vacuity::of(equations, asked, &classes)? } else { Vec::new() };
-            Ok(Decided { answer, evidence, stats, pairs, positions, vacuous, ranks, levels })
+            Ok(Decided { answer, evidence, stats, pairs, positions, vacuous, ranks, levels, spilled })
         }
         Ok(Ended::Solved(solution)) => {
             let holds = solution.winner[Game::<S>::INITIAL as usize] == Player::Some;

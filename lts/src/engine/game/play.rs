@@ -29,10 +29,13 @@ const FIRST_DEEP_LOOK: usize = if cfg!(test) { 8 } else { 256 };
 const SET_ASIDE: usize = if cfg!(test) { 64 } else { 1 << 13 };
 
 /// How many vertices the game that is made depth first has then.
-const DEEP: usize = if cfg!(test) { 32 } else { 1 << 14 };
+const DEEP: usize = if cfg!(test) { 32 } else { 1 << 12 };
 
 /// While a search goes on, the game that is made depth first has this part of its states.
 const DEEP_PART: u64 = 64;
+
+/// The same of the game that is made breadth first, where tables are filled as needed: the search may be one without end.
+const BROAD_PART: u64 = 16;
 
 /// Vertices of a game that shows what sweeps have found out.
 const SHOWN: usize = 4 * MOST_CHECKED;
@@ -81,21 +84,31 @@ pub(super) struct Shows<'s, S: EveryStep> {
 
 /// Goes on with a game that is made depth first while sweeps are made, and shows what they find out.
 struct Aside<'p, 'a, S: EveryStep> {
-    play: &'p Play<'a, S>,
+    play: &'p mut Play<'a, S>,
     deep: &'p mut Play<'a, S>,
     class: ClassOf<'p>,
     equations: &'a dyn Equations,
     shows: &'p Shows<'p, S>,
-    solution: Option<Solution>,
+    /// The solution of one of them, and whether it is that of the one made depth first.
+    solution: Option<(Solution, bool)>,
     stopped: Option<Stop>,
     evidence: Option<Evidence>,
 }
 
 impl<S: EveryStep> Audience for Aside<'_, '_, S> {
     fn has_enough(&mut self, states: u64) -> bool {
-        match self.deep.grow_aside(self.class, (states / DEEP_PART) as usize) {
-            Ok(solution) => self.solution = solution,
-            Err(stop) => self.stopped = Some(stop),
+        let broad = self.play.system.fills_tables();
+        for (play, part, deep) in [(&mut *self.deep, DEEP_PART, true), (&mut *self.play, BROAD_PART, false)] {
+            if !(deep || broad) || self.solution.is_some() || self.stopped.is_some() {
+                continue;
+            }
+            let size = (states / part) as usize;
+            // The broad one goes on if the search comes to nothing, so that nothing of it may be given up.
+            let grown = if deep { play.grow_aside(self.class, size) } else { play.grow(self.class, size) };
+            match grown {
+                Ok(solution) => self.solution = solution.map(|solution| (solution, deep)),
+                Err(stop) => self.stopped = Some(stop),
+            }
         }
         self.solution.is_some() || self.stopped.is_some()
     }
@@ -158,7 +171,7 @@ impl<'a, S: EveryStep> Play<'a, S> {
         equations: &'a dyn Equations,
         shows: &Shows<S>,
     ) -> Result<Ended<'a, S>, Stop> {
-        // Where tables grow, or depths are limited, the order in which states are met makes a difference.
+        // Where depths are limited, the order in which states are met makes a difference.
         let Some(sweep) = sweep.filter(|_| self.options.max_depth.is_none()) else {
             return self.play_on(class);
         };
@@ -187,16 +200,28 @@ impl<'a, S: EveryStep> Play<'a, S> {
             if let Some(stop) = stopped {
                 return Err(stop);
             }
-            if let Some(solution) = solution {
-                return Ok(Ended::SolvedBy(Box::new(deep), solution));
+            match solution {
+                Some((solution, true)) => return Ok(Ended::SolvedBy(Box::new(deep), solution)),
+                Some((solution, false)) => return Ok(Ended::Solved(solution)),
+                None => {}
             }
-            (swept?, evidence)
+            (self.unless_needed(swept)?, evidence)
         };
         // What is small gets its proof by the game.
         let large = |swept: &Swept| swept.stats.states * swept.positions > MOST_CHECKED as u64;
         match swept.filter(|swept| evidence.is_some() || large(swept)) {
             Some(swept) => Ok(Ended::Swept(swept, evidence)),
             None => self.play_on(class),
+        }
+    }
+
+    /// Where tables are filled as needed, a search of all states may meet what the formula never looks at: tables that cannot be
+    /// filled, or more states than there is room for. The game goes on then.
+    fn unless_needed(&self, swept: Result<Option<Swept>>) -> Result<Option<Swept>> {
+        match swept {
+            Err(Error::Limit(Limit::Interrupted | Limit::Time(_))) => swept,
+            Err(_) if self.system.fills_tables() => self.go_on().map(|()| None),
+            swept => swept,
         }
     }
 

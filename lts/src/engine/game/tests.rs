@@ -427,6 +427,15 @@ fn swept(net: &Network, parts: &dyn Equations, workers: usize) -> Option<bool> {
     prepared::visit(&network, packing, alarms, Sweeping(net, parts, workers)).expect("compiles")
 }
 
+/// The same on tables that are filled as needed.
+fn swept_on_demand(net: &Network, parts: &dyn Equations, workers: usize) -> Option<bool> {
+    let (grown, source) = Reveal::new(net.clone());
+    let lazy = Lazy::new(grown, Box::new(source), &[]).expect("a network");
+    let options = Options { workers, ..Options::default() };
+    let swept = sweep::decide(&lazy, &lazy, parts, &options, &mut Listens::default()).expect("no limits");
+    swept.map(|swept| swept.holds)
+}
+
 /// `[true*]<true*.P>true`, `P` is inevitable, and what random formulas have without alternation.
 fn without_alternation(rng: &mut Rng) -> Formula {
     let fix = |greatest, var, body| Formula::Fix(greatest, var, Box::new(body));
@@ -460,7 +469,7 @@ fn without_alternation(rng: &mut Rng) -> Formula {
 #[test]
 fn sweeps_agree_with_iteration() {
     let mut rng = Rng::new(23);
-    let mut verdicts = [0; 2];
+    let (mut verdicts, mut on_demand) = ([0; 2], 0);
     let count = if std::env::var_os("GRIDLOCK_SLOW").is_some() { 20_000 } else { 2000 };
     for seed in 0..count {
         let net = Shape::default().network(seed);
@@ -479,10 +488,16 @@ fn sweeps_agree_with_iteration() {
             assert_eq!(holds, expected, "seed {seed}, {workers} workers: {formula:?}");
             verdicts[usize::from(expected)] += 1;
         }
+        for workers in [1, 3] {
+            let lazily = swept_on_demand(&net, &inlined, workers);
+            assert!(lazily.is_none_or(|holds| holds == expected), "seed {seed}: {formula:?}");
+            on_demand += usize::from(lazily.is_some());
+        }
         let decided = decide(&net, &inlined, &Options::default()).expect("no data, no errors");
         assert_eq!(decided.answer == Decision::Holds, expected, "seed {seed}: {formula:?}");
     }
     assert!(verdicts.iter().all(|n| *n > count / 4), "{verdicts:?}");
+    assert!(on_demand as u64 > count / 2, "{on_demand}");
 }
 
 #[test]

@@ -162,31 +162,35 @@ pub(super) fn search<S: Successors>(run: &Run<S>) -> Option<(Found, u64)> {
     None
 }
 
-/// All states, level by level, for who goes through them again. `enough` is asked after each level, with the number of
-/// states, whether to end. `None`: it said so, something was found, or the search was stopped.
+/// All states, level by level, for who goes through them again: `keep` is given each level. `enough` is asked after each,
+/// with the number of states, whether to end. False: it said so, something was found, or the search was stopped.
 pub(super) fn levels<'a, S: Successors>(
     run: &Run<'a, S>,
     enough: &mut dyn FnMut(u64) -> bool,
-) -> Result<Option<Vec<Vec<Chunk<'a>>>>> {
+    keep: &mut dyn FnMut(Vec<Chunk<'a>>),
+) -> Result<bool> {
     let words = run.system.width().words();
     let workers = run.options.workers.max(1);
     let mut scratch: Vec<Scratch<S>> = (0..workers).map(|_| Scratch::new(run.system)).collect();
-    let (mut levels, mut level) = (Vec::new(), first_level(run)?);
-    loop {
+    let mut level = first_level(run)?;
+    for depth in 0.. {
         let states: usize = level.iter().map(|chunk| chunk.states.len() / words).sum();
         if states == 0 {
-            return Ok(Some(levels));
+            break;
         }
-        run.set_level(levels.len() as u64, states as u64);
-        let depth = levels.len() as u64 + 1;
-        let Expanded { found, next, mut expanded } = expand_level(run, level, depth, &mut scratch, true);
+        run.set_level(depth, states as u64);
+        if let Some(error) = fill_tables(run, &mut level) {
+            run.stop(error);
+            return Ok(false);
+        }
+        let Expanded { found, next, expanded } = expand_level(run, level, depth + 1, &mut scratch, true);
         if found.is_some() || run.is_stopped() || enough(run.visited.len()) {
-            return Ok(None);
+            return Ok(false);
         }
-        expanded.iter_mut().for_each(|chunk| chunk.shrink());
-        levels.push(expanded);
+        keep(expanded);
         level = next;
     }
+    Ok(true)
 }
 
 /// The level with which the search begins or goes on, and its depth.

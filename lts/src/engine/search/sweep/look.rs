@@ -7,17 +7,18 @@
 //! Invariant: what a tree is said to be ([`Sweeps::truth`]) does not depend on targets that were not looked up.
 
 use super::blocks::Node;
-use super::{Kind, Sweeps, blocks};
+use super::single::Targets;
+use super::{Buffer, Kind, Sweeps, blocks};
 use crate::base::error::Result;
 use crate::engine::pack::Width;
 use crate::engine::search::recent::Recent;
-use crate::engine::successors::{EveryStep, Steps};
+use crate::engine::successors::{EveryStep, Steps, Via};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Steps that are collected before their targets are looked up together.
-const BATCH: usize = if cfg!(test) { 8 } else { 256 };
+pub(super) const BATCH: usize = if cfg!(test) { 8 } else { 256 };
 /// Targets of a state that are looked up first.
-const FEW: usize = if cfg!(test) { 1 } else { 2 };
+pub(super) const FEW: usize = if cfg!(test) { 1 } else { 2 };
 
 /// The slot of what was not looked up.
 pub(super) const UNKNOWN: usize = usize::MAX;
@@ -64,10 +65,10 @@ pub(super) enum Judged {
 
 /// What a thread keeps from part to part.
 pub(super) struct Scratch<W> {
-    steps: Steps,
+    pub(super) steps: Steps,
     /// Where the steps of each state end.
-    ends: Vec<usize>,
-    keys: Vec<u64>,
+    pub(super) ends: Vec<usize>,
+    pub(super) keys: Vec<u64>,
     /// The states themselves, if they are looked up.
     own: Vec<usize>,
     looks: Vec<Look>,
@@ -82,6 +83,10 @@ pub(super) struct Scratch<W> {
     met: Vec<bool>,
     /// Which states of a part can change no more.
     pub(super) over: Vec<bool>,
+    /// For states from a file.
+    pub(super) buffer: Buffer,
+    /// For blocks of one position.
+    pub(super) targets: Targets<W>,
 }
 
 impl<W: Width> Scratch<W> {
@@ -98,6 +103,8 @@ impl<W: Width> Scratch<W> {
             recent: Recent::new(width),
             met: Vec::new(),
             over: Vec::new(),
+            buffer: Buffer::default(),
+            targets: Targets::new(width),
         }
     }
 }
@@ -141,7 +148,6 @@ impl<'r, S: EveryStep> Sweeps<'r, '_, S> {
         mut judge: impl FnMut(usize, usize, &[Look]) -> Judged,
     ) -> Result<()> {
         let words = self.run.system.width().words();
-        scratch.met.resize(self.formula.class_count, false);
         let mut first = 0;
         let count = states.len() / words;
         for k in 0..count {
@@ -151,13 +157,31 @@ impl<'r, S: EveryStep> Sweeps<'r, '_, S> {
                 continue;
             }
             self.run.check_limits(0);
+            self.note(scratch);
             let batch = &states[first * words..(k + 1) * words];
             self.look_at_batch(batch, question, scratch, |j, slot, steps| judge(first + j, slot, steps));
             first = k + 1;
         }
-        let met = self.met.iter().zip(&scratch.met);
-        met.filter(|(all, met)| **met && !all.load(Relaxed)).for_each(|(all, _)| all.store(true, Relaxed));
         Ok(())
+    }
+
+    /// Notes the classes of the steps that are collected.
+    pub(super) fn note(&self, scratch: &mut Scratch<S::Width>) {
+        if self.noted {
+            return;
+        }
+        scratch.met.resize(self.formula.class_count, false);
+        for via in scratch.steps.vias() {
+            let class = self.class(*via) as usize;
+            if !scratch.met[class] {
+                scratch.met[class] = true;
+                self.met[class].store(true, Relaxed);
+            }
+        }
+    }
+
+    fn class(&self, via: Via) -> u32 {
+        self.formula.classes[via.vector().0 as usize].expect("no state has a fault")
     }
 
     /// The states whose steps are collected.
@@ -169,7 +193,7 @@ impl<'r, S: EveryStep> Sweeps<'r, '_, S> {
         mut judge: impl FnMut(usize, usize, &[Look]) -> Judged,
     ) {
         let words = self.run.system.width().words();
-        let Scratch { steps, ends, keys, own, looks, open, wanted, changing, recent, met, .. } = scratch;
+        let Scratch { steps, ends, keys, own, looks, open, wanted, changing, recent, .. } = scratch;
         own.clear();
         own.resize(ends.len(), UNKNOWN);
         if question.own {
@@ -177,8 +201,7 @@ impl<'r, S: EveryStep> Sweeps<'r, '_, S> {
         }
         looks.clear();
         for (target, via) in steps.iter() {
-            let class = self.formula.classes[via.vector().0 as usize].expect("no state has a fault");
-            met[class as usize] = true;
+            let class = self.class(via);
             let known = question.remembers && question.needed[class as usize] && recent.has(target);
             looks.push((class, if known { CHANGED } else { UNKNOWN }));
         }

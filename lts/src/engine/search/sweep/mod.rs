@@ -12,23 +12,27 @@
 //! positions ([`Truths`]) and is small therefore.
 
 mod blocks;
+mod levels;
 mod look;
 pub mod ranks;
 mod rest;
+mod single;
 mod way;
 
-use super::bfs::{self, Chunk};
+use super::bfs;
 use super::run::Run;
 use super::{Level, Options, RankStats, Stats};
 use crate::base::error::{Error, Limit, Result};
 use crate::base::memory::{self, Budget};
+use crate::engine::lazy::Plain;
 use crate::engine::pack::Width;
 use crate::engine::successors::{EveryStep, Via};
 use crate::engine::visited::Table;
-use crate::model::network::Network;
 use crate::property::formula::{Class, Equations, Position};
 use blocks::{Block, Blocks, Kind, Node};
+use levels::{Buffer, Levels, Part};
 use look::{Judged, Question, Scratch, UNKNOWN};
+use single::{Count, Single};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -53,6 +57,8 @@ pub struct Swept {
     pub ranks: Vec<RankStats>,
     /// When levels of the search ended then.
     pub levels: Vec<Level>,
+    /// Bytes of levels that were in a file.
+    pub spilled: u64,
 }
 
 /// Who listens to sweeps.
@@ -77,11 +83,12 @@ pub trait Truths {
     fn way(&self) -> Option<Vec<(Via, Vec<u64>)>>;
 }
 
-/// Decides a formula on a network whose tables are complete. `None`: it is not for sweeps, some state has a fault, or the
-/// audience has enough. A limit is an error.
+/// Decides a formula. `None`: it is not for sweeps, some state has a fault, or the audience has enough. A limit is an error.
+///
+/// Tables that are filled as needed are complete when all states are found: nothing else is asked of them then.
 pub fn decide<S: EveryStep>(
     system: &S,
-    net: &Network,
+    plain: &impl Plain,
     equations: &dyn Equations,
     options: &Options,
     audience: &mut dyn Audience,
@@ -90,16 +97,22 @@ pub fn decide<S: EveryStep>(
     if options.max_depth.is_some() {
         return Ok(None);
     }
-    let Some(formula) = Blocks::of(net, equations)? else { return Ok(None) };
+    let Some(mut formula) = plain.with(|net| Blocks::of(net, equations))? else { return Ok(None) };
     let budget = Budget::new(options.max_memory.unwrap_or_else(memory::default_limit));
     budget.take(system.table_bytes())?;
     let run = Run::new(system, options, &budget, started, 1)?;
-    let Some(levels) = bfs::levels(&run, &mut |states| audience.has_enough(states))? else {
+    let mut levels = Levels::new(system.width().words(), budget.limit());
+    if !bfs::levels(&run, &mut |states| audience.has_enough(states), &mut |level| levels.add(level))? {
         // A finding can only be a fault.
         return run.why_stopped().map_or(Ok(None), Err);
-    };
-    let whole = |chunk| Part { live: usize::MAX, chunk };
-    let levels = levels.into_iter().map(|level| level.into_iter().map(whole).collect()).collect();
+    }
+    if system.fills_tables() {
+        // There may be more steps now.
+        match plain.with(|net| Blocks::of(net, equations))? {
+            Some(now) => formula = now,
+            None => return Ok(None),
+        }
+    }
     let table = run.visited.table();
     let counts = vec![None; formula.trees.len()];
     let met = (0..formula.class_count).map(|_| AtomicBool::new(false)).collect();
@@ -110,6 +123,7 @@ pub fn decide<S: EveryStep>(
         bits: Vec::new(),
         counts,
         met,
+        noted: false,
         levels,
         way: None,
     };
@@ -127,27 +141,8 @@ pub fn decide<S: EveryStep>(
         classes,
         ranks: Vec::new(),
         levels: Vec::new(),
+        spilled: sweeps.levels.spilled(),
     }))
-}
-
-/// States of a level. Those whose bits may still change stand at the front.
-struct Part<'a> {
-    chunk: Chunk<'a>,
-    live: usize,
-}
-
-impl Part<'_> {
-    /// Those that can change no more go to the back.
-    fn set_aside(&mut self, over: &[bool], words: usize) {
-        let mut live = 0;
-        for (k, _) in over.iter().enumerate().filter(|(_, over)| !**over) {
-            for word in 0..words {
-                self.chunk.states.swap(live * words + word, k * words + word);
-            }
-            live += 1;
-        }
-        self.live = live;
-    }
 }
 
 struct Sweeps<'r, 'a, S: EveryStep> {
@@ -160,7 +155,9 @@ struct Sweeps<'r, 'a, S: EveryStep> {
     counts: Vec<Option<u64>>,
     /// Which classes of steps were met.
     met: Vec<AtomicBool>,
-    levels: Vec<Vec<Part<'a>>>,
+    /// Whether all states were looked at for that.
+    noted: bool,
+    levels: Levels<'a>,
     /// If the formula is about all states: the run to one that is against it.
     way: Option<Vec<(Via, Vec<u64>)>>,
 }
@@ -179,17 +176,16 @@ impl<'r, S: EveryStep> Sweeps<'r, '_, S> {
                 }
             }
             let ones = if block.kind == Kind::Greatest { u64::MAX } else { 0 };
-            let words = self.table.slot_count().div_ceil(64);
             for &position in &block.positions {
-                self.run.budget.take((words * size_of::<u64>()) as u64)?;
-                self.bits[position] = (0..words).map(|_| AtomicU64::new(ones)).collect();
+                self.run.budget.take(self.bytes_of_bits())?;
+                self.bits[position] = self.new_bits(ones);
             }
-            self.settle(block)?;
+            let never = self.settle(block)?;
             if block.positions.contains(&root) {
                 break;
             }
             if let [position] = block.positions[..] {
-                let unchanged = self.levels.iter().flatten().map(|part| part.live as u64).sum();
+                let unchanged = self.levels.live() as u64 + never;
                 let greatest = block.kind == Kind::Greatest;
                 self.counts[position] = Some(if greatest { unchanged } else { self.table.len() - unchanged });
             }
@@ -212,12 +208,14 @@ impl<'r, S: EveryStep> Sweeps<'r, '_, S> {
         let question = self.ask(parts.iter().copied());
         let words = self.run.system.width().words();
         let mut scratch = self.scratch();
-        for depth in 0..self.levels.len() {
+        for depth in 0..self.levels.levels.len() {
             let least: Mutex<Option<Vec<u64>>> = Mutex::new(None);
             let sweeps = &*self;
-            on_threads(sweeps, sweeps.levels[depth].iter(), &mut scratch, |scratch, part| {
+            on_threads(sweeps, sweeps.levels.levels[depth].iter(), &mut scratch, |scratch, part| {
                 let mut against = Vec::new();
-                sweeps.look(&part.chunk.states, &question, scratch, |k, slot, steps| {
+                let mut buffer = std::mem::take(&mut scratch.buffer);
+                let states = part.states(&sweeps.levels, &mut buffer)?;
+                sweeps.look(states, &question, scratch, |k, slot, steps| {
                     match look::joined(true, parts.iter().map(|part| sweeps.truth(part, slot, steps, false)))
                     {
                         None => return Judged::Open,
@@ -226,13 +224,14 @@ impl<'r, S: EveryStep> Sweeps<'r, '_, S> {
                     }
                     Judged::Settled
                 })?;
-                let states = against.iter().map(|k| &part.chunk.states[k * words..(k + 1) * words]);
-                if let Some(state) = states.min() {
+                let against = against.iter().map(|k| &states[k * words..(k + 1) * words]);
+                if let Some(state) = against.min() {
                     let mut least = least.lock().unwrap_or_else(PoisonError::into_inner);
                     if least.as_deref().is_none_or(|least| state < least) {
                         *least = Some(state.to_vec());
                     }
                 }
+                scratch.buffer = buffer;
                 Ok(())
             })?;
             if let Some(end) = least.into_inner().unwrap_or_else(PoisonError::into_inner) {
@@ -271,61 +270,92 @@ impl<'r, S: EveryStep> Sweeps<'r, '_, S> {
         (0..self.run.options.workers.max(1)).map(|_| Scratch::new(self.run.system.width())).collect()
     }
 
-    /// Sweeps until the bits of a block are settled.
-    fn settle(&mut self, block: &Block) -> Result<()> {
-        let words = self.run.system.width().words();
-        for part in self.levels.iter_mut().flatten() {
-            part.live = part.chunk.states.len() / words;
-        }
+    /// Sweeps until the bits of a block are settled. States that were set aside because their bits never change: how many.
+    fn settle(&mut self, block: &Block) -> Result<u64> {
+        self.levels.levels.iter_mut().flatten().for_each(Part::revive);
         let question = self.ask_about(block);
+        let single = Single::of(self.formula, block);
+        let bytes = single.as_ref().map_or(0, |_| self.bytes_of_bits());
+        self.run.budget.take(bytes)?;
+        let never = if single.is_some() { self.new_bits(0) } else { Vec::new() };
         let mut scratch = self.scratch();
+        let mut all = Count::default();
         for sweep in 1.. {
-            let changed = AtomicBool::new(false);
-            let mut levels = std::mem::take(&mut self.levels);
-            let sweeps = &*self;
-            let mut swept = Ok(());
-            for level in levels.iter_mut().rev().filter(|level| level.iter().any(|part| part.live > 0)) {
-                swept = on_threads(sweeps, level.iter_mut(), &mut scratch, |scratch, part| {
-                    changed.fetch_or(sweeps.sweep(block, &question, part, scratch)?, Relaxed);
-                    Ok(())
-                });
-                if swept.is_err() {
-                    break;
-                }
-            }
-            self.levels = levels;
-            swept?;
-            if !changed.into_inner() || block.kind == Kind::Plain {
+            let count = self.sweep_all(&mut scratch, |sweeps, part, scratch| match &single {
+                Some(single) => sweeps.sweep_single(single, &never, part, scratch),
+                None => sweeps.sweep(block, &question, part, scratch),
+            })?;
+            self.noted = true;
+            all.never += count.never;
+            if count.changed == 0 || block.kind == Kind::Plain {
                 break;
             }
             if sweep == SWEEPS && self.finish(block, &question)? {
                 break;
             }
         }
-        Ok(())
+        drop(never);
+        self.run.budget.give(bytes);
+        Ok(all.never)
     }
 
-    /// Evaluates the positions of a block in the states of a part that may still change: whether any did.
+    /// Looks at all states that may still change, deepest level first.
+    fn sweep_all(
+        &mut self,
+        scratch: &mut [Scratch<S::Width>],
+        look: impl Fn(&Self, &mut Part, &mut Scratch<S::Width>) -> Result<Count> + Sync,
+    ) -> Result<Count> {
+        let (changed, never) = (AtomicU64::new(0), AtomicU64::new(0));
+        let mut levels = std::mem::take(&mut self.levels.levels);
+        let sweeps = &*self;
+        let mut swept = Ok(());
+        for level in levels.iter_mut().rev().filter(|level| level.iter().any(|part| part.live() > 0)) {
+            swept = on_threads(sweeps, level.iter_mut(), scratch, |scratch, part| {
+                let count = look(sweeps, part, scratch)?;
+                changed.fetch_add(count.changed, Relaxed);
+                never.fetch_add(count.never, Relaxed);
+                Ok(())
+            });
+            if swept.is_err() {
+                break;
+            }
+        }
+        self.levels.levels = levels;
+        swept?;
+        Ok(Count { changed: changed.into_inner(), never: never.into_inner() })
+    }
+
+    /// Bits for all slots, and what they take.
+    fn new_bits(&self, word: u64) -> Vec<AtomicU64> {
+        (0..self.table.slot_count().div_ceil(64)).map(|_| AtomicU64::new(word)).collect()
+    }
+
+    fn bytes_of_bits(&self) -> u64 {
+        (self.table.slot_count().div_ceil(64) * size_of::<u64>()) as u64
+    }
+
+    /// Evaluates the positions of a block in the states of a part that may still change.
     fn sweep(
         &self,
         block: &Block,
         question: &Question,
         part: &mut Part,
         scratch: &mut Scratch<S::Width>,
-    ) -> Result<bool> {
-        let words = self.run.system.width().words();
+    ) -> Result<Count> {
         let mut any = false;
         let mut over = std::mem::take(&mut scratch.over);
         over.clear();
-        over.resize(part.live, false);
-        self.look(&part.chunk.states[..part.live * words], question, scratch, |k, slot, steps| {
+        over.resize(part.live(), false);
+        let mut buffer = std::mem::take(&mut scratch.buffer);
+        let states = part.live_states(&self.levels, &mut buffer)?;
+        self.look(states, question, scratch, |k, slot, steps| {
             let judged = self.judge(block, question, slot, steps, &mut any);
             over[k] = judged.1;
             judged.0
         })?;
-        part.set_aside(&over, words);
-        scratch.over = over;
-        Ok(any)
+        part.set_aside(&over, &self.levels, &mut buffer)?;
+        (scratch.over, scratch.buffer) = (over, buffer);
+        Ok(Count { changed: u64::from(any), never: 0 })
     }
 
     /// Evaluates the positions of a block in a state, and whether none of them can change any more. `any` becomes true if one

@@ -3,9 +3,9 @@
 //!
 //! Invariant: when this is done, no bit of the block can change any more, exactly as after sweeps.
 
-use super::Sweeps;
 use super::blocks::Block;
 use super::look::{Question, Scratch};
+use super::{Buffer, Part, Sweeps};
 use crate::base::error::Result;
 use crate::base::hash::Map;
 use crate::base::memory::Stack;
@@ -36,7 +36,7 @@ impl<S: EveryStep> Sweeps<'_, '_, S> {
     /// Settles what is left of a block. False if that would need too much memory: nothing is lost then.
     pub(super) fn finish(&mut self, block: &Block, question: &Question) -> Result<bool> {
         let words = self.run.system.width().words();
-        let live: usize = self.levels.iter().flatten().map(|part| part.live).sum();
+        let live = self.levels.live();
         // The states, twice their numbers by slot, and where those before them begin.
         let bytes = (live * (8 * words + 40 + 1 + 4)) as u64;
         if live >= u32::MAX as usize || self.run.budget.take(bytes).is_err() {
@@ -50,8 +50,9 @@ impl<S: EveryStep> Sweeps<'_, '_, S> {
     fn follow(&mut self, block: &Block, question: &Question, live: usize) -> Result<bool> {
         let words = self.run.system.width().words();
         let mut states = Vec::with_capacity(live * words);
-        for part in self.levels.iter().flatten() {
-            states.extend_from_slice(&part.chunk.states[..part.live * words]);
+        let mut buffer = Buffer::default();
+        for part in self.levels.levels.iter().flatten() {
+            states.extend_from_slice(part.live_states(&self.levels, &mut buffer)?);
         }
         let mut numbers: Map<usize, u32> = Map::with_capacity_and_hasher(live, Default::default());
         self.table.slots_of(&states, |number, slot| {
@@ -86,13 +87,17 @@ impl<S: EveryStep> Sweeps<'_, '_, S> {
             self.spread(block, &every, &mut rest, queue, &mut scratch)?;
             self.run.budget.give(bytes);
         }
+        let mut levels = std::mem::take(&mut self.levels.levels);
         let mut first = 0;
-        for part in self.levels.iter_mut().flatten() {
-            let last = first + part.live;
-            part.set_aside(&rest.over[first..last], words);
-            first = last;
-        }
-        Ok(fits)
+        let mut set_aside = |part: &mut Part| {
+            let last = first + part.live();
+            part.live_states(&self.levels, &mut buffer)?;
+            let over = &rest.over[std::mem::replace(&mut first, last)..last];
+            part.set_aside(over, &self.levels, &mut buffer)
+        };
+        let done = levels.iter_mut().flatten().try_for_each(&mut set_aside);
+        self.levels.levels = levels;
+        done.map(|()| fits)
     }
 
     /// Looks again at what may change because something behind it has.

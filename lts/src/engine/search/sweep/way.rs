@@ -1,6 +1,6 @@
 //! What sweeps tell: which positions hold where, and the run to a state that is against the formula.
 
-use super::{Sweeps, Truths};
+use super::{Buffer, Sweeps, Truths};
 use crate::base::error::{Error, Result};
 use crate::engine::pack::Width;
 use crate::engine::successors::{EveryStep, Steps, Via};
@@ -14,25 +14,26 @@ impl<S: EveryStep> Sweeps<'_, '_, S> {
         let mut steps = Steps::new(words);
         let mut target = end.to_vec();
         let mut way = Vec::new();
-        for level in self.levels[..depth].iter().rev() {
-            let mut least: Option<(&[u64], Via)> = None;
+        let mut buffer = Buffer::default();
+        for level in self.levels.levels[..depth].iter().rev() {
+            let mut least: Option<(Vec<u64>, Via)> = None;
             for part in level {
-                for state in part.chunk.states.chunks_exact(words) {
-                    if least.is_some_and(|(least, _)| least <= state) {
+                for state in part.states(&self.levels, &mut buffer)?.chunks_exact(words) {
+                    if least.as_ref().is_some_and(|(least, _)| &least[..] <= state) {
                         continue;
                     }
                     steps.clear();
                     self.run.system.expand(state, &mut steps)?;
                     let via = steps.iter().filter(|(to, _)| *to == target).map(|(_, via)| via);
                     if let Some(via) = via.min_by_key(|via| via.vector()) {
-                        least = Some((state, via));
+                        least = Some((state.to_vec(), via));
                     }
                 }
                 self.go_on()?;
             }
             let (before, via) =
                 least.ok_or_else(|| Error::internal("a state of a level has no predecessor"))?;
-            way.push((via, std::mem::replace(&mut target, before.to_vec())));
+            way.push((via, std::mem::replace(&mut target, before)));
         }
         way.reverse();
         Ok(way)

@@ -104,7 +104,7 @@ pub fn decide<S: EveryStep>(
     let peak_memory = ranks.iter().map(|rank| rank.peak_memory).sum();
     let stats = Stats { time: started.elapsed(), peak_memory, ..found };
     let positions = formula.trees.len() as u64;
-    Ok(holds.map(|holds| Swept { holds, stats, positions, classes, ranks, levels: ended.levels }))
+    Ok(holds.map(|holds| Swept { holds, stats, positions, classes, ranks, levels: ended.levels, spilled: 0 }))
 }
 
 /// States of a level. Those whose bits may still change stand at the front.

@@ -1,0 +1,366 @@
+//! Blocks of one position that asks nothing of targets but itself: what is possible, inevitable, or always so.
+//!
+//! One step may be enough to change the bit of such a position (something is possible), or all steps must agree (it is
+//! inevitable). What is settled by one step is *quick* here: in the first case that the bit changes, in the second that it never
+//! will. States whose bit will never change are remembered as well as those where it has: they are looked at no more, and
+//! neither are those whose bit depends on nothing else. Else whoever cannot reach a goal would be looked at in every sweep, with
+//! all its steps. Targets of either kind are remembered for a while, since neighbours share successors.
+//!
+//! Invariant: a state that is said never to change has no step that is enough to change it, and of the steps that all must agree
+//! one refuses, or leads to itself or to another such state. So no state of that kind is the first one of them to change, whatever
+//! the order in which states are looked at.
+
+use super::blocks::{Block, Blocks, Kind, Node};
+use super::look::{BATCH, FEW, Scratch};
+use super::{Part, Sweeps};
+use crate::base::error::Result;
+use crate::engine::pack::Width;
+use crate::engine::search::recent::Recent;
+use crate::engine::successors::{EveryStep, Steps};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// What a step means for the bit of its source.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Means {
+    Nothing,
+    /// The quick outcome.
+    Settles,
+    /// It depends on the target.
+    Target,
+}
+
+/// A block of that kind.
+pub(super) struct Single {
+    position: usize,
+    /// What the bit becomes when it changes.
+    flipped: bool,
+    /// Whether one step is enough to change it.
+    one_changes: bool,
+    /// For each vector.
+    means: Vec<Means>,
+    /// Sets of vectors: if a state has no step of one of them, the outcome is the quick one.
+    wanted: Vec<Vec<bool>>,
+    /// Earlier positions: if one has this truth in the state itself, the outcome is the quick one.
+    own: Vec<usize>,
+    own_truth: bool,
+    /// Whether the outcome is the quick one everywhere.
+    everywhere: bool,
+}
+
+impl Single {
+    /// `None` if the block is of another kind.
+    pub(super) fn of(formula: &Blocks, block: &Block) -> Option<Self> {
+        let [position] = block.positions[..] else { return None };
+        let flipped = block.kind != Kind::Greatest;
+        if block.kind == Kind::Plain {
+            return None;
+        }
+        [true, false].into_iter().find_map(|one_changes| {
+            // Truth in parts of a junction, or after steps, that settles it.
+            let settles = flipped == one_changes;
+            let mut single = Single {
+                position,
+                flipped,
+                one_changes,
+                means: Vec::new(),
+                wanted: Vec::new(),
+                own: Vec::new(),
+                own_truth: settles,
+                everywhere: false,
+            };
+            let mut classes = vec![Means::Nothing; formula.class_count];
+            single.read(formula, &formula.trees[position], &mut classes).then(|| {
+                let means =
+                    |class: &Option<u32>| class.map_or(Means::Nothing, |class| classes[class as usize]);
+                single.means = formula.classes.iter().map(means).collect();
+                single
+            })
+        })
+    }
+
+    /// Reads a part of the tree. False if it is of another kind.
+    fn read(&mut self, formula: &Blocks, node: &Node, classes: &mut [Means]) -> bool {
+        let settles = self.own_truth;
+        // Where all parts must agree for a truth, that is the one which does not settle it.
+        match node {
+            Node::Const(truth) => {
+                self.everywhere |= *truth == settles;
+                true
+            }
+            Node::Junction(and, parts) if *and != settles => {
+                parts.iter().all(|part| self.read(formula, part, classes))
+            }
+            Node::At(earlier) if *earlier != self.position => {
+                self.own.push(*earlier);
+                true
+            }
+            Node::Every(modality) | Node::Some(modality) if matches!(node, Node::Every(_)) != settles => {
+                formula.after[*modality].iter().zip(classes).all(|(after, means)| {
+                    match after {
+                        Node::Const(truth) if *truth == settles => *means = Means::Settles,
+                        Node::Const(_) => {}
+                        Node::At(again) if *again == self.position => {
+                            if *means == Means::Nothing {
+                                *means = Means::Target;
+                            }
+                        }
+                        _ => return false,
+                    }
+                    true
+                })
+            }
+            // Steps after which nothing is asked: it settles it that there are none.
+            Node::Every(modality) | Node::Some(modality) => {
+                let mut set = Vec::with_capacity(classes.len());
+                for after in &formula.after[*modality] {
+                    let Node::Const(truth) = after else { return false };
+                    set.push(*truth != settles);
+                }
+                let member = |class: &Option<u32>| class.is_some_and(|class| set[class as usize]);
+                self.wanted.push(formula.classes.iter().map(member).collect());
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+/// What is known of a state, or of a target.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Known {
+    Open,
+    /// It has the quick outcome.
+    Quick,
+    /// It has the other one.
+    Slow,
+}
+
+/// What a thread keeps from part to part.
+pub(super) struct Targets<W> {
+    quick: Recent<W>,
+    slow: Recent<W>,
+    /// Steps whose targets are to be looked up, those of a state one after the other, and what came of it.
+    steps: Vec<(u32, Known)>,
+    /// States that are not settled, and where their steps begin and end in `steps`.
+    open: Vec<(u32, u32, u32)>,
+    asked: Vec<u32>,
+    outcome: Vec<Known>,
+    own: Vec<usize>,
+}
+
+impl<W: Width> Targets<W> {
+    pub(super) fn new(width: W) -> Self {
+        Targets {
+            quick: Recent::new(width),
+            slow: Recent::new(width),
+            steps: Vec::new(),
+            open: Vec::new(),
+            asked: Vec::new(),
+            outcome: Vec::new(),
+            own: Vec::new(),
+        }
+    }
+}
+
+/// Bits by slot.
+pub(super) type Bits = [AtomicU64];
+
+fn has(bits: &Bits, slot: usize) -> bool {
+    bits[slot / 64].load(Relaxed) >> (slot % 64) & 1 == 1
+}
+
+/// What came of a sweep, or of a part of it.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(super) struct Count {
+    /// States whose bit changed.
+    pub(super) changed: u64,
+    /// States whose bit was found never to change.
+    pub(super) never: u64,
+}
+
+impl<S: EveryStep> Sweeps<'_, '_, S> {
+    /// Looks at the states of a part that may still change. `never`: in which states it will not.
+    pub(super) fn sweep_single(
+        &self,
+        single: &Single,
+        never: &Bits,
+        part: &mut Part,
+        scratch: &mut Scratch<S::Width>,
+    ) -> Result<Count> {
+        let words = self.run.system.width().words();
+        let mut over = std::mem::take(&mut scratch.over);
+        over.clear();
+        let mut count = Count::default();
+        let mut buffer = std::mem::take(&mut scratch.buffer);
+        let live = part.live_states(&self.levels, &mut buffer)?;
+        let mut first = 0;
+        for k in 0..part.live() {
+            self.run.system.expand(&live[k * words..(k + 1) * words], &mut scratch.steps)?;
+            scratch.ends.push(scratch.steps.len());
+            if scratch.steps.len() < BATCH && k + 1 < part.live() {
+                continue;
+            }
+            let states = &live[first * words..(k + 1) * words];
+            self.run.check_limits(0);
+            self.note(scratch);
+            self.settle_batch(single, never, states, scratch);
+            for outcome in &scratch.targets.outcome {
+                over.push(*outcome != Known::Open);
+                let changed = (*outcome == Known::Quick) == single.one_changes;
+                count.changed += u64::from(*outcome != Known::Open && changed);
+                count.never += u64::from(*outcome != Known::Open && !changed);
+            }
+            scratch.steps.clear();
+            scratch.ends.clear();
+            first = k + 1;
+        }
+        part.set_aside(&over, &self.levels, &mut buffer)?;
+        (scratch.over, scratch.buffer) = (over, buffer);
+        Ok(count)
+    }
+
+    /// Finds out what comes of states whose steps are collected, and changes bits.
+    fn settle_batch(&self, single: &Single, never: &Bits, states: &[u64], scratch: &mut Scratch<S::Width>) {
+        let words = self.run.system.width().words();
+        let Scratch { steps, ends, keys, targets, .. } = scratch;
+        let asks_itself = !single.own.is_empty();
+        targets.own.clear();
+        if asks_itself {
+            targets.own.resize(ends.len(), 0);
+            self.table.slots_of(states, |k, slot| targets.own[k] = slot);
+        }
+        self.settle_alone(single, states, steps, ends, targets);
+        // Most are settled by few of their targets.
+        for most in [FEW, usize::MAX] {
+            if targets.open.is_empty() {
+                break;
+            }
+            let Targets { steps: looks, open, asked, .. } = &mut *targets;
+            keys.clear();
+            asked.clear();
+            for &(_, begin, end) in open.iter() {
+                let unknown = (begin..end).filter(|at| looks[*at as usize].1 == Known::Open);
+                asked.extend(unknown.take(most));
+            }
+            asked.iter().for_each(|at| keys.extend_from_slice(steps.target(looks[*at as usize].0 as usize)));
+            self.look_up(single, never, keys, targets);
+            targets.conclude();
+        }
+        for quick in [true, false] {
+            let (wanted, becomes) =
+                (if quick { Known::Quick } else { Known::Slow }, quick == single.one_changes);
+            let change = |slot: usize| match becomes {
+                true => self.flip(single.position, slot, single.flipped),
+                false => drop(never[slot / 64].fetch_or(1 << (slot % 64), Relaxed)),
+            };
+            let outcomes = targets.outcome.iter().enumerate().filter(|(_, outcome)| **outcome == wanted);
+            if asks_itself {
+                outcomes.for_each(|(state, _)| change(targets.own[state]));
+                continue;
+            }
+            keys.clear();
+            outcomes
+                .for_each(|(state, _)| keys.extend_from_slice(&states[state * words..(state + 1) * words]));
+            self.table.slots_of(keys, |_, slot| change(slot));
+        }
+    }
+
+    /// What is known of states without looking anything up.
+    fn settle_alone(
+        &self,
+        single: &Single,
+        states: &[u64],
+        steps: &Steps,
+        ends: &[usize],
+        targets: &mut Targets<S::Width>,
+    ) {
+        let words = self.run.system.width().words();
+        targets.outcome.clear();
+        targets.open.clear();
+        targets.steps.clear();
+        let mut begin = 0;
+        for (state, &end) in ends.iter().enumerate() {
+            let this = &states[state * words..(state + 1) * words];
+            let vias = &steps.vias()[begin..end];
+            let has_none = |set: &Vec<bool>| !vias.iter().any(|via| set[via.vector().0 as usize]);
+            let says = |earlier: &usize| self.bit(*earlier, targets.own[state]) == single.own_truth;
+            let mut quick =
+                single.everywhere || single.own.iter().any(says) || single.wanted.iter().any(has_none);
+            let first = targets.steps.len();
+            if !quick {
+                for (at, via) in (begin..end).zip(vias) {
+                    match single.means[via.vector().0 as usize] {
+                        Means::Nothing => continue,
+                        Means::Settles => quick = true,
+                        Means::Target => {
+                            let target = steps.target(at);
+                            if target == this {
+                                quick = !single.one_changes;
+                            } else if targets.quick.has(target) {
+                                quick = true;
+                            } else if !targets.slow.has(target) {
+                                targets.steps.push((at as u32, Known::Open));
+                            }
+                        }
+                    }
+                    if quick {
+                        break;
+                    }
+                }
+            }
+            let outcome = if quick {
+                targets.steps.truncate(first);
+                Known::Quick
+            } else if targets.steps.len() == first {
+                Known::Slow
+            } else {
+                targets.open.push((state as u32, first as u32, targets.steps.len() as u32));
+                Known::Open
+            };
+            targets.outcome.push(outcome);
+            begin = end;
+        }
+    }
+
+    /// Looks up what was asked.
+    fn look_up(&self, single: &Single, never: &Bits, keys: &[u64], targets: &mut Targets<S::Width>) {
+        let words = self.run.system.width().words();
+        let Targets { quick, slow, steps, asked, .. } = targets;
+        let changed = &self.bits[single.position][..];
+        self.table.slots_of(keys, |k, slot| {
+            let key = &keys[k * words..(k + 1) * words];
+            let known = if has(changed, slot) == single.flipped {
+                if single.one_changes { Known::Quick } else { Known::Slow }
+            } else if has(never, slot) {
+                if single.one_changes { Known::Slow } else { Known::Quick }
+            } else {
+                return;
+            };
+            if known == Known::Quick {
+                quick.keep(key)
+            } else {
+                slow.keep(key)
+            }
+            steps[asked[k] as usize].1 = known;
+        });
+    }
+}
+
+impl<W> Targets<W> {
+    /// Says what came of states whose targets were looked up.
+    fn conclude(&mut self) {
+        let Targets { steps, open, outcome, .. } = self;
+        open.retain(|&(state, begin, end)| {
+            let looks = &steps[begin as usize..end as usize];
+            let known = if looks.iter().any(|look| look.1 == Known::Quick) {
+                Known::Quick
+            } else if looks.iter().all(|look| look.1 == Known::Slow) {
+                Known::Slow
+            } else {
+                return true;
+            };
+            outcome[state as usize] = known;
+            false
+        });
+    }
+}
