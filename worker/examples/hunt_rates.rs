@@ -27,7 +27,13 @@ impl Visitor for Rates<'_> {
     fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) {
         let system = &*system;
         let net = self.prepared.net();
-        let mut hunter = Hunter::new(Setting { system, net, guide: None, shared: Shared::new(system, net) });
+        let mut hunter = Hunter::new(Setting {
+            system,
+            net,
+            properties: &[],
+            guide: None,
+            shared: Shared::new(system, net),
+        });
         let methods = [
             Method::DepthFirst { depth: 100_000 },
             Method::Bitstate { log2_bits: 26, hashes: 3, depth: 100_000 },

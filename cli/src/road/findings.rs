@@ -48,6 +48,14 @@ pub struct Finding {
     pub from_seed: Option<String>,
     pub trace: Vec<ShownStep>,
     pub end: Vec<ShownState>,
+    /// For a run against a formula: from which step it repeats, after which step the formula cannot be fulfilled any more,
+    /// and how many states can be reached then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repeats_from: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub critical_step: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub closure_states: Option<u64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stuck: Vec<ShownStuck>,
     #[serde(skip)]
@@ -115,12 +123,18 @@ pub fn describe(
     tables: &Tables,
     finding: method::Finding,
 ) -> Option<(Finding, Option<Origin>)> {
-    let method::Finding { number, verdict, origin } = finding;
-    let show = |trace| ShownTrace::new(&tables.network, &*tables.source, trace);
+    let method::Finding { number, verdict, shown: evidence, origin } = finding;
+    let repeats_from = evidence.as_ref().and_then(|evidence| evidence.repeats_from);
+    let show =
+        |trace| ShownTrace { repeats_from, ..ShownTrace::new(&tables.network, &*tables.source, trace) };
     let (verdict, property, message, shown) = match verdict {
         Verdict::Violated { property, trace } => {
             let (asked, shown) = (&asked[property], show(&trace));
-            ("violated", Some(asked.name.clone()), asked.how(shown.steps.len(), shown.terminated), shown)
+            let how = match &evidence {
+                Some(evidence) => evidence.text.clone(),
+                None => asked.how(shown.steps.len(), shown.terminated),
+            };
+            ("violated", Some(asked.name.clone()), how, shown)
         }
         Verdict::Faulty { message, trace } => ("faulty", None, message, show(&trace)),
         Verdict::Holds | Verdict::Unknown(_) => return None,
@@ -142,6 +156,9 @@ pub fn describe(
         from_seed: None,
         trace: shown.steps.clone(),
         end: shown.end.clone(),
+        repeats_from,
+        critical_step: evidence.as_ref().and_then(|evidence| evidence.critical_step),
+        closure_states: evidence.as_ref().and_then(|evidence| evidence.closure_states),
         stuck: shown.stuck.clone(),
         shown,
     };

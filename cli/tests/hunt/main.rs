@@ -9,6 +9,7 @@ mod findings;
 #[path = "../harness/mod.rs"]
 mod harness;
 mod hunting;
+mod live;
 mod prefix;
 mod same;
 mod wrong_use;

@@ -2,6 +2,7 @@
 
 use crate::grid::machine::WINDOW;
 use crate::traces::strategy::StrategyKind;
+use gridlock_lts::engine::game::live::Shape;
 use gridlock_worker::hunt::job::HuntJob;
 use gridlock_worker::job::Order;
 use std::fmt;
@@ -30,11 +31,15 @@ pub enum Kind {
     Rare,
     /// Breadth first with bounded levels, towards steps that were not seen yet.
     Aimed,
+    /// Depth first for runs that go round against a formula.
+    Lasso,
+    /// Random walks into states after which what a formula asks for is impossible.
+    Trap,
 }
 
 impl Kind {
     /// All members whose names need no strategy, in the order of their first turns: the cheapest ways down come first.
-    pub const NAMED: [Kind; 11] = [
+    pub const NAMED: [Kind; 13] = [
         Kind::DepthFirst,
         Kind::WeightedWalk,
         Kind::Aimed,
@@ -46,6 +51,8 @@ impl Kind {
         Kind::Prefix,
         Kind::Highway,
         Kind::Beam,
+        Kind::Lasso,
+        Kind::Trap,
     ];
 
     /// The name without a strategy.
@@ -62,12 +69,19 @@ impl Kind {
             Kind::Highway => "highway",
             Kind::Rare => "rare",
             Kind::Aimed => "aimed",
+            Kind::Lasso => "lasso",
+            Kind::Trap => "trap",
         }
     }
 
     /// Whether it needs a guide.
     pub fn is_guided(self) -> bool {
         matches!(self, Kind::Guided(..))
+    }
+
+    /// Whether it looks for runs against formulas, and for nothing else.
+    pub fn is_for_formulas(self) -> bool {
+        matches!(self, Kind::Lasso | Kind::Trap)
     }
 }
 
@@ -123,6 +137,8 @@ pub struct Config {
     pub shorten: u64,
     /// For beams: the vectors whose steps are preferred, ascending.
     pub preferred: Vec<u32>,
+    /// The formulas whose violations are looked for, by the numbers of their properties, and how they can be.
+    pub formulas: Vec<(u32, Shape)>,
     /// Nothing but this job is done, one of another hunt; the portfolio is the member that it belonged to.
     pub only: Option<HuntJob>,
 }
@@ -133,6 +149,7 @@ impl Config {
         let fits = |kind: &Kind| match kind {
             Kind::Guided(..) => guided,
             Kind::Beam => !preferred.is_empty(),
+            Kind::Lasso | Kind::Trap => false,
             _ => true,
         };
         Config {
@@ -147,8 +164,21 @@ impl Config {
             window: WINDOW,
             shorten: 100_000,
             preferred,
+            formulas: Vec::new(),
             only: None,
         }
+    }
+
+    /// The same with runs against these formulas to look for, beside other things or alone.
+    pub fn with_formulas(self, formulas: Vec<(u32, Shape)>, alone: bool) -> Self {
+        let fits = |kind: &Kind| match kind {
+            Kind::Lasso => formulas.iter().any(|(_, shape)| shape.run),
+            Kind::Trap => formulas.iter().any(|(_, shape)| shape.trap),
+            _ => false,
+        };
+        let others = self.portfolio.into_iter().filter(|_| !alone);
+        let portfolio = Kind::NAMED.into_iter().filter(fits).chain(others).collect();
+        Config { portfolio, formulas, ..self }
     }
 }
 

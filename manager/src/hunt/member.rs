@@ -10,9 +10,10 @@ use super::prefixes::{Prefixes, Taken};
 use crate::grid::machine::{Machine, Next};
 use crate::traces::swarm::{self, Granularity, Outcome, Pace, Swarm};
 use gridlock_lts::base::rng::Rng;
+use gridlock_lts::engine::game::live::Shape;
 use gridlock_lts::guide::Guide;
 use gridlock_lts::model::network::Network;
-use gridlock_worker::hunt::job::{HuntFeedback, HuntLimits, Keep, Method};
+use gridlock_worker::hunt::job::{HuntEnd, HuntFeedback, HuntLimits, Keep, Method};
 use gridlock_worker::job::{Feedback, JobLimits, Order};
 use num_bigint::BigUint;
 use std::collections::VecDeque;
@@ -81,6 +82,8 @@ pub(super) struct Member<'n> {
     /// How often jobs were doubled beyond that, since traces were too large or prefixes too many.
     doubled: u32,
     retired: bool,
+    /// The formulas that there is nothing left to do for.
+    through: Vec<u32>,
     /// Whether a job of the swarm ended with a finding, so that its traces were not searched to their end.
     cut: bool,
 }
@@ -96,6 +99,7 @@ impl<'n> Member<'n> {
             used_up: 0,
             doubled: 0,
             retired: false,
+            through: Vec::new(),
             cut: false,
         }
     }
@@ -135,6 +139,7 @@ impl<'n> Member<'n> {
                 Turn::Nothing
             }
             (Kind::Prefix, _) => self.prefix(turn.made, states),
+            (Kind::Lasso | Kind::Trap, _) => self.for_formula(config, &mut Rng::new(seed), states),
             (kind, _) => Turn::Job(method(kind, &mut Rng::new(seed), states, config), states),
         }
     }
@@ -182,6 +187,45 @@ impl<'n> Member<'n> {
                     return Turn::Nothing;
                 }
             }
+        }
+    }
+
+    /// A job for one of the formulas that it fits and is not through with.
+    fn for_formula(&mut self, config: &Config, rng: &mut Rng, states: u64) -> Turn {
+        let fits = |(property, shape): &&(u32, Shape)| {
+            let suits = if self.kind == Kind::Lasso { shape.run } else { shape.trap };
+            suits && !self.through.contains(property)
+        };
+        let formulas: Vec<u32> = config.formulas.iter().filter(fits).map(|formula| formula.0).collect();
+        if formulas.is_empty() {
+            self.retired = true;
+            return Turn::Nothing;
+        }
+        let property = formulas[rng.below(formulas.len())];
+        let method = match self.kind {
+            Kind::Lasso => Method::Lasso { property, depth: depth(rng) },
+            // A walk and what follows it leave room for others.
+            _ => Method::Trap {
+                property,
+                length: spread(rng, 2, 12),
+                pairs: (states / 4).clamp(16, u64::from(u32::MAX)) as u32,
+            },
+        };
+        Turn::Job(method, states)
+    }
+
+    /// It gets no more jobs.
+    pub(super) fn retire(&mut self) {
+        self.retired = true;
+    }
+
+    /// Learns that a search for runs against a formula has seen everything that it can see.
+    pub(super) fn take_run(&mut self, method: &Method, end: &HuntEnd) {
+        if *end != HuntEnd::Complete {
+            return;
+        }
+        if let Method::Lasso { property, depth: u32::MAX } | Method::Trap { property, .. } = method {
+            self.through.push(*property);
         }
     }
 
@@ -269,8 +313,9 @@ fn method(kind: Kind, rng: &mut Rng, states: u64, config: &Config) -> Method {
         }
         Kind::Aimed => Method::Aimed { width: spread(rng, 2, 9), patience: spread(rng, 2, 6) },
         Kind::Highway => Method::Levels { width: spread(rng, 3, 12), keep: Keep::Random },
-        // Guided members have their jobs from their swarms, and the one with prefixes has them from its pool.
-        Kind::Rare | Kind::Guided(..) | Kind::Prefix => {
+        // Guided members have their jobs from their swarms, and the one with prefixes has them from its pool. Those for
+        // formulas have theirs above.
+        Kind::Rare | Kind::Guided(..) | Kind::Prefix | Kind::Lasso | Kind::Trap => {
             Method::Levels { width: spread(rng, 3, 12), keep: Keep::Rare }
         }
     }

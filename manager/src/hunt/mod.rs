@@ -34,7 +34,7 @@ use gridlock_lts::engine::pack::Packing;
 use gridlock_lts::guide::Guide;
 use gridlock_lts::model::network::Network;
 use gridlock_worker::hunt::Key;
-use gridlock_worker::hunt::job::{HuntEnd, HuntFeedback, HuntJob};
+use gridlock_worker::hunt::job::{HuntEnd, HuntFeedback, HuntJob, Traps};
 use gridlock_worker::job::Effort;
 use member::{Draw, Member, Turn, limits};
 use std::collections::{BTreeMap, VecDeque};
@@ -86,6 +86,7 @@ pub struct Hunt<'n> {
     out: u64,
     total: Effort,
     shortening: u64,
+    traps: Traps,
     keys: Set<Key>,
     news: VecDeque<Found>,
     found: u64,
@@ -117,6 +118,7 @@ impl<'n> Hunt<'n> {
             out: 0,
             total: Effort::default(),
             shortening: 0,
+            traps: Traps::default(),
             keys: Set::default(),
             news: VecDeque::new(),
             found: 0,
@@ -182,6 +184,7 @@ impl<'n> Hunt<'n> {
         for k in self.steering.order() {
             match self.members[k].turn(self.net, self.guide.as_ref(), &self.config, draw) {
                 Turn::Nothing => {}
+                Turn::Everything if self.has_formulas() => self.retire_others(),
                 Turn::Everything => {
                     // What is in work may have findings yet.
                     self.everything = true;
@@ -210,8 +213,22 @@ impl<'n> Hunt<'n> {
         job
     }
 
+    /// Whether runs against formulas are looked for: to have seen every state is no end then.
+    fn has_formulas(&self) -> bool {
+        !self.config.formulas.is_empty()
+    }
+
+    /// Every state was seen: members that look at states only have nothing left to do.
+    fn retire_others(&mut self) {
+        self.members.iter_mut().filter(|member| !member.kind.is_for_formulas()).for_each(Member::retire);
+    }
+
     fn ends(&self, feedback: &HuntFeedback) -> bool {
-        let ends = matches!(feedback.end, HuntEnd::Everything | HuntEnd::Failed(_));
+        let ends = match feedback.end {
+            HuntEnd::Everything => !self.has_formulas(),
+            HuntEnd::Failed(_) => true,
+            _ => false,
+        };
         ends || (self.config.findings <= 1 && !feedback.findings.is_empty())
     }
 }

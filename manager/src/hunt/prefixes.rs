@@ -267,6 +267,7 @@ mod tests {
             coverage: Default::default(),
             guided: None,
             below: Some(Below { from: vec![0], cut_off: true, left }),
+            traps: Default::default(),
             effort: Default::default(),
             shortening: 0,
         }

@@ -29,7 +29,7 @@ impl Hunt<'_> {
             let why = match end {
                 HuntEnd::Failed(reason) => Some(Outcome::Failed { number, reason: reason.to_string() }),
                 _ if self.found >= self.config.findings => Some(Outcome::Findings),
-                HuntEnd::Everything => Some(Outcome::Everything),
+                HuntEnd::Everything if !self.has_formulas() => Some(Outcome::Everything),
                 _ => None,
             };
             if let Some(why) = why {
@@ -50,7 +50,7 @@ impl Hunt<'_> {
     fn report_one(&mut self, number: u64, k: usize) {
         let Some(Made { job, about, answer: Some(feedback) }) = self.ledger.get(number) else { return };
         let finding = &feedback.findings[k];
-        let Some(key) = Key::of(self.net, &self.packing, &finding.finding) else {
+        let Some(key) = Key::of_any(self.net, &self.packing, finding) else {
             let reason = "a finding does not fit the network".to_owned();
             self.outcome = Some(Outcome::Failed { number: job.number, reason });
             return;
@@ -72,7 +72,12 @@ impl Hunt<'_> {
     pub(super) fn process(&mut self) -> bool {
         let Some((job, Charged { member, charge }, feedback)) = self.ledger.process() else { return false };
         self.members[member].take_prefix(&feedback, job.limits.states);
-        let HuntFeedback { end, findings, coverage, guided, effort, shortening, .. } = feedback;
+        self.members[member].take_run(&job.method, &feedback.end);
+        let HuntFeedback { end, findings, coverage, guided, effort, shortening, traps, .. } = feedback;
+        self.traps.walks += traps.walks;
+        self.traps.proved += traps.proved;
+        self.traps.discarded += traps.discarded;
+        self.traps.undecided += traps.undecided;
         self.out = self.out.saturating_sub(job.limits.states);
         self.total.states = self.total.states.saturating_add(effort.states);
         self.total.transitions = self.total.transitions.saturating_add(effort.transitions);
@@ -94,6 +99,9 @@ impl Hunt<'_> {
         let traces = guided.as_ref().is_some_and(|guided| guided.end == End::Complete);
         if let Some(guided) = guided {
             self.members[member].take(guided, !findings.is_empty());
+        }
+        if end == HuntEnd::Everything && self.has_formulas() {
+            self.retire_others();
         }
         let worth = worth(&gain, traces);
         self.members[member].learn(end == HuntEnd::OverBudget, worth);
@@ -137,10 +145,17 @@ impl Hunt<'_> {
             shortening: self.shortening,
             findings: self.found,
             everything: self.everything,
-            within: self.members.iter().filter_map(super::Member::proved).max(),
+            // A run against a formula may be shorter than all that have no violation at their end.
+            within: self
+                .members
+                .iter()
+                .filter(|_| !self.has_formulas())
+                .filter_map(super::Member::proved)
+                .max(),
             leaves: self.seen.leaves().to_vec(),
             distinct: self.seen.distinct(),
             bits: self.seen.bits(),
+            traps: self.traps,
             members: members.collect(),
         }
     }

@@ -9,17 +9,22 @@ use crate::grid::journal::{Batch, Tally, Trouble};
 use crate::grid::machine::{Accepted, Machine, Next, Numbered, Reply};
 use crate::grid::work::{AnyWork, Grid, Work, Worker};
 use gridlock_lts::base::error::{Error, Result};
+use gridlock_lts::engine::game::{Evidence, live};
 use gridlock_lts::engine::prepared::{Prepared, Visitor};
 use gridlock_lts::engine::search::Verdict;
 use gridlock_lts::engine::successors::Successors;
 use gridlock_lts::guide::Guide;
-use gridlock_lts::model::network::VectorIx;
-use gridlock_worker::hunt::job::{HuntEnd, HuntFeedback, HuntJob};
+use gridlock_lts::model::network::{Step, VectorIx};
+use gridlock_lts::model::trace::Trace;
+use gridlock_lts::property::Property;
+use gridlock_worker::hunt::job::{HuntEnd, HuntFeedback, HuntFinding, HuntJob};
 use gridlock_worker::hunt::{Hunter, Setting, Shared};
+use gridlock_worker::job::What;
 use std::sync::Arc;
 
 /// Is told of every finding as soon as it is known, with the verdict of the replay.
-pub type OnFinding<'a> = &'a mut dyn FnMut(&Found, Verdict);
+/// For runs against formulas there is evidence as well.
+pub type OnFinding<'a> = &'a mut dyn FnMut(&Found, Verdict, Option<Evidence>);
 
 /// A journal and the answers that were in it.
 pub type Opened = driver::Opened<HuntFeedback>;
@@ -90,7 +95,8 @@ impl<S: Successors + Send + Sync + 'static> Work for Hunting<S> {
     fn worker(&self) -> Worker<'_, HuntJob, HuntFeedback> {
         let net = self.prepared.net();
         let (guide, shared) = (self.guide.clone(), self.shared.clone());
-        let mut hunter = Hunter::new(Setting { system: &*self.system, net, guide, shared });
+        let properties = self.prepared.properties();
+        let mut hunter = Hunter::new(Setting { system: &*self.system, net, properties, guide, shared });
         Box::new(move |job, life| hunter.run(&job, life))
     }
 }
@@ -111,10 +117,26 @@ pub fn work(prepared: &Arc<Prepared>, guide: Option<&Arc<Guide>>) -> Result<AnyW
 }
 
 /// What a finding says once it has been replayed.
-fn verdict(prepared: &Prepared, finding: &gridlock_worker::job::Finding) -> Result<Verdict> {
+fn verdict(prepared: &Prepared, found: &HuntFinding) -> Result<(Verdict, Option<Evidence>)> {
+    let HuntFinding { finding, ending, .. } = found;
+    if let (Some(ending), What::Property(property)) = (ending, finding.what) {
+        let Some(Property::Formula(equations)) = prepared.properties().get(property) else {
+            return Err(Error::internal("a run is against a property that is no formula"));
+        };
+        let net = prepared.net();
+        let step = |(vector, target): &(u32, Vec<u64>)| {
+            let mut target = prepared.packing().unpack(target);
+            target.truncate(net.leaves.len());
+            Step { vector: VectorIx(*vector), target }
+        };
+        let run = Trace { steps: finding.path.iter().map(step).collect() };
+        let evidence = live::certify(net, &**equations, &run, *ending)?;
+        let verdict = Verdict::Violated { property, trace: evidence.trace.clone() };
+        return Ok((verdict, Some(evidence)));
+    }
     let step = |(vector, target): &(u32, Vec<u64>)| (VectorIx(*vector), target.clone());
     let path: Vec<_> = finding.path.iter().map(step).collect();
-    prepared.verdict(finding.what, &path)
+    prepared.verdict(finding.what, &path).map(|verdict| (verdict, None))
 }
 
 /// A hunt whose findings are told.
@@ -128,8 +150,8 @@ struct Telling<'a> {
 impl Telling<'_> {
     fn tell(&mut self) {
         for found in self.hunt.take_news() {
-            match verdict(self.prepared, &found.finding.finding) {
-                Ok(verdict) => (self.on_finding)(&found, verdict),
+            match verdict(self.prepared, &found.finding) {
+                Ok((verdict, evidence)) => (self.on_finding)(&found, verdict, evidence),
                 Err(why) => self.trouble = Some(why),
             }
         }

@@ -3,7 +3,7 @@
 use super::config::Kind;
 use super::coverage::{Bits, LeafCoverage};
 use super::member::Traces;
-use gridlock_worker::hunt::job::{HuntFinding, HuntJob};
+use gridlock_worker::hunt::job::{HuntFinding, HuntJob, Traps};
 use gridlock_worker::job::Effort;
 
 /// A violation that no earlier job has found.
@@ -99,6 +99,8 @@ pub struct Status {
     pub distinct: f64,
     /// Bit arrays.
     pub bits: Bits,
+    /// What became of walks that may end in a trap.
+    pub traps: Traps,
     /// Member by member.
     pub members: Vec<MemberStatus>,
 }

@@ -40,7 +40,7 @@ fn answer(system: &System, job: &HuntJob, rare: usize) -> HuntFeedback {
         let vector = rng.below(system.net.vectors.len()) as u32;
         let path = vec![(vector, vec![0])];
         let finding = Finding { what: What::Property(rng.below(50)), path };
-        findings.push(HuntFinding { finding, found_steps: 9, after_states: states / 2 });
+        findings.push(HuntFinding { finding, ending: None, found_steps: 9, after_states: states / 2 });
     }
     let guided = match &job.method {
         Method::Guided(inner) => Some(system.answer(inner)),
@@ -53,6 +53,7 @@ fn answer(system: &System, job: &HuntJob, rare: usize) -> HuntFeedback {
         coverage,
         guided,
         below: None,
+        traps: Default::default(),
         effort: Effort { states, ..Effort::default() },
         shortening: 0,
     }

@@ -25,6 +25,8 @@ pub struct Entry {
     pub about: &'static str,
     /// Whether it can decide a property.
     pub decides: fn(&Property) -> bool,
+    /// Whether it is advised for a property that another one cannot decide.
+    pub is_advised: fn(&Property) -> bool,
     /// What the page in its checkpoint says.
     pub status: fn(&StatusPage) -> Vec<Row>,
     augment: fn(Command) -> Command,
@@ -51,6 +53,7 @@ impl Entry {
             chosen_by: M::CHOSEN_BY,
             about: M::ABOUT,
             decides: M::decides,
+            is_advised: M::is_advised,
             status: M::status,
             augment: M::augment_args,
             parse: parse::<M>,
@@ -178,8 +181,15 @@ impl Refusal {
         properties: impl IntoIterator<Item = (&'p str, &'p Property)>,
     ) -> Option<Refusal> {
         let (name, property) = properties.into_iter().find(|(_, property)| !(entry.decides)(property))?;
-        let able = methods.iter().filter(|method| (method.decides)(property)).map(|method| method.chosen_by);
-        Some(Refusal { property: name.to_owned(), method: entry.chosen_by, able: able.collect() })
+        Some(Refusal::by(methods, entry.chosen_by, name, property))
+    }
+}
+
+impl Refusal {
+    /// A method, known by its flags, refuses a property.
+    pub fn by(methods: &[Entry], method: &'static str, name: &str, property: &Property) -> Refusal {
+        let able = methods.iter().filter(|other| (other.is_advised)(property)).map(|other| other.chosen_by);
+        Refusal { property: name.to_owned(), method, able: able.collect() }
     }
 }
 

@@ -272,8 +272,7 @@ impl Played {
     /// The step after which the formula cannot be fulfilled any more.
     fn critical_step(&self) -> Option<usize> {
         let (holds, evidence) = self.last.as_ref()?;
-        let evidence = evidence.as_ref().filter(|evidence| !holds && evidence.end == End::Branches)?;
-        Some(evidence.trace.len()).filter(|steps| *steps > 0)
+        critical_step(evidence.as_ref().filter(|_| !holds)?)
     }
 
     /// The states that can be reached after the critical step, if they are few enough to be checked again.
@@ -294,10 +293,7 @@ impl Figures for Played {
     }
 
     fn repeats_from(&self) -> Option<usize> {
-        match self.evidence()?.end {
-            End::Repeats(from) => Some(from + 1),
-            End::Decides | End::Branches => None,
-        }
+        repeats_from(self.evidence()?)
     }
 
     fn proof(&self) -> Option<&ProofLts> {
@@ -362,43 +358,59 @@ impl Played {
     /// What shows the answer.
     fn why(&self) -> Option<Cow<'static, str>> {
         let (holds, evidence) = self.last.as_ref()?;
-        let Some(Evidence { trace, end, asks, pairs, closure, .. }) = evidence else {
+        let Some(evidence) = evidence else {
             return Some(Cow::Owned(format!(
                 "no evidence is shown: the proof has more than {} pairs of states and parts of the formula",
                 count(MOST_CHECKED as u64)
             )));
         };
-        let pairs = count(*pairs);
-        Some(Cow::Owned(match (holds, end) {
-            (true, End::Branches) => return None,
-            (true, _) if trace.is_empty() => return None,
-            (true, End::Decides) => "the run below shows that it holds".to_owned(),
-            (true, End::Repeats(from)) => {
-                format!("the run below, which repeats from step {} for ever, shows that it holds", from + 1)
-            }
-            (false, End::Repeats(from)) => format!("the run below repeats from step {} for ever", from + 1),
-            (false, End::Decides) => format!("at the end of the run below {asks} does not hold"),
-            (false, End::Branches) if trace.is_empty() => {
+        why(*holds, evidence).map(Cow::Owned)
+    }
+}
+
+/// What an evidence shows, for people.
+pub(super) fn why(holds: bool, evidence: &Evidence) -> Option<String> {
+    let Evidence { trace, end, asks, pairs, closure, .. } = evidence;
+    let pairs = count(*pairs);
+    Some(match (holds, end) {
+        (true, End::Branches) => return None,
+        (true, _) if trace.is_empty() => return None,
+        (true, End::Decides) => "the run below shows that it holds".to_owned(),
+        (true, End::Repeats(from)) => {
+            format!("the run below, which repeats from step {} for ever, shows that it holds", from + 1)
+        }
+        (false, End::Repeats(from)) => format!("the run below repeats from step {} for ever", from + 1),
+        (false, End::Decides) => format!("at the end of the run below {asks} does not hold"),
+        (false, End::Branches) if trace.is_empty() => {
+            format!("no single run shows it: the proof has {pairs} pairs of states and parts of the formula")
+        }
+        (false, End::Branches) => {
+            let known = closure.map(|states| {
                 format!(
-                    "no single run shows it: the proof has {pairs} pairs of states and parts of the formula"
+                    "{} can be reached from there, and the proof has {pairs} pairs of states and parts of the formula",
+                    counted(states as usize, "state")
                 )
-            }
-            (false, End::Branches) => {
-                let known = closure.map(|states| {
-                    format!(
-                        "{} can be reached from there, and the proof has {pairs} pairs of states and parts of the formula",
-                        counted(states as usize, "state")
-                    )
-                });
-                let beyond = || {
-                    "too many states can be reached from there, so that this was not checked again".to_owned()
-                };
-                format!(
-                    "step {} is critical: after it, whatever follows, {asks} does not hold ({})",
-                    trace.len(),
-                    known.unwrap_or_else(beyond)
-                )
-            }
-        }))
+            });
+            let beyond =
+                || "too many states can be reached from there, so that this was not checked again".to_owned();
+            format!(
+                "step {} is critical: after it, whatever follows, {asks} does not hold ({})",
+                trace.len(),
+                known.unwrap_or_else(beyond)
+            )
+        }
+    })
+}
+
+/// The step of a run after which the formula cannot be fulfilled any more, if all continuations show that.
+pub(super) fn critical_step(evidence: &Evidence) -> Option<usize> {
+    Some(evidence.trace.len()).filter(|steps| *steps > 0 && evidence.end == End::Branches)
+}
+
+/// From which step, counted from 1, a run repeats.
+pub(super) fn repeats_from(evidence: &Evidence) -> Option<usize> {
+    match evidence.end {
+        End::Repeats(from) => Some(from + 1),
+        End::Decides | End::Branches => None,
     }
 }

@@ -34,7 +34,7 @@ pub use figures::{Figures, Json, Nothing, Row, Spent, StatusPage, Traffic};
 pub use options::{Checkpoint, Patience};
 pub use outcome::{Bound, Conclusion, Outcome};
 pub use peers::{Peers, Team, Together};
-pub use run::{Common, Finding, Host, Origin, Run, Tables};
+pub use run::{Common, Finding, Host, Origin, Run, Shown, Tables};
 
 use gridlock_lts::base::error::{Error, Limit, Result};
 use gridlock_lts::property::Property;
@@ -139,6 +139,11 @@ pub trait Listed: Method + clap::Args + 'static {
 
     /// Whether it can find a violation of a property, and, if it ever says `holds`, say that of it.
     fn decides(property: &Property) -> bool;
+
+    /// Whether users whose search cannot decide a property are told to use this one: not if it may refuse it, too.
+    fn is_advised(property: &Property) -> bool {
+        Self::decides(property)
+    }
 
     /// Of several methods with one name: whether this is meant. The first that says so is.
     fn is_meant(_matches: &clap::ArgMatches, _given: &[String]) -> bool {

@@ -2,12 +2,14 @@
 
 use super::Peers;
 use super::checkpoint;
+use super::formulas;
 use super::outcome::Bound;
 use super::quantities::count;
 use crate::grid::journal::Identity;
 use gridlock_lts::base::error::{Error, Limit, Result};
 use gridlock_lts::base::halt::Halt;
 use gridlock_lts::base::memory::resident;
+use gridlock_lts::engine::game::Evidence;
 use gridlock_lts::engine::prepared::Prepared;
 use gridlock_lts::engine::search::Verdict;
 use gridlock_lts::model::network::{Network, TableSource};
@@ -60,8 +62,35 @@ pub struct Finding {
     pub number: u64,
     /// What it is, replayed.
     pub verdict: Verdict,
+    /// If it is a run against a formula: what it shows.
+    pub shown: Option<Shown>,
     /// How it was found; `None`: no search was needed.
     pub origin: Option<Origin>,
+}
+
+/// What a run against a formula shows.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Shown {
+    /// For people.
+    pub text: String,
+    /// From which step, counted from 1, it repeats for ever.
+    pub repeats_from: Option<usize>,
+    /// The step after which the formula cannot be fulfilled any more.
+    pub critical_step: Option<usize>,
+    /// The states that can be reached after that.
+    pub closure_states: Option<u64>,
+}
+
+impl Shown {
+    /// What an evidence against a formula shows.
+    pub fn of(evidence: &Evidence) -> Self {
+        Shown {
+            text: formulas::why(false, evidence).unwrap_or_default(),
+            repeats_from: formulas::repeats_from(evidence),
+            critical_step: formulas::critical_step(evidence),
+            closure_states: evidence.closure,
+        }
+    }
 }
 
 /// How a violation was found, and how it is found again.

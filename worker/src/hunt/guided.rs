@@ -40,7 +40,7 @@ pub(super) fn run<S: Successors>(
     let end = match std::mem::replace(&mut feedback.end, End::OverBudget) {
         End::Found(finding) => {
             let (found_steps, after_states) = (finding.path.len() as u64, feedback.effort.states);
-            survey.findings.push(HuntFinding { finding, found_steps, after_states });
+            survey.findings.push(HuntFinding { finding, ending: None, found_steps, after_states });
             return (HuntEnd::Complete, feedback);
         }
         End::Complete if exhaustive && !feedback.bounded => HuntEnd::Everything,

@@ -5,6 +5,7 @@
 
 use crate::job::{Effort, Finding, Job};
 use gridlock_lts::base::error::Error;
+use gridlock_lts::engine::game::live::Ending;
 use serde::{Deserialize, Serialize};
 
 /// Which states a search with bounded levels keeps.
@@ -58,6 +59,22 @@ pub enum Method {
         width: u32,
         /// Which states are kept.
         keep: Keep,
+    },
+    /// Depth first, in random order, for a run that goes round against a formula; see [`super::live`].
+    Lasso {
+        /// The formula, by the number of the property.
+        property: u32,
+        /// Not deeper than this.
+        depth: u32,
+    },
+    /// Random walks, and from their ends all that can follow, for a trap; see [`super::live`].
+    Trap {
+        /// The formula, by the number of the property.
+        property: u32,
+        /// Steps of a walk.
+        length: u32,
+        /// Pairs of a state and a part of the formula that are looked at for one trap.
+        pairs: u32,
     },
     /// Breadth first with a bounded number of states a level, those nearest to a step that was not seen yet; see
     /// [`super::aimed`].
@@ -147,10 +164,25 @@ pub struct Below {
 pub struct HuntFinding {
     /// As it was found, then without its loops and short cuts taken: the shortened one.
     pub finding: Finding,
+    /// If it is a run against a formula: how that ends.
+    pub ending: Option<Ending>,
     /// Steps when it was found, before anything was shortened.
     pub found_steps: u64,
     /// States the search had expanded when it was found.
     pub after_states: u64,
+}
+
+/// What became of walks that may end in a trap.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Traps {
+    /// Walks that came to their end.
+    pub walks: u64,
+    /// Those that ended in a trap.
+    pub proved: u64,
+    /// Those from whose end what is asked for can still be reached.
+    pub discarded: u64,
+    /// Those of which the budget left open what they are.
+    pub undecided: u64,
 }
 
 /// What a search has seen of the system. Sets are bits packed into words, least first, without zero words at the end.
@@ -183,6 +215,8 @@ pub struct HuntFeedback {
     pub guided: Option<crate::job::Feedback>,
     /// What a job with a path and a bound says, for the pool that it came from.
     pub below: Option<Below>,
+    /// What a job that looks for traps says of its walks.
+    pub traps: Traps,
     /// How much was done, without the shortening.
     pub effort: Effort,
     /// States expanded to shorten.

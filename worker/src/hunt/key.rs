@@ -2,9 +2,12 @@
 //!
 //! A fault or a forbidden step is known by what it violates and by its label before hiding: the same step taken elsewhere is
 //! the same bug more often than not, and a user wants to see the others. A deadlock has no step, and two states without
-//! steps seldom have to do with each other; it is known by its state, monitors left out since they only watch.
+//! steps seldom have to do with each other; it is known by its state, monitors left out since they only watch. A run that
+//! goes round is known by the least label on its round, wherever that begins; one that ends by its last label.
 
+use super::job::HuntFinding;
 use crate::job::{Finding, What};
+use gridlock_lts::engine::game::live::Ending;
 use gridlock_lts::engine::pack::Packing;
 use gridlock_lts::model::network::{LeafIx, Network};
 
@@ -17,6 +20,10 @@ pub enum Key {
     Step(usize, u32),
     /// A deadlock by the number of the property and the packed state, the fields of monitors zero.
     Deadlock(usize, Vec<u64>),
+    /// A run that goes round against the formula of that number, by the least label on the round.
+    Round(usize, u32),
+    /// A run against a formula that ends, by its last label if it has a step, and whether it ends in a trap.
+    Run(usize, Option<u32>, bool),
 }
 
 impl Key {
@@ -30,6 +37,26 @@ impl Key {
             return fits.then(|| Key::deadlock(net, packing, property, &state));
         }
         Key::step(net, finding.what, last?.0)
+    }
+
+    /// The key of whatever a hunt found; `None` as above.
+    pub fn of_any(net: &Network, packing: &Packing, found: &HuntFinding) -> Option<Key> {
+        match (found.ending, found.finding.what) {
+            (Some(ending), What::Property(property)) => Key::run(net, property, ending, &found.finding.path),
+            _ => Key::of(net, packing, &found.finding),
+        }
+    }
+
+    fn run(net: &Network, property: usize, ending: Ending, path: &[(u32, Vec<u64>)]) -> Option<Key> {
+        let label = |step: &(u32, Vec<u64>)| net.vectors.get(step.0 as usize).map(|vector| vector.unhidden.0);
+        let labels: Vec<u32> = path.iter().map(label).collect::<Option<_>>()?;
+        Some(match ending {
+            Ending::Repeats(from) => {
+                Key::Round(property, labels.get(from as usize..)?.iter().copied().min()?)
+            }
+            Ending::Decides => Key::Run(property, labels.last().copied(), false),
+            Ending::Trap => Key::Run(property, labels.last().copied(), true),
+        })
     }
 
     /// The key of a deadlock.

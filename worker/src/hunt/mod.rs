@@ -12,6 +12,7 @@ mod guided;
 pub mod job;
 mod key;
 mod levels;
+mod live;
 mod moves;
 mod nearest;
 mod prefix;
@@ -34,7 +35,9 @@ use gridlock_lts::base::rng::Rng;
 use gridlock_lts::engine::successors::Successors;
 use gridlock_lts::guide::Guide;
 use gridlock_lts::model::network::Network;
-use job::{HuntEnd, HuntFeedback, HuntJob, Keep, Method};
+use gridlock_lts::property::Property;
+use gridlock_lts::property::formula::Equations;
+use job::{HuntEnd, HuntFeedback, HuntJob, Keep, Method, Traps};
 use moves::{Moves, Tally};
 use nearest::DEEPEST;
 use seen::Seen;
@@ -56,6 +59,8 @@ pub struct Setting<'a, S> {
     pub system: &'a S,
     /// The network as specified; its tables are complete.
     pub net: &'a Network,
+    /// What is asked; formulas among it are for the searches that look for runs.
+    pub properties: &'a [Property],
     /// The first guide of guided jobs; without one they fail.
     pub guide: Option<Arc<Guide>>,
     /// What all hunters can share.
@@ -77,8 +82,18 @@ impl Shared {
 
 impl<S> Clone for Setting<'_, S> {
     fn clone(&self) -> Self {
-        let Setting { system, net, .. } = *self;
-        Setting { system, net, guide: self.guide.clone(), shared: self.shared.clone() }
+        let Setting { system, net, properties, .. } = *self;
+        Setting { system, net, properties, guide: self.guide.clone(), shared: self.shared.clone() }
+    }
+}
+
+impl<'a, S> Setting<'a, S> {
+    /// The formula of that number.
+    fn formula(&self, property: u32) -> Result<&'a dyn Equations> {
+        match self.properties.get(property as usize) {
+            Some(Property::Formula(equations)) => Ok(&**equations),
+            _ => Err(Error::Input(format!("property {property} is no formula"))),
+        }
     }
 }
 
@@ -145,6 +160,21 @@ impl<'a, S: Successors> Hunter<'a, S> {
                 let tally = weighted.then(|| Tally::new(moves));
                 walk::run(&mut survey, *length, tally, rng)
             }
+            Method::Lasso { property, depth } => {
+                let equations = setting.formula(*property)?;
+                let (end, shortening) =
+                    live::lasso::run(&mut survey, equations, *property as usize, *depth, rng);
+                feedback.shortening = shortening;
+                end
+            }
+            Method::Trap { property, length, pairs } => {
+                let equations = setting.formula(*property)?;
+                let sizes = (*length, *pairs);
+                let (end, traps, shortening) =
+                    live::trap::run(&mut survey, equations, *property as usize, sizes, rng);
+                (feedback.traps, feedback.shortening) = (traps, shortening);
+                end
+            }
             Method::Levels { width, keep } => levels::run(&mut survey, moves, *width, keep, rng),
             Method::Aimed { width, patience } => aimed::run(&mut survey, moves, *width, *patience, rng),
         };
@@ -156,7 +186,8 @@ impl<'a, S: Successors> Hunter<'a, S> {
         feedback.effort.memory = budget.peak();
         feedback.findings = findings;
         let mut shortener = Shortener::new(setting, moves, job.limits.memory.saturating_sub(kept), life);
-        for found in &mut feedback.findings {
+        // Runs against formulas are shortened by who found them.
+        for found in feedback.findings.iter_mut().filter(|found| found.ending.is_none()) {
             feedback.shortening += shortener.shorten(&mut found.finding, job.limits.shorten)?;
         }
         Ok(feedback)
@@ -172,6 +203,7 @@ fn failed(job: &HuntJob, why: Error) -> HuntFeedback {
         coverage: Default::default(),
         guided: None,
         below: None,
+        traps: Traps::default(),
         effort: Default::default(),
         shortening: 0,
     }
@@ -205,7 +237,9 @@ fn check(job: &HuntJob, net: &Network) -> Result<()> {
             Err(Error::Input(format!("a path of {} steps does not fit a bound of {bound}", path.len())))
         }
         Method::Prefix { .. } => Ok(()),
-        Method::Walk { length: 0, .. } => Err(Error::input("a walk must have at least one step")),
+        Method::Walk { length: 0, .. } | Method::Trap { length: 0, .. } => {
+            Err(Error::input("a walk must have at least one step"))
+        }
         Method::Walk { .. } => Ok(()),
         Method::Levels { width: 0, .. } | Method::Aimed { width: 0, .. } => {
             Err(Error::input("a level must have at least one state"))
@@ -219,6 +253,6 @@ fn check(job: &HuntJob, net: &Network) -> Result<()> {
                 Err(Error::input("the preferred vectors are not ascending numbers of vectors"))
             }
         }
-        Method::Levels { .. } | Method::Aimed { .. } => Ok(()),
+        Method::Levels { .. } | Method::Aimed { .. } | Method::Lasso { .. } | Method::Trap { .. } => Ok(()),
     }
 }

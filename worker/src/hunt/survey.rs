@@ -9,7 +9,9 @@ use super::seen::Seen;
 use crate::job::{Effort, Finding, What};
 use crate::life::Life;
 use crate::stop::Stop;
+use gridlock_lts::base::error::Error;
 use gridlock_lts::base::memory::Budget;
+use gridlock_lts::engine::game::live::Ending;
 use gridlock_lts::engine::look;
 use gridlock_lts::engine::successors::{Steps, Successors};
 use gridlock_lts::model::network::{Network, VectorIx};
@@ -127,15 +129,45 @@ impl<'h, S: Successors> Survey<'h, S> {
         if self.keys.contains(&key) {
             return Ok(());
         }
-        let words = self.system.packing().words();
-        // A step is a vector on the heap; the key is little beside it.
-        let bytes = (length as u64 + 4).saturating_mul((words * 8 + 64) as u64);
-        self.budget.take(bytes)?;
-        self.kept += bytes;
+        self.take_room(length)?;
         let mut path = way();
         path.extend(step.map(|(vector, target)| (vector, target.to_vec())));
         let (found_steps, after_states) = (path.len() as u64, self.effort.states);
-        self.findings.push(HuntFinding { finding: Finding { what, path }, found_steps, after_states });
+        let finding = Finding { what, path };
+        self.push(key, HuntFinding { finding, ending: None, found_steps, after_states })
+    }
+
+    /// Keeps a run against the formula of that index, unless there is one like it; it had `found` steps at first.
+    pub(super) fn keep_run(
+        &mut self,
+        property: usize,
+        path: Path,
+        ending: Ending,
+        found: usize,
+    ) -> Result<(), Stop> {
+        let finding = Finding { what: What::Property(property), path };
+        let (found_steps, after_states) = (found as u64, self.effort.states);
+        let found = HuntFinding { finding, ending: Some(ending), found_steps, after_states };
+        let key = Key::of_any(self.net, self.system.packing(), &found);
+        let key = key.ok_or_else(|| Stop::Failed(Error::internal("a run of unknown steps")))?;
+        if self.keys.contains(&key) {
+            return Ok(());
+        }
+        self.take_room(found.finding.path.len())?;
+        self.push(key, found)
+    }
+
+    /// Takes room for a path. A step is a vector on the heap; the key is little beside it.
+    fn take_room(&mut self, length: usize) -> Result<(), Stop> {
+        let words = self.system.packing().words();
+        let bytes = (length as u64 + 4).saturating_mul((words * 8 + 64) as u64);
+        self.budget.take(bytes)?;
+        self.kept += bytes;
+        Ok(())
+    }
+
+    fn push(&mut self, key: Key, found: HuntFinding) -> Result<(), Stop> {
+        self.findings.push(found);
         self.keys.insert(key);
         if self.findings.len() as u64 >= u64::from(self.limits.findings) {
             Err(Stop::OverBudget)

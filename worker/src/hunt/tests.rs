@@ -17,6 +17,7 @@ use gridlock_lts::samples::synthetic;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
+mod live;
 mod prefix;
 
 const PLENTY: HuntLimits = HuntLimits { states: 3_000, memory: 1 << 26, findings: 1_000, shorten: 0 };
@@ -81,7 +82,8 @@ impl<F: FnMut(Doer)> Visitor for Do<'_, F> {
         let system = &Recording { inner: system, expanded: Mutex::default() };
         let net = self.prepared.net();
         let (guide, shared) = (self.guide.clone(), Shared::new(system, net));
-        let mut hunter = Hunter::new(Setting { system, net, guide, shared });
+        let mut hunter =
+            Hunter::new(Setting { system, net, properties: self.prepared.properties(), guide, shared });
         (self.with)(&mut |job| {
             let mut feedback = hunter.run(job, &Life::default());
             feedback.effort.nanoseconds = 0;
@@ -209,7 +211,7 @@ fn some_guide(net: &Network, seed: u64) -> Option<Guide> {
 /// The end of a finding's path is where its key says, every step is possible, and what it shows is a violation.
 fn check_findings(prepared: &Prepared, feedback: &HuntFeedback, holds: &BTreeSet<usize>, at: &str) {
     let mut keys = BTreeSet::new();
-    for HuntFinding { finding, found_steps, after_states } in &feedback.findings {
+    for HuntFinding { finding, found_steps, after_states, .. } in &feedback.findings {
         let path: Vec<_> = finding.path.iter().map(|(v, state)| (VectorIx(*v), state.clone())).collect();
         prepared.verdict(finding.what, &path).unwrap_or_else(|why| panic!("{at}: {why}"));
         assert!(*found_steps >= path.len() as u64 && *after_states <= feedback.effort.states, "{at}");
@@ -421,7 +423,8 @@ fn odd_jobs_fail_and_interrupted_ones_end() {
         fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) {
             let system = &*system;
             let shared = Shared::new(system, self.0);
-            let mut hunter = Hunter::new(Setting { system, net: self.0, guide: None, shared });
+            let mut hunter =
+                Hunter::new(Setting { system, net: self.0, properties: &[], guide: None, shared });
             for method in methods(self.0).into_iter().filter(|m| !matches!(m, Method::Guided(_))) {
                 let limits = HuntLimits { states: u64::MAX, ..PLENTY };
                 let life = Life::default();
@@ -548,7 +551,7 @@ impl Visitor for Shorten<'_> {
     fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Self::Out {
         let system = &*system;
         let shared = Shared::new(system, self.net);
-        let setting = Setting { system, net: self.net, guide: None, shared };
+        let setting = Setting { system, net: self.net, properties: &[], guide: None, shared };
         let moves = Moves::new(self.net, system.packing()).unwrap();
         let packed = |step: &Step| {
             let mut state = vec![0; system.packing().words()];

@@ -14,6 +14,7 @@ mod build;
 mod certificate;
 mod evidence;
 mod graph;
+pub mod live;
 mod play;
 mod proof;
 pub mod ranks;

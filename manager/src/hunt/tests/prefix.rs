@@ -4,9 +4,12 @@ use super::*;
 use crate::hunt::run::work;
 use gridlock_lts::engine::prepared::Prepared;
 use gridlock_lts::engine::search::{self, Verdict};
+use gridlock_lts::model::network::{Outcome as Leads, Step};
 use gridlock_lts::samples::random::{self, Shape};
 use gridlock_lts::samples::synthetic;
+use gridlock_worker::hunt::{hash, sketch};
 use gridlock_worker::life::Life;
+use std::collections::BTreeSet;
 
 /// A random network with properties, and the steps of its nearest violation or fault.
 fn case(seed: u64) -> (Arc<Prepared>, Option<u64>) {
@@ -43,7 +46,7 @@ fn hunt(
     config: Config,
     workers: usize,
     chance: u64,
-    mut spoil: impl FnMut(&mut HuntFeedback),
+    mut spoil: impl FnMut(&HuntJob, &mut HuntFeedback),
 ) -> Course {
     let hunt = Hunt::new(prepared.net(), prepared.packing().clone(), None, config);
     let work = work(prepared, None).expect("a system");
@@ -51,7 +54,7 @@ fn hunt(
     play_with(hunt, workers, chance, |job| {
         let mut feedback = worker(job.clone(), &Life::default());
         feedback.effort.nanoseconds = 0;
-        spoil(&mut feedback);
+        spoil(&job, &mut feedback);
         feedback
     })
 }
@@ -66,9 +69,10 @@ fn what_is_proved_is_so_with_any_number_of_workers() {
             continue;
         }
         let job_states = [1, 3, 10, 60, 1_000][seed as usize % 5];
-        let one = hunt(&prepared, config(seed, job_states), 1, 0, |_| {});
+        let one = hunt(&prepared, config(seed, job_states), 1, 0, |_, _| {});
         for workers in [2, 8] {
-            let many = hunt(&prepared, config(seed, job_states), workers, seed * 9 + workers as u64, |_| {});
+            let many =
+                hunt(&prepared, config(seed, job_states), workers, seed * 9 + workers as u64, |_, _| {});
             assert_eq!(one, many, "seed {seed} with {workers} workers");
         }
         let within = one.status.within.map(u64::from);
@@ -96,7 +100,7 @@ fn prefixes_that_are_dropped_are_noticed() {
     let noticed = |seed: u64| {
         let (prepared, nearest) = case(seed);
         let Some(nearest) = nearest.filter(|_| prepared.violated_initially().is_none()) else { return false };
-        let course = hunt(&prepared, config(seed, 3), 1, 0, |feedback| {
+        let course = hunt(&prepared, config(seed, 3), 1, 0, |_, feedback| {
             if let Some(left) = feedback.below.as_mut().and_then(|below| below.left.as_mut()) {
                 left.pending.clear();
             }
@@ -106,16 +110,75 @@ fn prefixes_that_are_dropped_are_noticed() {
     assert!((0..300).any(noticed));
 }
 
+/// The sketch of all states within some steps, by breadth-first search on the plain network; faults lead nowhere.
+fn within(prepared: &Prepared, bound: u32) -> Vec<u8> {
+    let (net, packing) = (prepared.network(), prepared.packing());
+    let mut known = BTreeSet::from([net.initial()]);
+    let (mut level, mut steps) = (vec![net.initial()], Vec::new());
+    for _ in 0..bound {
+        let mut next = Vec::new();
+        for state in level {
+            net.successors(&state, &mut steps);
+            let is_step = |step: &Step| matches!(net.vectors[step.vector.0 as usize].outcome, Leads::Step(_));
+            let targets = steps.iter().filter(|step| is_step(step)).map(|step| step.target.clone());
+            next.extend(targets.filter(|target| known.insert(target.clone())));
+        }
+        level = next;
+    }
+    let mut sketch = vec![0; sketch::REGISTERS];
+    for state in known {
+        let mut packed = vec![0; packing.words()];
+        packing.pack(&state, &mut packed);
+        sketch::add(&mut sketch, hash(&packed));
+    }
+    sketch
+}
+
+/// Whether some bound counts as exhausted although a state within it was not expanded by the jobs of that bound. `drop` says
+/// how many answers with something left come before the one that loses the first of it.
+fn misses_a_state(seed: u64, job_states: u64, mut drop: Option<u32>) -> bool {
+    let (prepared, _) = case(seed);
+    if prepared.violated_initially().is_some() {
+        return false;
+    }
+    let mut seen: BTreeMap<u32, Vec<u8>> = BTreeMap::new();
+    let course = hunt(&prepared, config(seed, job_states), 1, 0, |job, feedback| {
+        let Method::Prefix { bound, .. } = job.method else { panic!("a prefix") };
+        let all = seen.entry(bound).or_insert_with(|| vec![0; sketch::REGISTERS]);
+        sketch::merge(all, &feedback.coverage.sketch);
+        let left = feedback.below.as_mut().and_then(|below| below.left.as_mut());
+        let Some(left) = left.filter(|left| !left.pending.is_empty()) else { return };
+        if drop == Some(0) {
+            left.pending.remove(0);
+        }
+        drop = drop.and_then(|before| before.checked_sub(1));
+    });
+    let proved = seen.range(..=course.status.within.unwrap_or(0));
+    proved.into_iter().any(|(bound, seen)| *seen != within(&prepared, *bound))
+}
+
+/// A bound is exhausted exactly when all states within it were expanded: a manager that forgets a single prefix is noticed.
+#[test]
+fn a_single_prefix_that_is_dropped_is_noticed() {
+    let mut noticed = 0;
+    for seed in 0..60 {
+        let job_states = [2, 3, 10][seed as usize % 3];
+        assert!(!misses_a_state(seed, job_states, None), "seed {seed}");
+        noticed += (0..6).filter(|before| misses_a_state(seed, job_states, Some(*before))).count();
+    }
+    assert!(noticed > 20, "{noticed} of 360");
+}
+
 /// What was only begun proves nothing, and neither does a search that found something.
 #[test]
 fn what_was_not_searched_is_not_proved() {
     let prepared = Arc::new(Prepared::new(synthetic::counters(3, 12), []));
-    let undisturbed = hunt(&prepared, config(1, 50), 1, 0, |_| {});
+    let undisturbed = hunt(&prepared, config(1, 50), 1, 0, |_, _| {});
     assert!(undisturbed.status.within.is_some(), "{:?}", undisturbed.status);
     let with_finding =
-        hunt(&prepared, Config { findings: 99, max_jobs: Some(60), ..config(1, 50) }, 1, 0, |f| {
+        hunt(&prepared, Config { findings: 99, max_jobs: Some(60), ..config(1, 50) }, 1, 0, |_, f| {
             let finding = Finding { what: What::Property(0), path: vec![(0, vec![0])] };
-            f.findings = vec![HuntFinding { finding, found_steps: 1, after_states: 0 }];
+            f.findings = vec![HuntFinding { finding, ending: None, found_steps: 1, after_states: 0 }];
         });
     assert_eq!(with_finding.status.within, None);
     let mut hunt = Hunt::new(prepared.net(), prepared.packing().clone(), None, config(1, 50));

@@ -4,8 +4,9 @@ use super::options::Hunting;
 use super::plan::Plan;
 use crate::hunt::{LeafCoverage, MemberStatus, Part, Status, Traces};
 use crate::method::quantities::{big, count, counted};
-use crate::method::{Bound, Figures, Json, Row, Spent, Traffic};
+use crate::method::{Bound, Figures, Json, Row, Shown, Spent, Traffic};
 use gridlock_lts::model::network::{self, Network};
+use gridlock_worker::hunt::job::Traps;
 use gridlock_worker::hunt::sketch;
 use num_bigint::BigUint;
 use serde::{Deserialize, Serialize};
@@ -35,6 +36,8 @@ pub struct Numbers {
     /// The time of all searches, added up.
     pub total_seconds: f64,
     pub coverage: Coverage,
+    /// What became of walks that may end in a trap, if there were any.
+    pub traps: Option<Traps>,
     pub members: Vec<Member>,
 }
 
@@ -159,6 +162,7 @@ impl Numbers {
             largest_memory_bytes: status.total.memory,
             total_seconds: seconds(status.total.nanoseconds),
             coverage,
+            traps: Some(status.traps).filter(|traps| traps.walks > 0),
             members: status.members.iter().map(member).collect(),
         }
     }
@@ -195,6 +199,13 @@ impl Numbers {
         ));
         if let Some(steps) = self.coverage.no_violation_within {
             rows.push(("proved", format!("{} without a violation", counted(steps as usize, "step"))));
+        }
+        if let Some(Traps { walks, proved, discarded, undecided }) = self.traps {
+            let [walks, proved, discarded, undecided] = [walks, proved, discarded, undecided].map(count);
+            rows.push((
+                "traps",
+                format!("{walks} walks: {proved} into a trap, {discarded} into none, {undecided} left open by the budget"),
+            ));
         }
         rows.push(("local states", sum(|l| l.local_states, |l| l.local_states_total)));
         rows.push(("local steps", sum(|l| l.local_transitions, |l| l.local_transitions_total)));
@@ -242,6 +253,8 @@ pub struct Hunted {
     /// None if it ended before the first search.
     numbers: Option<Numbers>,
     headline: Option<String>,
+    /// What the first finding shows, if it is a run against a formula.
+    shown: Option<Shown>,
 }
 
 impl Hunted {
@@ -267,7 +280,8 @@ impl Hunted {
     }
 
     /// Learns how many violations there are and why it ended.
-    pub fn ended(&mut self, findings: u64, ending: &Bound) {
+    pub fn ended(&mut self, findings: u64, ending: &Bound, shown: Option<Shown>) {
+        self.shown = shown;
         self.reason = Some(ending.name);
         if findings > 1 {
             let violations = counted(findings as usize, "violation");
@@ -283,6 +297,10 @@ impl Figures for Hunted {
 
     fn headline(&self) -> Option<String> {
         self.headline.clone()
+    }
+
+    fn repeats_from(&self) -> Option<usize> {
+        self.shown.as_ref()?.repeats_from
     }
 
     fn note(&self) -> Option<Cow<'static, str>> {
@@ -363,6 +381,7 @@ impl Figures for Hunted {
             fields.push(("largest_memory_bytes", Box::new(n.largest_memory_bytes)));
             fields.push(("total_seconds", Box::new(n.total_seconds)));
             fields.push(("coverage", Box::new(&n.coverage)));
+            fields.push(("traps", Box::new(n.traps)));
             fields.push(("members", Box::new(&n.members)));
         }
         fields.push(("checkpoint", Box::new(&self.checkpoint)));

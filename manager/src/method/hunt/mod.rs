@@ -13,7 +13,7 @@ use super::Team;
 use super::quantities::{count, duration};
 use super::{
     Bound, Checkpoint, Common, Conclusion, Figures, Finding, Listed, Method, Origin, Outcome, Row, Run,
-    StatusPage,
+    Shown, StatusPage,
 };
 use crate::grid::driver::Control;
 use crate::grid::journal::Identity;
@@ -21,6 +21,7 @@ use crate::hunt::run::{self, End};
 use crate::hunt::{self, Found, Status};
 use figures::{Hunted, Numbers};
 use gridlock_lts::base::error::{Limit, Result};
+use gridlock_lts::engine::game::Evidence;
 use gridlock_lts::engine::search::Verdict;
 use gridlock_lts::model::trace::Trace;
 use gridlock_lts::property::Property;
@@ -40,9 +41,16 @@ impl Listed for Hunting {
 
     fn decides(property: &Property) -> bool {
         match property {
-            Property::DeadlockFree { .. } | Property::Never(_) | Property::Monitor(_) => true,
-            Property::Formula(_) => false,
+            // Of formulas the plan refuses those that take a game.
+            Property::DeadlockFree { .. }
+            | Property::Never(_)
+            | Property::Monitor(_)
+            | Property::Formula(_) => true,
         }
+    }
+
+    fn is_advised(property: &Property) -> bool {
+        !matches!(property, Property::Formula(_))
     }
 
     fn status(page: &StatusPage) -> Vec<Row> {
@@ -57,10 +65,11 @@ struct First {
     trace: Option<Trace>,
     violated: Option<usize>,
     faulty: Option<String>,
+    shown: Option<Shown>,
 }
 
 impl First {
-    fn see(&mut self, verdict: &Verdict) {
+    fn see(&mut self, verdict: &Verdict, shown: Option<&Shown>) {
         let trace = match verdict {
             Verdict::Violated { property, trace } => {
                 self.violated.get_or_insert(*property);
@@ -74,11 +83,14 @@ impl First {
             Verdict::Holds | Verdict::Unknown(_) => return,
         };
         self.number += 1;
+        if self.trace.is_none() {
+            self.shown = shown.cloned();
+        }
         self.trace.get_or_insert_with(|| trace.clone());
     }
 
     fn outcome(self, ending: Bound, time: Duration, mut figures: Hunted) -> Outcome {
-        figures.ended(self.number, &ending);
+        figures.ended(self.number, &ending, self.shown);
         let conclusion = match (self.violated, self.faulty) {
             (Some(property), _) => Conclusion::Violated(property),
             (None, Some(message)) => Conclusion::Faulty(message),
@@ -133,8 +145,8 @@ impl Method for Hunting {
         let prepared = run.prepared();
         let (mut first, mut figures) = (First::default(), Hunted::new(self));
         if let Some(verdict) = prepared.violated_initially() {
-            first.see(&verdict);
-            run.host.found(run.tables(), Finding { number: 1, verdict, origin: None });
+            first.see(&verdict, None);
+            run.host.found(run.tables(), Finding { number: 1, verdict, shown: None, origin: None });
             let ending = self.over(&hunt::Outcome::Findings);
             return Ok(first.outcome(ending, Duration::ZERO, figures));
         }
@@ -150,10 +162,11 @@ impl Method for Hunting {
         let page = |status: &Status| page.bytes(start.elapsed(), NUMBERS, &Numbers::new(&net, status));
         let stop = || run.host.stopped().is_some();
         let control = Control { stop: &stop, progress: &tell, page: &page };
-        let mut found = |found: &Found, verdict: Verdict| {
-            first.see(&verdict);
+        let mut found = |found: &Found, verdict: Verdict, evidence: Option<Evidence>| {
+            let shown = evidence.as_ref().map(Shown::of);
+            first.see(&verdict, shown.as_ref());
             let origin = Some(self.origin(&plan, found, start.elapsed()));
-            run.host.found(run.tables(), Finding { number: found.number, verdict, origin });
+            run.host.found(run.tables(), Finding { number: found.number, verdict, shown, origin });
         };
         let identity = plan.agreed(self.job_memory);
         let team = self.team(run, &identity);

@@ -113,6 +113,12 @@ fn about(kind: Kind) -> &'static str {
         Kind::Highway => "level by level with a bounded number of states, chosen at random",
         Kind::Rare => "level by level with a bounded number of states, preferring what was done least often",
         Kind::Aimed => "level by level with a bounded number of states, towards steps that were not seen yet",
+        Kind::Lasso => {
+            "for formulas: depth first, in random order, for a run that goes round without what is asked for"
+        }
+        Kind::Trap => {
+            "for formulas: random walks to where what is asked for is impossible, as all that follows shows"
+        }
     }
 }
 

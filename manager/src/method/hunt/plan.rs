@@ -8,9 +8,10 @@ use crate::hunt::{Config, Found, Kind};
 use crate::method::checkpoint::{JOB_MEMORY, given_job_memory};
 use crate::method::subsystem::{self, split_names};
 use crate::method::traces::choose::{self, Look};
-use crate::method::{Listed, Run};
+use crate::method::{Listed, METHODS, Refusal, Run};
 use gridlock_lts::base::error::{Error, Result};
 use gridlock_lts::base::rng::Rng;
+use gridlock_lts::engine::game::live::{self, Shape};
 use gridlock_lts::engine::prepared::Prepared;
 use gridlock_lts::guide::Guide;
 use gridlock_lts::model::network::{LeafIx, Network, Outcome, VectorIx};
@@ -62,7 +63,13 @@ impl Plan {
         let seed = repeated.as_ref().map(|file| file.seed).or(hunting.seed);
         let seed = seed.or_else(|| recorded(SEED)).unwrap_or_else(any_seed);
         let mut config = Config::new(seed, guide.is_some(), preferred(net, &run.patterns));
+        let formulas = formulas(run, net)?;
+        let alone = formulas.len() == run.properties.len();
+        if !formulas.is_empty() {
+            config = config.with_formulas(formulas, alone);
+        }
         if !hunting.portfolio.is_empty() {
+            check_members(&hunting.portfolio, &config)?;
             config.portfolio = hunting.portfolio.clone();
         }
         config.steering = !hunting.no_steering;
@@ -122,6 +129,49 @@ impl Plan {
     }
 }
 
+/// The formulas among the properties, and how their violations can be looked for; an error names one for which they cannot.
+fn formulas(run: &Run, net: &Network) -> Result<Vec<(u32, Shape)>> {
+    let mut all = Vec::new();
+    for (k, property) in run.properties.iter().enumerate() {
+        let Property::Formula(equations) = property else { continue };
+        equations.prepare(net, true)?;
+        let Some(shape) = live::shape(net, &**equations)? else {
+            let name = run.names.get(k).map_or("a formula", String::as_str);
+            return Err(Refusal::by(METHODS, Hunting::CHOSEN_BY, name, property).into());
+        };
+        all.push((k as u32, shape));
+    }
+    Ok(all)
+}
+
+/// Says no to members that have nothing to look for, and to formulas that none of the members looks at.
+fn check_members(portfolio: &[Kind], config: &Config) -> Result<()> {
+    let fits = |kind: &Kind, shape: &Shape| match kind {
+        Kind::Lasso => shape.run,
+        Kind::Trap => shape.trap,
+        _ => false,
+    };
+    for kind in portfolio.iter().filter(|kind| kind.is_for_formulas()) {
+        if !config.formulas.iter().any(|(_, shape)| fits(kind, shape)) {
+            return Err(Error::input(format_args!(
+                "--portfolio {kind} has nothing to look for: it is for formulas such as those of {}",
+                if *kind == Kind::Lasso {
+                    "--inevitable, --response and --no-livelock"
+                } else {
+                    "--always-possible"
+                }
+            )));
+        }
+    }
+    let left = config.formulas.iter().find(|(_, shape)| !portfolio.iter().any(|kind| fits(kind, shape)));
+    left.map_or(Ok(()), |(_, shape)| {
+        let name = if shape.run { Kind::Lasso } else { Kind::Trap };
+        Err(Error::input(format_args!(
+            "no member of --portfolio looks for runs against a formula: add {name} to it"
+        )))
+    })
+}
+
 fn identity(hunting: &Hunting, run: &Run, config: &Config, guide: Option<&Guided>) -> Identity {
     let portfolio: Vec<String> = config.portfolio.iter().map(Kind::to_string).collect();
     let no = || "no".to_owned();
@@ -146,7 +196,8 @@ fn identity(hunting: &Hunting, run: &Run, config: &Config, guide: Option<&Guided
 /// The guide of the guided members; none if there are none, or if nobody named a subsystem and no process is fit for one.
 fn choose_guide(hunting: &Hunting, run: &Run, prepared: &Prepared) -> Result<Option<Guided>> {
     let wanted = &hunting.portfolio;
-    if !wanted.is_empty() && !wanted.iter().any(|kind| kind.is_guided()) {
+    let steps = run.properties.iter().any(|property| !matches!(property, Property::Formula(_)));
+    if !wanted.iter().any(|kind| kind.is_guided()) && (!wanted.is_empty() || !steps) {
         return Ok(None);
     }
     let names = split_names(&hunting.subsystem);
