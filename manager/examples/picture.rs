@@ -83,7 +83,7 @@ impl Visitor for Play<'_> {
         config.granularity = Granularity::Trace;
         config.strategy = StrategyKind::Different;
         config.pace = Pace::Window(1);
-        let setting = Setting { system, net, guide: Arc::new(guide.clone()) };
+        let setting = Setting { system, net, guide: Arc::new(guide.clone()), relevance: None };
         let (mut worker, mut swarm) = (Worker::new(setting), Swarm::new(net, guide, config));
         let mut searches = Vec::new();
         while let Next::Job(job) = swarm.next() {

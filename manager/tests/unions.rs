@@ -54,7 +54,7 @@ impl Visitor for Play<'_> {
     fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Self::Out {
         let system = &*system;
         let Play { net, guide, config, workers, most_jobs, forgetful } = self;
-        let setting = Setting { system, net, guide: Arc::new(guide.clone()) };
+        let setting = Setting { system, net, guide: Arc::new(guide.clone()), relevance: None };
         let mut worker = Worker::new(setting);
         let mut swarm = Swarm::new(net, guide.clone(), config);
         let (mut union, mut handed_on) = (States::new(), States::new());

@@ -96,6 +96,11 @@ impl Prepared {
         &self.properties
     }
 
+    /// Which steps of that network are findings.
+    pub(crate) fn alarms(&self) -> &Alarms {
+        &self.alarms
+    }
+
     /// How the states of the searches are packed: the leaves of [`Prepared::net`] come first, then the monitors.
     pub fn packing(&self) -> &Packing {
         &self.packing

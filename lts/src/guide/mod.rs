@@ -17,11 +17,14 @@ mod cycles;
 mod dot;
 mod projection;
 mod refine;
+mod relevance;
+mod strike;
 mod subsystem;
 #[cfg(test)]
 mod tests;
 mod weights;
 
+pub use relevance::Relevance;
 pub use subsystem::Subsystem;
 
 use crate::model::network::{LeafIx, Local, Network, VectorIx};

@@ -16,7 +16,7 @@ use gridlock_lts::base::error::{Error, Result};
 use gridlock_lts::engine::prepared::{Prepared, Visitor};
 use gridlock_lts::engine::search::Verdict;
 use gridlock_lts::engine::successors::Successors;
-use gridlock_lts::guide::Guide;
+use gridlock_lts::guide::{Guide, Relevance};
 use gridlock_lts::model::network::VectorIx;
 use gridlock_worker::guided::{self, Setting};
 use gridlock_worker::job::{End, Feedback, Job};
@@ -93,6 +93,7 @@ impl Reply for Feedback {
 struct Tracing<S> {
     prepared: Arc<Prepared>,
     guide: Arc<Guide>,
+    relevance: Option<Arc<Relevance>>,
     system: Arc<S>,
 }
 
@@ -102,24 +103,29 @@ impl<S: Successors + Send + Sync + 'static> Work for Tracing<S> {
 
     fn worker(&self) -> Worker<'_, Job, Feedback> {
         let net = self.prepared.net();
-        let setting = Setting { system: &*self.system, net, guide: self.guide.clone() };
+        let (guide, relevance) = (self.guide.clone(), self.relevance.clone());
+        let setting = Setting { system: &*self.system, net, guide, relevance };
         let mut worker = guided::Worker::new(setting);
         Box::new(move |job, life| worker.run(&job, life))
     }
 }
 
-/// What workers do: searches along traces of a guide.
-pub fn work(prepared: &Arc<Prepared>, guide: &Arc<Guide>) -> Result<AnyWork<Job, Feedback>> {
-    struct Compile(Arc<Prepared>, Arc<Guide>);
+/// What workers do: searches along traces of a guide, as far as that matters.
+pub fn work(
+    prepared: &Arc<Prepared>,
+    guide: &Arc<Guide>,
+    relevance: Option<&Arc<Relevance>>,
+) -> Result<AnyWork<Job, Feedback>> {
+    struct Compile(Arc<Prepared>, Arc<Guide>, Option<Arc<Relevance>>);
 
     impl Visitor for Compile {
         type Out = AnyWork<Job, Feedback>;
 
         fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Self::Out {
-            Arc::new(Tracing { prepared: self.0, guide: self.1, system })
+            Arc::new(Tracing { prepared: self.0, guide: self.1, relevance: self.2, system })
         }
     }
-    prepared.visit(Compile(prepared.clone(), guide.clone()))
+    prepared.visit(Compile(prepared.clone(), guide.clone(), relevance.cloned()))
 }
 
 /// Runs a swarm.
@@ -132,8 +138,9 @@ pub fn conduct(
     control: &Control<Status>,
 ) -> Result<Report> {
     let sharded = config.shard.is_some();
+    let work = work(prepared, guide, config.relevance.as_ref())?;
     let mut swarm = Swarm::new(prepared.net(), Guide::clone(guide), config);
-    let (ended, times) = grid.lead(&mut swarm, &work(prepared, guide)?, journal, control)?;
+    let (ended, times) = grid.lead(&mut swarm, &work, journal, control)?;
     let conclusion = match (ended, swarm.outcome()) {
         (Ended::Journal(trouble), _) => Conclusion::Journal(trouble),
         (Ended::Stopped | Ended::Limit(_), None) => Conclusion::Stopped,
@@ -160,7 +167,8 @@ fn way_to_finding(prepared: &Prepared, guide: &Arc<Guide>, swarm: &mut Swarm) ->
         type Out = Result<Steps>;
 
         fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Self::Out {
-            let setting = Setting { system: &*system, net: self.0.net(), guide: self.1.clone() };
+            let relevance = self.2.config().relevance.clone();
+            let setting = Setting { system: &*system, net: self.0.net(), guide: self.1.clone(), relevance };
             let mut worker = guided::Worker::new(setting);
             self.2.way_to_finding(&mut |job, to| worker.way(job, to, &Life::default()))
         }

@@ -4,7 +4,7 @@
 //! so a place is entered no more once it has begun, and is forgotten when it is through. States at places that other jobs
 //! reach as well are not expanded but handed on, and so is everything that is left when the limits are reached: nothing
 //! that was done is done again. Invariant: every state that was handed to the job, or that a step from an expanded one
-//! leads to, has been expanded or is in what the job leaves.
+//! leads to and that is not passed over as irrelevant, has been expanded or is in what the job leaves.
 
 use super::Observer;
 use super::outgoing::{Move, Outgoing};
@@ -244,6 +244,9 @@ impl<'t, 's, 'b, S: Successors> Places<'t, 's, 'b, S> {
         let state = std::mem::take(&mut self.state);
         let mut all = || {
             for (target, via) in steps.iter() {
+                if self.task.search.irrelevant.contains(target) {
+                    continue;
+                }
                 let (position, index) = (here.place.0, here.expanded as u32);
                 let origin = || Origin { position, index, vector: via.vector().0 };
                 match outgoing.classify(guide, &state, target, via.vector()) {

@@ -5,6 +5,8 @@
 //! each position on the path the search records which edges of the guide were possible in some state it visited there:
 //! an edge that is missing cannot happen after that beginning of the path anywhere in the system.
 //!
+//! States from which no violation can follow (see [`Relevance`]) are passed over, as if no step led there.
+//!
 //! Properties are checked on every visited state and every step out of it, taken or not, as in an exhaustive search; a
 //! deadlock is a state in which the whole system has no step. Invariant: a feedback that says `Complete` comes from a
 //! search that has visited all states the job asks for.
@@ -12,6 +14,7 @@
 mod border;
 mod breadth;
 mod depth;
+mod irrelevant;
 mod outgoing;
 mod search;
 #[cfg(test)]
@@ -26,8 +29,9 @@ use gridlock_lts::base::error::{Error, Limit, Result};
 use gridlock_lts::base::memory::Budget;
 use gridlock_lts::engine::pack::Width;
 use gridlock_lts::engine::successors::Successors;
-use gridlock_lts::guide::{EdgeIx, Guide, NoGuide};
+use gridlock_lts::guide::{EdgeIx, Guide, NoGuide, Relevance};
 use gridlock_lts::model::network::{LeafIx, Network};
+use irrelevant::Irrelevant;
 use search::{GuidedSearch, moves_anywhere};
 use std::sync::Arc;
 use std::time::Instant;
@@ -49,11 +53,14 @@ pub struct Setting<'a, S> {
     pub net: &'a Network,
     /// The first guide of the swarm.
     pub guide: Arc<Guide>,
+    /// What need not be searched because no violation can follow, if that is known.
+    pub relevance: Option<Arc<Relevance>>,
 }
 
 impl<S> Clone for Setting<'_, S> {
     fn clone(&self) -> Self {
-        Setting { system: self.system, net: self.net, guide: self.guide.clone() }
+        let Setting { system, net, .. } = *self;
+        Setting { system, net, guide: self.guide.clone(), relevance: self.relevance.clone() }
     }
 }
 
@@ -63,6 +70,8 @@ pub type Observer<'o> = &'o mut dyn FnMut(&[u64]);
 /// Does jobs, one at a time.
 pub struct Worker<'a, S> {
     setting: Setting<'a, S>,
+    /// States that are not searched.
+    irrelevant: Irrelevant,
     /// Guides made for single traces, the last used at the end.
     guides: Vec<(Vec<Refinement>, Arc<Guide>)>,
     /// The order of the first guide's places, once it was needed.
@@ -72,7 +81,11 @@ pub struct Worker<'a, S> {
 impl<'a, S: Successors> Worker<'a, S> {
     /// A worker.
     pub fn new(setting: Setting<'a, S>) -> Self {
-        Worker { setting, guides: Vec::new(), forwards: None }
+        let irrelevant = match &setting.relevance {
+            Some(relevance) => Irrelevant::new(relevance, setting.system.packing()),
+            None => Irrelevant::default(),
+        };
+        Worker { setting, irrelevant, guides: Vec::new(), forwards: None }
     }
 
     /// Does a job. It ends early, as interrupted, soon after it is cancelled.
@@ -107,6 +120,7 @@ impl<'a, S: Successors> Worker<'a, S> {
     fn search(&mut self, job: &Job, life: &Life, observer: Observer) -> Result<Feedback> {
         let guide = self.guide(&job.refinements)?;
         let path = checked_path(&guide, &job.path)?;
+        let forwards = job.handed.as_ref().map(|handed| self.accept(job, handed)).transpose()?;
         let budget = Budget::new(job.limits.memory);
         let Setting { system, .. } = self.setting;
         let search = GuidedSearch {
@@ -114,11 +128,11 @@ impl<'a, S: Successors> Worker<'a, S> {
             guide: &guide,
             path: &path,
             anywhere: moves_anywhere(&guide, !job.refinements.is_empty(), job),
+            irrelevant: &self.irrelevant,
             job,
             life,
         };
-        if let Some(handed) = &job.handed {
-            let forwards = self.accept(job, handed)?;
+        if let (Some(handed), Some(forwards)) = (&job.handed, forwards) {
             let task = border::Task { search: &search, handed, forwards: &forwards };
             return border::run(&task, &budget, &way_budget(job), observer);
         }
@@ -148,6 +162,7 @@ impl<'a, S: Successors> Worker<'a, S> {
             guide: &guide,
             path: &[],
             anywhere: false,
+            irrelevant: &self.irrelevant,
             job,
             life,
         };

@@ -1,5 +1,6 @@
 //! What both orders of a guided search share: the question, and the look at a state's steps.
 
+use super::irrelevant::Irrelevant;
 use super::outgoing::{Move, Outgoing};
 use crate::job::{Effort, End, Feedback, Job, Left, Then};
 use crate::life::Life;
@@ -16,6 +17,7 @@ pub(super) struct GuidedSearch<'s, S> {
     pub(super) path: &'s [EdgeIx],
     /// Whether the subsystem moves without regard to the guide once it has followed the path.
     pub(super) anywhere: bool,
+    pub(super) irrelevant: &'s Irrelevant,
     pub(super) job: &'s Job,
     pub(super) life: &'s Life,
 }
@@ -71,11 +73,15 @@ impl<S: Successors> GuidedSearch<'_, S> {
         to: &[u64],
         vector: VectorIx,
     ) -> Followed {
+        let passed_over = Followed { edge: None, to: None, bounded: false };
+        if self.irrelevant.contains(to) {
+            return passed_over;
+        }
         let stay = Followed { edge: None, to: Some(at), bounded: false };
         let Some(place) = place else { return stay };
         let e = match place.classify(self.guide, from, to, vector) {
             Move::Free => return stay,
-            Move::Elsewhere => return Followed { edge: None, to: None, bounded: false },
+            Move::Elsewhere => return passed_over,
             Move::Along(e) => e,
         };
         let edge = self.guide.edge(e);

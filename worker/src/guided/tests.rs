@@ -34,7 +34,7 @@ impl<F: FnMut(Doer)> Visitor for Do<'_, F> {
     fn visit<S: Successors + Send + Sync + 'static>(mut self, system: Arc<S>) {
         let system = &*system;
         let net = self.prepared.net();
-        let setting = Setting { system, net, guide: self.guide.clone() };
+        let setting = Setting { system, net, guide: self.guide.clone(), relevance: None };
         let mut worker = Worker::new(setting);
         (self.with)(&mut |job| {
             let mut seen = BTreeSet::new();

@@ -32,6 +32,7 @@ pub struct Swarmed {
     job_states: Option<u64>,
     #[serde(skip)]
     borders_wanted: bool,
+    directed: bool,
     strategy: &'static str,
     seed: u64,
     iss: Iss,
@@ -90,6 +91,7 @@ impl Swarmed {
             job_memory_bytes: plan.config.limits.memory,
             job_states: traces.job_states,
             borders_wanted: plan.config.borders,
+            directed: traces.directed(),
             strategy: plan.config.strategy.name(),
             seed: plan.config.seed,
             iss: traces.iss(),
@@ -178,6 +180,7 @@ impl Figures for Swarmed {
         rows.push(("IDs pruned", shown(&n.ids_pruned)));
         let some = |digits: &str| digits != "0";
         for (name, digits) in [
+            ("IDs irrelevant", &n.ids_irrelevant),
             ("IDs in work", &n.ids_in_work),
             ("IDs remaining", &n.ids_remaining),
             ("IDs given up", &n.ids_given_up),

@@ -133,7 +133,8 @@ impl Method for Traces {
         }
         let plan = Plan::new(self, run, &prepared)?;
         let identity = plan.agreed(self.informed.job_memory);
-        run.peers.serve(&self.team(run, &identity), |grid| grid.serve(&swarm::work(&prepared, &plan.guide)?))
+        let work = swarm::work(&prepared, &plan.guide, plan.config.relevance.as_ref())?;
+        run.peers.serve(&self.team(run, &identity), |grid| grid.serve(&work))
     }
 }
 

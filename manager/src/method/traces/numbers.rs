@@ -25,6 +25,9 @@ pub struct Numbers {
     pub ids_in_work: String,
     pub ids_explored: String,
     pub ids_pruned: String,
+    /// Those struck off before the first job.
+    #[serde(default)]
+    pub ids_irrelevant: String,
     pub ids_given_up: String,
     /// Finer guides made for single traces.
     pub finer_guides: u64,
@@ -60,6 +63,7 @@ impl Numbers {
             ids_in_work: status.in_work.to_string(),
             ids_explored: status.explored.to_string(),
             ids_pruned: status.pruned.to_string(),
+            ids_irrelevant: status.irrelevant.to_string(),
             ids_given_up: status.given_up.to_string(),
             finer_guides: status.nested,
             largest_states: status.largest.value,

@@ -99,6 +99,11 @@ pub struct Traces {
     #[arg(long, value_name = "SWITCH", value_enum)]
     pub(super) borders: Option<Borders>,
 
+    /// Whether what cannot lead to a violation any more, by the processes' tables and the properties, is left out: traces
+    /// before the first job, states within jobs [default: on]
+    #[arg(long, value_name = "SWITCH", value_enum)]
+    pub(super) directed: Option<Directed>,
+
     /// Which trace is next: `even` spreads over what remains [default: even]
     #[arg(long, value_name = "HOW", value_parser = strategies())]
     pub(super) strategy: Option<StrategyKind>,
@@ -150,6 +155,16 @@ pub enum Borders {
     /// Hand them on while the states that wait take at most twice the memory of a job
     On,
     /// Begin each job in the initial state
+    Off,
+}
+
+/// Whether what cannot lead to a violation is left out.
+#[derive(ValueEnum, Serialize, Clone, Copy, PartialEq, Eq, Debug)]
+#[serde(rename_all = "lowercase")]
+pub enum Directed {
+    /// It is left out
+    On,
+    /// Everything is searched
     Off,
 }
 
@@ -209,6 +224,11 @@ impl Traces {
     /// Whether jobs hand on what they leave.
     pub(super) fn borders(&self) -> bool {
         self.borders != Some(Borders::Off) && self.against_borders().is_none()
+    }
+
+    /// Whether what cannot lead to a violation is left out.
+    pub(super) fn directed(&self) -> bool {
+        self.directed != Some(Directed::Off)
     }
 
     /// How much of the ID space is one job.

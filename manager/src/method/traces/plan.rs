@@ -10,7 +10,7 @@ use crate::method::{Listed, Run};
 use crate::traces::swarm::{Config, Pace};
 use gridlock_lts::base::error::Result;
 use gridlock_lts::engine::prepared::Prepared;
-use gridlock_lts::guide::Guide;
+use gridlock_lts::guide::{Guide, Relevance};
 use gridlock_worker::job::JobLimits;
 use num_bigint::BigUint;
 use std::ops::Range;
@@ -81,7 +81,9 @@ impl Plan {
             (None, Some(share)) => Some(share.resolve(all, "--shard")?),
             (None, None) => None,
         };
+        let relevance = traces.directed().then(|| Arc::new(Relevance::of(prepared, guide.leaves())));
         let config = Config {
+            relevance: relevance.filter(|relevance| !relevance.is_empty()),
             granularity: traces.granularity(),
             strategy: traces.strategy(),
             seed: traces.seed.unwrap_or(0),
@@ -125,6 +127,10 @@ fn pace(traces: &Traces, run: &Run) -> Pace {
     traces.pace().unwrap_or_else(|| Pace::Window(recorded().unwrap_or_else(|| window(run.workers()))))
 }
 
+fn on_off(on: bool) -> String {
+    if on { "on" } else { "off" }.to_owned()
+}
+
 fn identity(traces: &Traces, run: &Run, names: &[String], all: &BigUint, config: &Config) -> Identity {
     let shown_ids = |ids: &Range<BigUint>| format!("{}..{}", ids.start, ids.end);
     let pace = match config.pace {
@@ -141,7 +147,8 @@ fn identity(traces: &Traces, run: &Run, names: &[String], all: &BigUint, config:
             ("jobs", config.granularity.to_string()),
             (JOB_MEMORY, config.limits.memory.to_string()),
             ("job states", traces.job_states.map_or("no limit".to_owned(), |n| n.to_string())),
-            ("borders", if config.borders { "on" } else { "off" }.to_owned()),
+            ("borders", on_off(config.borders)),
+            ("directed", on_off(traces.directed())),
             ("strategy", config.strategy.to_string()),
             ("seed", config.seed.to_string()),
             ("iss", traces.iss().name().to_owned()),

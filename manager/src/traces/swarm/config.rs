@@ -2,11 +2,13 @@
 
 use crate::grid::machine::WINDOW;
 use crate::traces::strategy::StrategyKind;
+use gridlock_lts::guide::Relevance;
 use gridlock_worker::job::{JobLimits, Order};
 use num_bigint::BigUint;
 use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
+use std::sync::Arc;
 
 /// How much of the ID space is one job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -106,6 +108,8 @@ pub struct Config {
     pub borders: bool,
     /// Bytes that states may take which were handed on and wait; beyond, jobs hand on nothing.
     pub border_memory: u64,
+    /// What need not be searched because no violation can follow; `None`: everything is searched.
+    pub relevance: Option<Arc<Relevance>>,
     /// Whether events are recorded.
     pub record: bool,
 }
@@ -134,6 +138,7 @@ impl Config {
             work_limit: None,
             borders: false,
             border_memory: 1 << 30,
+            relevance: None,
             record: false,
         }
     }

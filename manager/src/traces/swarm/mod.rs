@@ -141,6 +141,7 @@ impl<'n> Swarm<'n> {
             in_work: space.in_work.count(),
             explored: space.explored.clone(),
             pruned: space.pruned.clone(),
+            irrelevant: space.irrelevant.clone(),
             given_up: space.given_up.count(),
             made: self.ledger.made(),
             done: self.ledger.done(),

@@ -1,8 +1,8 @@
 //! The trace IDs of one guide: which remain, which are in work, what feedback says about them.
 //!
 //! Invariant, asserted after every change: each ID is in exactly one class, so those remaining, in work, explored,
-//! pruned and given up add up to all. `explored` and `pruned` are counted on their way out of the sets, not as the
-//! difference, so a range that was counted twice or forgotten is noticed.
+//! pruned, irrelevant and given up add up to all. `explored`, `pruned` and `irrelevant` are counted on their way out of the
+//! sets, not as the difference, so a range that was counted twice or forgotten is noticed.
 
 use super::border::Frontier;
 use super::config::{Config, Granularity};
@@ -42,6 +42,8 @@ pub(super) struct Space {
     pub(super) given_up: IdSet,
     pub(super) explored: BigUint,
     pub(super) pruned: BigUint,
+    /// IDs that were struck off before the first job: no violation can follow.
+    pub(super) irrelevant: BigUint,
     /// Ranges of jobs that were explored, whole: no job may have them again. Only prefixes need it.
     done: IdSet,
     /// For each depth the first IDs of the nodes that are too large for a job.
@@ -66,10 +68,17 @@ impl Space {
             Some(shard) => shard.start.clone()..shard.end.clone().min(all.end),
             None => all,
         };
+        let (mut remaining, mut irrelevant) = (IdSet::from_iter([shard.clone()]), BigUint::ZERO);
+        // States that are irrelevant are passed over in finer guides as well, but their IDs are another matter.
+        if let Some(relevance) = config.relevance.as_ref().filter(|_| refinements.is_empty()) {
+            for ids in guide.struck(relevance) {
+                irrelevant += remaining.remove(&(ids.start.clone()..ids.end()));
+            }
+        }
         // Jobs that hand on move within the guide; where its cycles are cut, one that moves anywhere comes first.
         let frontier = (config.hands_on() && refinements.is_empty()).then(|| {
             let mut frontier = Frontier::new(&guide);
-            if !guide.is_bounded() {
+            if !guide.is_bounded() && !remaining.is_empty() {
                 frontier.begin(shard.clone());
             }
             frontier
@@ -80,7 +89,7 @@ impl Space {
             unfit: Seen::new(bits),
             known: Seen::new(bits),
             refinements,
-            remaining: IdSet::from_iter([shard.clone()]),
+            remaining,
             shard,
             granularity: config.granularity,
             strategy: config.strategy.strategy(config.seed),
@@ -89,6 +98,7 @@ impl Space {
             given_up: IdSet::new(),
             explored: BigUint::ZERO,
             pruned: BigUint::ZERO,
+            irrelevant,
             done: IdSet::new(),
             too_large: Vec::new(),
             nested: Vec::new(),
@@ -113,7 +123,8 @@ impl Space {
             + self.in_work.count()
             + self.given_up.count()
             + &self.explored
-            + &self.pruned;
+            + &self.pruned
+            + &self.irrelevant;
         assert!(sum == self.all(), "each trace ID is in exactly one class: {sum} of {}", self.all());
     }
 

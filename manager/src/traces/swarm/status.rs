@@ -44,6 +44,8 @@ pub struct Status {
     pub explored: BigUint,
     /// IDs that feedback showed to be impossible.
     pub pruned: BigUint,
+    /// IDs struck off before the first job, since no violation can follow.
+    pub irrelevant: BigUint,
     /// IDs too large for a job that no finer guide could divide.
     pub given_up: BigUint,
     /// Finer guides made so far.

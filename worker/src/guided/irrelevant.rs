@@ -1,0 +1,45 @@
+//! States that a guided search passes over, because no violation can follow from them.
+//!
+//! They are known by what the subsystem and the monitors stand at, whatever the job and its guide. Invariant: it says yes
+//! only of states that a [`Relevance`] calls irrelevant.
+
+use gridlock_lts::engine::pack::Packing;
+use gridlock_lts::guide::Relevance;
+
+/// The bits of the subsystem and the monitors, and their irrelevant values.
+#[derive(Default)]
+pub(super) struct Irrelevant {
+    mask: Vec<u64>,
+    /// Sorted.
+    values: Vec<Vec<u64>>,
+}
+
+impl Irrelevant {
+    pub(super) fn new(relevance: &Relevance, packing: &Packing) -> Self {
+        let mut mask = vec![0; packing.words()];
+        for &leaf in relevance.leaves() {
+            let field = packing.field(leaf);
+            mask[field.word as usize] |= field.mask() << field.shift;
+        }
+        let packed = |locals: &[gridlock_lts::model::network::Local]| {
+            let mut words = vec![0; packing.words()];
+            for (&leaf, &local) in relevance.leaves().iter().zip(locals) {
+                packing.field(leaf).set(&mut words, local);
+            }
+            words
+        };
+        let mut values: Vec<_> = relevance.irrelevant().map(packed).collect();
+        values.sort();
+        Irrelevant { mask, values }
+    }
+
+    /// Whether a packed state is irrelevant.
+    #[inline]
+    pub(super) fn contains(&self, state: &[u64]) -> bool {
+        if self.values.is_empty() {
+            return false;
+        }
+        let masked = || state.iter().zip(&self.mask).map(|(word, mask)| word & mask);
+        self.values.binary_search_by(|value| value.iter().copied().cmp(masked())).is_ok()
+    }
+}
