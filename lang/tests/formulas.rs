@@ -175,6 +175,8 @@ fn evidence_is_short_and_closes() {
     assert_eq!(evidence(COUNTER, "<true* . down(3)>true"), (true, End::Decides, 4));
     let trap = "act a, b, c; proc P = a . P + b . Q; Q = c . Q + c . R; R = c . Q; init P;";
     assert_eq!(evidence(trap, "[true*]<true* . a>true"), (false, End::Branches, 1));
+    // What goes round without a step is no run.
+    assert_eq!(evidence(COUNTER, "mu X. X"), (false, End::Decides, 0));
     // A run into the deadlock.
     let stuck = "act a, b; init a . a . delta;";
     assert_eq!(evidence(stuck, "mu X. ([!b]X && <true>true)"), (false, End::Decides, 2));

@@ -56,7 +56,8 @@ pub(super) fn of(
     let mut met: Map<(u32, Option<Position>), usize> = Map::default();
     let end = loop {
         if let Some(steps) = met.insert((at, served), trace.len()) {
-            break End::Repeats(steps);
+            // A formula may go round without a step, as `mu X. X` does.
+            break if steps < trace.len() { End::Repeats(steps) } else { End::Decides };
         }
         let (state, position) = certificate.pairs[at as usize];
         let state = &certificate.states[state as usize];

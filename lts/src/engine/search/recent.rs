@@ -23,6 +23,9 @@ pub(super) struct Recent<W> {
 }
 
 impl<W: Width> Recent<W> {
+    /// How many places there are.
+    pub(super) const PLACES: usize = 1 << BITS;
+
     pub(super) fn new(width: W) -> Self {
         Recent { width, states: vec![u64::MAX; width.words() << BITS] }
     }
@@ -52,11 +55,21 @@ impl<W: Width> Recent<W> {
         self.states[at..at + self.width.words()] == *key
     }
 
-    /// Keeps a state.
+    /// The place of a state that was kept lately.
     #[inline]
-    pub(super) fn keep(&mut self, key: &[u64]) {
-        let at = hash(key) * self.width.words();
+    pub(super) fn place(&self, key: &[u64]) -> Option<usize> {
+        let place = hash(key);
+        let at = place * self.width.words();
+        (self.states[at..at + self.width.words()] == *key).then_some(place)
+    }
+
+    /// Keeps a state, at a place of [`Recent::PLACES`].
+    #[inline]
+    pub(super) fn keep(&mut self, key: &[u64]) -> usize {
+        let place = hash(key);
+        let at = place * self.width.words();
         self.states[at..at + self.width.words()].copy_from_slice(key);
+        place
     }
 }
 

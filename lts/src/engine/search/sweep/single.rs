@@ -78,6 +78,11 @@ impl Single {
         })
     }
 
+    /// Whether an outcome is that the bit changes.
+    fn changes(&self, outcome: Known) -> bool {
+        (outcome == Known::Quick) == self.one_changes
+    }
+
     /// Reads a part of the tree. False if it is of another kind.
     fn read(&mut self, formula: &Blocks, node: &Node, classes: &mut [Means]) -> bool {
         let settles = self.own_truth;
@@ -137,27 +142,31 @@ enum Known {
 
 /// What a thread keeps from part to part.
 pub(super) struct Targets<W> {
-    quick: Recent<W>,
-    slow: Recent<W>,
+    /// Targets of which something is known, and what.
+    recent: Recent<W>,
+    recently: Vec<Known>,
     /// Steps whose targets are to be looked up, those of a state one after the other, and what came of it.
     steps: Vec<(u32, Known)>,
     /// States that are not settled, and where their steps begin and end in `steps`.
     open: Vec<(u32, u32, u32)>,
     asked: Vec<u32>,
+    /// States whose steps are collected, their places in the part, and what came of them.
+    states: Vec<u64>,
+    places: Vec<usize>,
     outcome: Vec<Known>,
-    own: Vec<usize>,
 }
 
 impl<W: Width> Targets<W> {
     pub(super) fn new(width: W) -> Self {
         Targets {
-            quick: Recent::new(width),
-            slow: Recent::new(width),
+            recent: Recent::new(width),
+            recently: vec![Known::Open; Recent::<W>::PLACES],
             steps: Vec::new(),
             open: Vec::new(),
             asked: Vec::new(),
+            states: Vec::new(),
+            places: Vec::new(),
             outcome: Vec::new(),
-            own: Vec::new(),
         }
     }
 }
@@ -178,6 +187,12 @@ pub(super) struct Count {
     pub(super) never: u64,
 }
 
+impl Count {
+    fn add(&mut self, single: &Single, outcome: Known) {
+        *(if single.changes(outcome) { &mut self.changed } else { &mut self.never }) += 1;
+    }
+}
+
 impl<S: EveryStep> Sweeps<'_, '_, S> {
     /// Looks at the states of a part that may still change. `never`: in which states it will not.
     pub(super) fn sweep_single(
@@ -190,46 +205,76 @@ impl<S: EveryStep> Sweeps<'_, '_, S> {
         let words = self.run.system.width().words();
         let mut over = std::mem::take(&mut scratch.over);
         over.clear();
-        let mut count = Count::default();
+        over.resize(part.live(), false);
         let mut buffer = std::mem::take(&mut scratch.buffer);
         let live = part.live_states(&self.levels, &mut buffer)?;
-        let mut first = 0;
+        let mut count = self.settle_by_themselves(single, never, live, &mut over);
         for k in 0..part.live() {
-            self.run.system.expand(&live[k * words..(k + 1) * words], &mut scratch.steps)?;
-            scratch.ends.push(scratch.steps.len());
+            if !over[k] {
+                let state = &live[k * words..(k + 1) * words];
+                self.run.system.expand(state, &mut scratch.steps)?;
+                scratch.ends.push(scratch.steps.len());
+                scratch.targets.states.extend_from_slice(state);
+                scratch.targets.places.push(k);
+            }
             if scratch.steps.len() < BATCH && k + 1 < part.live() {
                 continue;
             }
-            let states = &live[first * words..(k + 1) * words];
             self.run.check_limits(0);
             self.note(scratch);
-            self.settle_batch(single, never, states, scratch);
-            for outcome in &scratch.targets.outcome {
-                over.push(*outcome != Known::Open);
-                let changed = (*outcome == Known::Quick) == single.one_changes;
-                count.changed += u64::from(*outcome != Known::Open && changed);
-                count.never += u64::from(*outcome != Known::Open && !changed);
+            self.settle_batch(single, never, scratch);
+            let Targets { states, places, outcome, .. } = &mut scratch.targets;
+            for (place, outcome) in places.iter().zip(outcome).filter(|(_, outcome)| **outcome != Known::Open)
+            {
+                over[*place] = true;
+                count.add(single, *outcome);
             }
+            states.clear();
+            places.clear();
             scratch.steps.clear();
             scratch.ends.clear();
-            first = k + 1;
         }
         part.set_aside(&over, &self.levels, &mut buffer)?;
         (scratch.over, scratch.buffer) = (over, buffer);
         Ok(count)
     }
 
+    /// What earlier positions settle in the states themselves: these need not be expanded.
+    fn settle_by_themselves(
+        &self,
+        single: &Single,
+        never: &Bits,
+        states: &[u64],
+        over: &mut [bool],
+    ) -> Count {
+        let mut count = Count::default();
+        if !single.own.is_empty() {
+            let says = |earlier: &usize, slot| self.bit(*earlier, slot) == single.own_truth;
+            self.table.slots_of(states, |k, slot| {
+                if single.own.iter().any(|earlier| says(earlier, slot)) {
+                    over[k] = true;
+                    self.change(single, never, Known::Quick, slot);
+                    count.add(single, Known::Quick);
+                }
+            });
+        }
+        count
+    }
+
+    /// Remembers what came of the state of a slot.
+    fn change(&self, single: &Single, never: &Bits, outcome: Known, slot: usize) {
+        if single.changes(outcome) {
+            self.flip(single.position, slot, single.flipped);
+        } else {
+            never[slot / 64].fetch_or(1 << (slot % 64), Relaxed);
+        }
+    }
+
     /// Finds out what comes of states whose steps are collected, and changes bits.
-    fn settle_batch(&self, single: &Single, never: &Bits, states: &[u64], scratch: &mut Scratch<S::Width>) {
+    fn settle_batch(&self, single: &Single, never: &Bits, scratch: &mut Scratch<S::Width>) {
         let words = self.run.system.width().words();
         let Scratch { steps, ends, keys, targets, .. } = scratch;
-        let asks_itself = !single.own.is_empty();
-        targets.own.clear();
-        if asks_itself {
-            targets.own.resize(ends.len(), 0);
-            self.table.slots_of(states, |k, slot| targets.own[k] = slot);
-        }
-        self.settle_alone(single, states, steps, ends, targets);
+        settle_alone(single, steps, ends, targets, words);
         // Most are settled by few of their targets.
         for most in [FEW, usize::MAX] {
             if targets.open.is_empty() {
@@ -246,86 +291,20 @@ impl<S: EveryStep> Sweeps<'_, '_, S> {
             self.look_up(single, never, keys, targets);
             targets.conclude();
         }
-        for quick in [true, false] {
-            let (wanted, becomes) =
-                (if quick { Known::Quick } else { Known::Slow }, quick == single.one_changes);
-            let change = |slot: usize| match becomes {
-                true => self.flip(single.position, slot, single.flipped),
-                false => drop(never[slot / 64].fetch_or(1 << (slot % 64), Relaxed)),
-            };
-            let outcomes = targets.outcome.iter().enumerate().filter(|(_, outcome)| **outcome == wanted);
-            if asks_itself {
-                outcomes.for_each(|(state, _)| change(targets.own[state]));
-                continue;
-            }
+        for wanted in [Known::Quick, Known::Slow] {
             keys.clear();
-            outcomes
-                .for_each(|(state, _)| keys.extend_from_slice(&states[state * words..(state + 1) * words]));
-            self.table.slots_of(keys, |_, slot| change(slot));
-        }
-    }
-
-    /// What is known of states without looking anything up.
-    fn settle_alone(
-        &self,
-        single: &Single,
-        states: &[u64],
-        steps: &Steps,
-        ends: &[usize],
-        targets: &mut Targets<S::Width>,
-    ) {
-        let words = self.run.system.width().words();
-        targets.outcome.clear();
-        targets.open.clear();
-        targets.steps.clear();
-        let mut begin = 0;
-        for (state, &end) in ends.iter().enumerate() {
-            let this = &states[state * words..(state + 1) * words];
-            let vias = &steps.vias()[begin..end];
-            let has_none = |set: &Vec<bool>| !vias.iter().any(|via| set[via.vector().0 as usize]);
-            let says = |earlier: &usize| self.bit(*earlier, targets.own[state]) == single.own_truth;
-            let mut quick =
-                single.everywhere || single.own.iter().any(says) || single.wanted.iter().any(has_none);
-            let first = targets.steps.len();
-            if !quick {
-                for (at, via) in (begin..end).zip(vias) {
-                    match single.means[via.vector().0 as usize] {
-                        Means::Nothing => continue,
-                        Means::Settles => quick = true,
-                        Means::Target => {
-                            let target = steps.target(at);
-                            if target == this {
-                                quick = !single.one_changes;
-                            } else if targets.quick.has(target) {
-                                quick = true;
-                            } else if !targets.slow.has(target) {
-                                targets.steps.push((at as u32, Known::Open));
-                            }
-                        }
-                    }
-                    if quick {
-                        break;
-                    }
-                }
-            }
-            let outcome = if quick {
-                targets.steps.truncate(first);
-                Known::Quick
-            } else if targets.steps.len() == first {
-                Known::Slow
-            } else {
-                targets.open.push((state as u32, first as u32, targets.steps.len() as u32));
-                Known::Open
-            };
-            targets.outcome.push(outcome);
-            begin = end;
+            let outcomes = targets.outcome.iter().enumerate().filter(|(_, outcome)| **outcome == wanted);
+            outcomes.for_each(|(state, _)| {
+                keys.extend_from_slice(&targets.states[state * words..(state + 1) * words]);
+            });
+            self.table.slots_of(keys, |_, slot| self.change(single, never, wanted, slot));
         }
     }
 
     /// Looks up what was asked.
     fn look_up(&self, single: &Single, never: &Bits, keys: &[u64], targets: &mut Targets<S::Width>) {
         let words = self.run.system.width().words();
-        let Targets { quick, slow, steps, asked, .. } = targets;
+        let Targets { recent, recently, steps, asked, .. } = targets;
         let changed = &self.bits[single.position][..];
         self.table.slots_of(keys, |k, slot| {
             let key = &keys[k * words..(k + 1) * words];
@@ -336,13 +315,60 @@ impl<S: EveryStep> Sweeps<'_, '_, S> {
             } else {
                 return;
             };
-            if known == Known::Quick {
-                quick.keep(key)
-            } else {
-                slow.keep(key)
-            }
+            recently[recent.keep(key)] = known;
             steps[asked[k] as usize].1 = known;
         });
+    }
+}
+
+/// What is known of states without looking anything up.
+fn settle_alone<W: Width>(
+    single: &Single,
+    steps: &Steps,
+    ends: &[usize],
+    targets: &mut Targets<W>,
+    words: usize,
+) {
+    targets.outcome.clear();
+    targets.open.clear();
+    targets.steps.clear();
+    let mut begin = 0;
+    for (state, &end) in ends.iter().enumerate() {
+        let vias = &steps.vias()[begin..end];
+        let has_none = |set: &Vec<bool>| !vias.iter().any(|via| set[via.vector().0 as usize]);
+        let mut quick = single.everywhere || single.wanted.iter().any(has_none);
+        let first = targets.steps.len();
+        for (at, via) in (begin..end).zip(vias) {
+            if quick {
+                break;
+            }
+            match single.means[via.vector().0 as usize] {
+                Means::Nothing => {}
+                Means::Settles => quick = true,
+                Means::Target => {
+                    let target = steps.target(at);
+                    match targets.recent.place(target).map(|place| targets.recently[place]) {
+                        Some(Known::Quick) => quick = true,
+                        Some(Known::Slow) => {}
+                        _ if *target == targets.states[state * words..(state + 1) * words] => {
+                            quick = !single.one_changes;
+                        }
+                        _ => targets.steps.push((at as u32, Known::Open)),
+                    }
+                }
+            }
+        }
+        let outcome = if quick {
+            targets.steps.truncate(first);
+            Known::Quick
+        } else if targets.steps.len() == first {
+            Known::Slow
+        } else {
+            targets.open.push((state as u32, first as u32, targets.steps.len() as u32));
+            Known::Open
+        };
+        targets.outcome.push(outcome);
+        begin = end;
     }
 }
 
