@@ -177,7 +177,8 @@ fn play<S: EveryStep>(
     };
     match answer {
         Ok(Ended::SolvedBy(..)) => Err(Error::internal("a game was solved by another one twice")),
-        Ok(Ended::Swept(Swept { holds, stats, positions, classes, ranks, levels, spilled }, evidence)) => {
+        Ok(Ended::Swept(swept, evidence)) => {
+            let Swept { holds, stats, positions, classes, ranks, levels, spilled } = *swept;
             let pairs = stats.states * positions;
             let stats = Stats { time: started.elapsed(), ..stats };
             let answer = if holds { Decision::Holds } else { Decision::Violated };

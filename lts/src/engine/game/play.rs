@@ -56,7 +56,7 @@ pub(super) enum Ended<'a, S: EveryStep> {
     /// Somebody wins a game that was made for it.
     SolvedBy(Box<Play<'a, S>>, Solution),
     /// Sweeps have decided.
-    Swept(Swept, Option<Evidence>),
+    Swept(Box<Swept>, Option<Evidence>),
 }
 
 /// A game and its limits.
@@ -210,7 +210,7 @@ impl<'a, S: EveryStep> Play<'a, S> {
         // What is small gets its proof by the game.
         let large = |swept: &Swept| swept.stats.states * swept.positions > MOST_CHECKED as u64;
         match swept.filter(|swept| evidence.is_some() || large(swept)) {
-            Some(swept) => Ok(Ended::Swept(swept, evidence)),
+            Some(swept) => Ok(Ended::Swept(Box::new(swept), evidence)),
             None => self.play_on(class),
         }
     }

@@ -150,7 +150,7 @@ impl<S: Successors> Lasso<'_, S> {
         let anchor = anchor.at.clone();
         let mut left = survey.limits.shorten;
         if let Some(back) = self.pairs.nearest(&anchor, &anchor, greatest, &mut left)?
-            && let Some(there) = self.pairs.from_initial(&anchor, &mut left)?
+            && let Some(there) = self.pairs.way_to(&anchor, &mut left)?
             && there.len() + back.len() < found
             && !back.is_empty()
         {

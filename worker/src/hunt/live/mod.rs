@@ -120,7 +120,7 @@ impl<'h, S: Successors> Pairs<'h, S> {
     }
 
     /// A shortest run from the beginning to a pair, if `left` is enough to find it.
-    fn from_initial(&mut self, to: &[u64], left: &mut u64) -> Result<Option<Path>> {
+    fn way_to(&mut self, to: &[u64], left: &mut u64) -> Result<Option<Path>> {
         let first = pair(&self.system.initial(), Position(0));
         if *first == *to {
             return Ok(Some(Path::new()));
@@ -130,7 +130,7 @@ impl<'h, S: Successors> Pairs<'h, S> {
 
     /// The shorter one of a run to a pair and a shortest one.
     fn shorter(&mut self, to: &[u64], path: Path, left: &mut u64) -> Result<Path> {
-        let shorter = self.from_initial(to, left)?;
+        let shorter = self.way_to(to, left)?;
         Ok(shorter.filter(|shorter| shorter.len() < path.len()).unwrap_or(path))
     }
 }

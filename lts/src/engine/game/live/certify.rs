@@ -25,9 +25,9 @@ pub fn certify(net: &Network, equations: &dyn Equations, run: &Trace, ending: En
     let wrong = || Error::internal("a run against a formula does not replay");
     let mut follow = Follow::new(net, equations, run, ending).ok_or_else(wrong)?;
     let found = match ending {
-        Ending::Decides => follow.to_decision()?,
+        Ending::Decides => follow.until_decided()?,
         Ending::Repeats(_) => follow.round()?,
-        Ending::Trap => follow.into_trap()?,
+        Ending::Trap => follow.down_to_trap()?,
     };
     let Certified { pairs, next, trap } = found.ok_or_else(wrong)?;
     let certificate = Certificate { holds: false, states: follow.states, pairs, next };
@@ -184,7 +184,7 @@ impl<'a> Follow<'a> {
         Ok(None)
     }
 
-    fn to_decision(&mut self) -> Result<Option<Certified>> {
+    fn until_decided(&mut self) -> Result<Option<Certified>> {
         let found = self.walk(&mut |_, _, next| Ok(next.contains(&None)))?;
         Ok(found.map(|(pairs, _)| {
             let mut next: Vec<Vec<u32>> = (1..pairs.len() as u32).map(|k| vec![k]).collect();
@@ -243,7 +243,7 @@ impl<'a> Follow<'a> {
         Ok(Some(Certified { pairs, next, trap: None }))
     }
 
-    fn into_trap(&mut self) -> Result<Option<Certified>> {
+    fn down_to_trap(&mut self) -> Result<Option<Certified>> {
         let last = self.last;
         let mut closed = None;
         let way = self.walk(&mut |follow, pair, _| {
