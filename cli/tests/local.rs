@@ -181,6 +181,56 @@ fn a_violation_is_predicted_from_a_snapshot() {
     assert!(out.contains("from the state in line 1 of "), "{out}{err}");
 }
 
+/// The paper's bug of Paxos, from the state in which the paper found it: nodes 0 and 1 have accepted, and the vote of
+/// node 0 is known to its own learner only. Nothing but what the processes are in is told.
+#[test]
+fn the_bug_of_paxos_is_predicted_from_a_described_snapshot() {
+    let (_dir, path) = directory();
+    let (heard, accepted) = (path("heard.json"), path("accepted.json"));
+    let (spec, formula) = (model("paxos/paxos-learners-bug.mcrl2"), model("paxos/learners_agree.mcf"));
+    let until = |step: &str, from: &[&str], file: &str| {
+        let asked = ["check", &spec, "--never", step, "--tables", "on-demand", "--quiet", "--trace-out", file];
+        assert_eq!(run(&[&asked[..], from].concat()).status.code(), Some(1), "{step}");
+    };
+    until("learn(n0, vote(n0, b1, v1))", &[], &heard);
+    until("send_vote(vote(n1, b1, v1))", &["--from", &heard], &accepted);
+    let saved: Value = serde_json::from_str(&fs::read_to_string(accepted).expect("a trace")).expect("JSON");
+    let snapshot: Vec<Value> = saved["end"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|leaf| serde_json::json!({ "name": leaf["name"], "state": leaf["state"] }))
+        .collect();
+    let has = |state: &str| snapshot.iter().filter(|leaf| leaf["state"] == state).count();
+    assert_eq!(has("Learner(me = n0, b = b1, votes = 1)"), 1, "{snapshot:?}");
+    for node in ["n0", "n1"] {
+        let accepted = format!("Acceptor(me = {node}, promised = b1, under = b1, value = v1, inbox = {{}})");
+        assert_eq!(has(&accepted), 1, "{snapshot:?}");
+    }
+    let log = serde_json::json!({ "leaves": snapshot }).to_string();
+    let (code, out, err) = watch(&[&spec, "--property", &formula, "--json"], &log);
+    assert_eq!(code, Some(1), "{out}{err}");
+    let answer: Value = serde_json::from_str(&out).expect("JSON");
+    let steps = answer["trace"].as_array().expect("steps");
+    let chosen: Vec<&str> = steps.iter().filter_map(|step| step["label"].as_str()).collect();
+    let chosen: Vec<&&str> = chosen.iter().filter(|label| label.starts_with("chosen(")).collect();
+    assert!(chosen.first().is_some_and(|label| label.contains(", v1,")), "{chosen:?}");
+    assert!(chosen.last().is_some_and(|label| label.contains(", v2,")), "{chosen:?}");
+}
+
+#[test]
+fn equations_show_freedom_from_deadlock() {
+    let spec = model("philosophers/philosophers-8.mcrl2");
+    let report = check(&[&spec, "--marking", "--tables", "ahead"]).expect("decided");
+    let obligation = &report["local"]["obligations"][0];
+    assert_eq!((&report["verdict"], &obligation["result"]), (&"holds".into(), &"holds".into()), "{report}");
+    assert!(obligation["marking"]["cases"].as_u64() >= Some(1), "{obligation}");
+    assert_eq!(obligation["rounds"].as_array().map(Vec::len), Some(0), "{obligation}");
+    let report = check(&[&model("philosophers/philosophers-bug-8.mcrl2"), "--marking"]).expect("decided");
+    let obligation = &report["local"]["obligations"][0];
+    assert_eq!((&report["verdict"], &obligation["marking"]), (&"violated".into(), &Value::Null), "{report}");
+}
+
 #[test]
 fn lines_that_cannot_be_used_are_told() {
     let spec = model("abp/abp.mcrl2");

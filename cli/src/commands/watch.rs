@@ -55,7 +55,7 @@ pub struct Arguments {
     #[command(flatten)]
     wanted: Wanted,
 
-    /// The most states that the blocks of one obligation may have from one state of the log
+    /// What one obligation may take from one state of the log: states of its blocks, or as much work on paths
     #[arg(long, value_name = "N", default_value_t = 100_000, help_heading = "Search")]
     local_limit: u64,
 

@@ -28,12 +28,23 @@ fn sync(net: &mut Network, mut parts: Vec<(LeafIx, LocalLabel)>, text: &str) {
 /// the left one back, then the right one. A philosopher is a leaf and so is a fork; every step is shared by the two.
 /// The only deadlock is reached when everyone holds the left fork, after `n` steps.
 pub fn philosophers(n: u32) -> Network {
+    at_a_table(n, n)
+}
+
+/// The same, but the last one takes and puts back the right fork first: there is no deadlock.
+pub fn polite_philosophers(n: u32) -> Network {
+    at_a_table(n, n - 1)
+}
+
+/// Philosophers, those from `polite` on with the right fork first.
+fn at_a_table(n: u32, polite: u32) -> Network {
     let mut net = Network::new();
     let people: Vec<LeafIx> = (0..n).map(|i| leaf(&mut net, format!("Phil({i})"), 4)).collect();
     let forks: Vec<LeafIx> = (0..n).map(|i| leaf(&mut net, format!("Fork({i})"), 2)).collect();
     for i in 0..n {
         let right = (i + 1) % n;
-        let actions = [("take", i), ("take", right), ("put", i), ("put", right)];
+        let (first, second) = if i < polite { (i, right) } else { (right, i) };
+        let actions = [("take", first), ("take", second), ("put", first), ("put", second)];
         for (from, (action, fork)) in (0..).zip(actions) {
             let text = format!("{action}({i}, {fork})");
             let mine = edge(&mut net, people[i as usize], from, &text, (from + 1) % 4);

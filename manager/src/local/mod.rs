@@ -225,6 +225,8 @@ pub struct Spend {
     pub tries: u64,
     /// See [`Options::pairs`].
     pub pairs: u64,
+    /// See [`Options::marking`].
+    pub marking: bool,
 }
 
 /// What workers of a process share.
@@ -246,10 +248,11 @@ impl Deciding {
     }
 
     fn answer(&self, job: LocalJob, life: &Life) -> LocalAnswer {
-        let Spend { limit, tries, pairs } = self.spend;
+        let Spend { limit, tries, pairs, marking } = self.spend;
         let stop = || life.is_cancelled().then_some(Limit::Interrupted);
         let (workers, max_memory) = (1, u64::MAX);
-        let options = Options { workers, limit, tries, pairs, max_memory, stop: &stop, progress: &|_, _| {} };
+        let progress = &|_, _| {};
+        let options = Options { workers, limit, tries, pairs, marking, max_memory, stop: &stop, progress };
         let answered = self.setting.decide(&job.task, &options, &stop, &|_| {});
         LocalAnswer { number: job.number, answered, peak_memory: self.setting.peak_memory() }
     }

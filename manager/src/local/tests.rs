@@ -10,7 +10,7 @@ use gridlock_lts::engine::local::check;
 use gridlock_lts::samples::random::{self, Shape};
 use std::time::Duration;
 
-const SPEND: Spend = Spend { limit: 5_000, tries: 200, pairs: 20_000 };
+const SPEND: Spend = Spend { limit: 5_000, tries: 200, pairs: 20_000, marking: true };
 
 fn sample(seed: u64) -> (Arc<Network>, Arc<[Property]>) {
     // Many leaves that do little with each other, or few with faults.
@@ -88,6 +88,7 @@ fn any_order_and_any_cut_comes_to_the_same() {
             limit: SPEND.limit,
             tries: SPEND.tries,
             pairs: SPEND.pairs,
+            marking: SPEND.marking,
             max_memory: 1 << 30,
             stop: &|| None,
             progress: &|_, _| {},

@@ -7,6 +7,7 @@
 use super::calm::Calm;
 use super::frame::Frame;
 use super::mutants::{self, Mutant};
+use super::purse::{Purse, STATE, STEP};
 use crate::base::error::Error;
 use crate::base::hash::Hasher;
 use crate::base::memory::Budget;
@@ -26,6 +27,8 @@ use std::sync::Arc;
 pub(super) struct Effort<'a> {
     /// The most states of this block.
     pub(super) states: u64,
+    /// What they and their steps may cost.
+    pub(super) purse: Purse,
     pub(super) budget: &'a Arc<Budget>,
     pub(super) stop: &'a Stop<'a>,
 }
@@ -67,6 +70,17 @@ pub(super) struct Searched {
     pub(super) transitions: u64,
     /// The shortest way to a suspicious state, if there is one.
     pub(super) path: Option<Path>,
+}
+
+impl Searched {
+    /// What it cost, in ticks.
+    pub(super) fn cost(&self) -> u64 {
+        cost(self.states, self.transitions)
+    }
+}
+
+fn cost(states: u64, transitions: u64) -> u64 {
+    STATE * states + STEP * transitions
 }
 
 impl<'a> Block<'a> {
@@ -217,11 +231,18 @@ impl Search<'_> {
                 let now = parents.len() as u64;
                 held.grow(2 * (now - counted) * bytes)?;
                 counted = now;
+                if cost(now, transitions) > self.effort.purse.left() {
+                    return Err(Trouble::TooLarge);
+                }
             }
             steps.clear();
             let from = states[next * words..][..words].to_vec();
             system.expand(&from, &mut steps).map_err(Trouble::Internal)?;
             transitions += steps.len() as u64;
+            if self.is_whole_and_stuck(&steps) {
+                let path = Some(self.way(system, &states, &parents, next as u32));
+                return Ok(Searched { states: parents.len() as u64, transitions, path });
+            }
             for (target, _) in steps.iter() {
                 let hashed = hash(target);
                 let at = |number: u32| &states[number as usize * words..][..words];
@@ -254,9 +275,14 @@ impl Search<'_> {
     fn is_suspicious(&self, local: &[u32]) -> bool {
         match (self.block.frame.observer, self.calm) {
             (Some(slot), _) => self.block.frame.component(slot).is_bad(local[slot as usize]),
-            (None, Some(calm)) => calm.is_suspicious(local),
+            (None, Some(calm)) => !calm.is_whole() && calm.is_suspicious(local),
             (None, None) => false,
         }
+    }
+
+    /// If nobody is outside, a deadlock is where no step leads on: that is cheaper to see when a state is expanded.
+    fn is_whole_and_stuck(&self, steps: &Steps) -> bool {
+        steps.len() == 0 && self.calm.is_some_and(Calm::is_whole)
     }
 
     fn way<S: Successors>(&self, system: &S, states: &[u64], parents: &[u32], end: u32) -> Path {

@@ -82,6 +82,11 @@ impl<'a> Calm<'a> {
         Calm { block, own, others }
     }
 
+    /// Whether nobody is outside.
+    pub(super) fn is_whole(&self) -> bool {
+        self.others.is_empty()
+    }
+
     fn possible(&self, within: &Sync, at: &[u32]) -> bool {
         within.iter().all(|&part| self.block.frame.offers(part, at[part.0 as usize]))
     }

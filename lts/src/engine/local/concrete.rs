@@ -7,6 +7,7 @@
 use super::block::{Block, Path};
 use super::follow::{Distances, NEVER};
 use super::mutants::{self, Mutant};
+use super::purse::{Purse, STEP};
 use crate::base::hash::{Hasher, Map};
 use crate::engine::parts::system::moves_with;
 use crate::engine::parts::{Stop, Trouble};
@@ -107,7 +108,13 @@ impl<'a> Concrete<'a> {
     }
 
     /// Looks for a run, and expands `tries` states for it, or as many as the path has.
-    pub(super) fn make(mut self, net: &Network, tries: u64, stop: &Stop) -> Result<Made, Trouble> {
+    pub(super) fn make(
+        mut self,
+        net: &Network,
+        tries: u64,
+        purse: &mut Purse,
+        stop: &Stop,
+    ) -> Result<Made, Trouble> {
         let tries = tries.max(self.path.at.len() as u64);
         self.add(NONE, NONE, 0, &vec![0; self.others.len()]);
         let mut expanded = 0;
@@ -116,7 +123,8 @@ impl<'a> Concrete<'a> {
             if self.is_end(number) {
                 return Ok(Made::Run(self.trace(net, number)));
             }
-            if expanded >= tries || self.nodes.len() as u64 >= tries.saturating_mul(KEPT) {
+            if purse.is_empty() || expanded >= tries || self.nodes.len() as u64 >= tries.saturating_mul(KEPT)
+            {
                 break;
             }
             if expanded % 256 == 0 {
@@ -124,6 +132,7 @@ impl<'a> Concrete<'a> {
             }
             expanded += 1;
             self.expand(number, &mut successors);
+            purse.pay(((1 + successors.len()) * (STEP as usize + self.others.len() / 4)) as u64);
             for (via, position, state) in successors.drain(..) {
                 self.add(number, via, position, &state);
             }

@@ -10,6 +10,8 @@
 //! sets of node states under a network that only grows are the fixpoint, and their check of soundness is the search for a
 //! run. The block makes it complete.
 //!
+//! Freedom from deadlock may be shown by equations before anything is explored ([`marking`]).
+//!
 //! Invariants: an answer is exact, or there is none and the report says what was left and why. Obligations are decided in any
 //! order, here ([`workers`]) or elsewhere ([`task`]), but the first in a fixed order that does not hold counts ([`board`]), so
 //! nothing depends on the number of workers.
@@ -20,7 +22,9 @@ mod calm;
 mod concrete;
 mod follow;
 mod frame;
+mod marking;
 mod mutants;
+mod purse;
 mod refine;
 mod split;
 mod survey;
@@ -37,12 +41,13 @@ use crate::model::trace::Trace;
 use crate::property::{self, Property};
 pub use board::{Board, Place};
 pub use frame::Size;
+pub use marking::Marking;
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 pub use survey::{Survey, survey};
 pub use task::{Answered, End, Setting, Task};
 
-/// The most states of the blocks of an obligation if nothing else is said.
+/// What an obligation may take if nothing else is said: see [`Options::limit`].
 pub const DEFAULT_LIMIT: u64 = 1_000_000;
 
 /// What is spent on the paths of an obligation if nothing else is said: see [`Options::tries`] and [`Options::pairs`].
@@ -58,13 +63,15 @@ pub const SHARE: u64 = 5;
 pub struct Options<'a> {
     /// The number of threads.
     pub workers: usize,
-    /// The most states that the blocks of an obligation may have, all rounds together.
+    /// The most states that the blocks of an obligation may have, all rounds together; paths may take as much work as these.
     pub limit: u64,
     /// States that are expanded to make runs of paths, in all rounds of an obligation together; for one path no more than
     /// [`SHARE`] of them.
     pub tries: u64,
     /// Labels that are tried in pairs of states to find two leaves that cannot follow, in all rounds of an obligation together.
     pub pairs: u64,
+    /// Whether freedom from deadlock is tried by equations first: see [`Marking`].
+    pub marking: bool,
     /// Bytes that leaves and blocks may take.
     pub max_memory: u64,
     /// Whether and why to stop.
@@ -89,7 +96,7 @@ pub enum Fate {
 /// Why an obligation was left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Why {
-    /// Its blocks have more states than the limit, this one.
+    /// It takes more states, or as much work, than the limit, this one.
     Limit(u64),
     /// The memory does not suffice.
     Memory,
@@ -108,6 +115,8 @@ pub enum Joined {
     PairCannotFollow,
     /// No run was found along the path, and the leaf was in the way.
     InTheWay,
+    /// All leaves had been in the block for once, which was too much: it goes on with those before.
+    TooManyAtOnce,
 }
 
 /// What was done with one block.
@@ -140,7 +149,9 @@ pub struct Account {
     pub fixpoint: Size,
     /// The leaves in the last block.
     pub block: Vec<LeafIx>,
-    /// The rounds; none: the fixpoint alone decided.
+    /// The equations that decided, if they did.
+    pub marking: Option<Marking>,
+    /// The rounds; none: the fixpoint or the equations alone decided.
     pub rounds: Vec<Round>,
     /// The time it took.
     pub time: Duration,

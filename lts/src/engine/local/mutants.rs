@@ -14,6 +14,8 @@ pub(super) enum Mutant {
     SplitToFirst,
     /// Takes what the block would take part in for what it always takes part in.
     ArmedAlways,
+    /// Takes any places for a trap.
+    AnyTrap,
 }
 
 #[cfg(test)]

@@ -5,11 +5,17 @@
 //! may take is split ([`split`](super::split)) if that leaves somebody who cannot follow. Then a run is looked for
 //! ([`concrete`](super::concrete)); if none is found, the leaf that was in its way joins. The block grows in each round, and when
 //! all are in it, it is the system.
+//!
+//! Work is bounded ([`purse`](super::purse)). Much of it is in vain if the system is small: so when a first part of it is done,
+//! all leaves are taken into the block at once, and if that has few states it decides. Only if it has many the refinement goes
+//! on where it was, with all of the work that is allowed.
 
-use super::block::{Block, Effort, Path, internal};
+use super::block::{Block, Effort, Path, Searched, internal};
 use super::concrete::{Concrete, Made};
 use super::follow::Follow;
 use super::frame::{Frame, Size};
+use super::marking::{self, Marking};
+use super::purse::{LABEL, Purse};
 use super::split::{self, Taken};
 use super::{Account, Fate, Joined, Options, Round, SHARE};
 use crate::base::memory::Budget;
@@ -22,6 +28,11 @@ use std::time::Instant;
 
 /// Obligations that one property may be split into.
 const MOST_MEMBERS: usize = 1024;
+
+/// The part of the work, one in so many, that is done before all leaves are tried at once.
+const FIRST: u64 = 4;
+/// The part of the states, one in so many, that all leaves at once may have.
+const AT_ONCE: u64 = 2;
 
 /// What is to be decided: an obligation, or a part of it. A [`Task`](super::Task) that was made ready.
 pub(super) struct Job {
@@ -56,9 +67,13 @@ pub(super) struct Refinement<'a> {
     pub(super) slots: Vec<u32>,
     /// States of all rounds so far.
     spent: u64,
-    /// What is left for runs and for pairs.
+    /// States that may be expanded for runs still, and labels that may be tried in pairs.
     tries: u64,
     pairs: u64,
+    /// The equations that decided, if they did.
+    marking: Option<Marking>,
+    /// Whether a block of all leaves was too large.
+    too_many: bool,
     start: Instant,
 }
 
@@ -79,7 +94,7 @@ impl<'a> Refinement<'a> {
     ) -> Self {
         let start = Instant::now();
         let (rounds, slots) = (Vec::new(), Vec::new());
-        let (spent, tries, pairs) = (0, options.tries, options.pairs);
+        let (spent, tries, pairs, too_many) = (0, options.tries, options.pairs, false);
         Refinement {
             net,
             properties,
@@ -92,6 +107,8 @@ impl<'a> Refinement<'a> {
             spent,
             tries,
             pairs,
+            marking: None,
+            too_many,
             start,
         }
     }
@@ -106,30 +123,49 @@ impl<'a> Refinement<'a> {
             result,
             fixpoint: size,
             block: self.slots.iter().filter_map(leaf).collect(),
+            marking: self.marking,
             rounds: self.rounds,
             time: self.start.elapsed(),
         }
     }
 
-    /// Decides it.
+    /// Decides it: at first with a part of the work, then all leaves at once if they are few states, then with all of the
+    /// work. See the module head.
     pub(super) fn decide(&mut self, job: &Job) -> Result<Answer, Trouble> {
         self.slots = job.block.clone();
         if !job.frame.is_suspicious() {
             return Ok(Answer::Holds);
         }
+        if self.options.marking && job.frame.observer.is_none() {
+            self.marking = marking::proves(&job.frame, self.stop)?;
+            if self.marking.is_some() {
+                return Ok(Answer::Holds);
+            }
+        }
+        match self.refine(job, Purse::of(self.options.limit / FIRST)) {
+            Err(Trouble::TooLarge) => {}
+            ended => return ended,
+        }
+        let part = std::mem::replace(&mut self.slots, job.frame.slots().collect());
+        match self.refine(job, Purse::of(self.options.limit)) {
+            Err(Trouble::TooLarge) => {}
+            ended => return ended,
+        }
+        (self.slots, self.too_many) = (part, true);
+        self.refine(job, Purse::of(self.options.limit))
+    }
+
+    /// Rounds, until it is decided or the purse is empty.
+    fn refine(&mut self, job: &Job, mut purse: Purse) -> Result<Answer, Trouble> {
         loop {
             let block = Block::new(&job.frame, &self.slots);
-            let states = self.options.limit.saturating_sub(self.spent);
-            if states == 0 {
-                return Err(Trouble::TooLarge);
-            }
-            let effort = Effort { states, budget: self.budget, stop: self.stop };
-            let searched = block.search(effort)?;
+            let searched = self.search(&block, purse)?;
             self.spent += searched.states;
+            purse.pay(searched.cost());
             (self.progress)(searched.states);
             let length = searched.path.as_ref().map(|path| path.len() as u64);
             let mut round = Round {
-                leaves: self.slots.iter().filter(|&&slot| job.frame.leaf(slot).is_some()).count() as u64,
+                leaves: leaves(&block),
                 states: searched.states,
                 transitions: searched.transitions,
                 path: length,
@@ -140,7 +176,7 @@ impl<'a> Refinement<'a> {
                 self.rounds.push(round);
                 return Ok(Answer::Holds);
             };
-            let next = self.next(job, &block, &path, &mut round)?;
+            let next = self.next(job, &block, &path, &mut purse, &mut round)?;
             if let Next::Join(why, _) = &next {
                 round.joined = *why;
             }
@@ -156,25 +192,55 @@ impl<'a> Refinement<'a> {
         }
     }
 
-    fn next(&mut self, job: &Job, block: &Block, path: &Path, round: &mut Round) -> Result<Next, Trouble> {
+    /// Explores a block. All leaves at once get no more than a part of the states that are left, and only one chance: what they
+    /// cost is what the search costs that the obligation would be handed over to.
+    fn search(&mut self, block: &Block, purse: Purse) -> Result<Searched, Trouble> {
+        let left = self.options.limit.saturating_sub(self.spent);
+        let whole = block.others().is_empty();
+        let states = if whole { left.min(self.options.limit.div_ceil(AT_ONCE)) } else { left };
+        if states == 0 || purse.is_empty() || (whole && self.too_many) {
+            return Err(Trouble::TooLarge);
+        }
+        let searched = block.search(Effort { states, purse, budget: self.budget, stop: self.stop });
+        if whole && matches!(searched, Err(Trouble::TooLarge)) {
+            self.too_many = true;
+            self.spent += states;
+            let (leaves, joined) = (leaves(block), Joined::TooManyAtOnce);
+            self.rounds.push(Round { leaves, states, transitions: 0, path: None, runs: 0, joined });
+        }
+        searched
+    }
+
+    fn next(
+        &mut self,
+        job: &Job,
+        block: &Block,
+        path: &Path,
+        purse: &mut Purse,
+        round: &mut Round,
+    ) -> Result<Next, Trouble> {
         let frame = block.frame;
         let size = |slot: u32| (frame.lts(slot).num_states(), slot);
         let follow = Follow::new(block, path);
+        purse.pay(follow.cost());
         let (distances, cannot) = follow.distances();
         if let Some(slot) = cannot.into_iter().min_by_key(|&slot| size(slot)) {
             return Ok(Next::Join(Joined::CannotFollow, vec![slot]));
         }
         self.stop.check()?;
-        if let Some((first, second)) = follow.pair(None, &mut self.pairs) {
+        if let Some((first, second)) = self.pairs(purse, |share| follow.pair(None, share)) {
             return Ok(Next::Join(Joined::PairCannotFollow, vec![first, second]));
         }
-        if let Some(parts) = self.split(job, block, path) {
+        if let Some(parts) = self.split(job, block, path, purse) {
             return Ok(Next::Split(parts));
         }
         let mut blockers = Vec::new();
         if let Some(distances) = &distances {
             let tries = self.tries.min(self.options.tries.div_ceil(SHARE));
-            match Concrete::new(block, path, distances).make(self.net, tries, self.stop)? {
+            let mut share = purse.share(SHARE);
+            let made = Concrete::new(block, path, distances).make(self.net, tries, &mut share, self.stop)?;
+            purse.back(share);
+            match made {
                 Made::Run(trace) => {
                     replayed(self.net, self.properties, job.obligation, trace.clone())?;
                     return Ok(Next::Run(trace));
@@ -191,13 +257,30 @@ impl<'a> Refinement<'a> {
         Ok(Next::Join(Joined::InTheWay, vec![slot]))
     }
 
+    /// Looks for pairs with a part of the purse.
+    fn pairs<T>(&mut self, purse: &mut Purse, look: impl FnOnce(&mut Purse) -> T) -> T {
+        let mut share = purse.share(SHARE);
+        let before = share.left();
+        let mut used = share.at_most(self.pairs.saturating_mul(LABEL));
+        let found = look(&mut used);
+        share.back(used);
+        self.pairs -= ((before - share.left()) / LABEL).min(self.pairs);
+        purse.back(share);
+        found
+    }
+
     /// An edge of the observer that is worth to be taken by one member at a time.
-    fn split(&mut self, job: &Job, block: &Block, path: &Path) -> Option<Vec<Taken>> {
+    fn split(&mut self, job: &Job, block: &Block, path: &Path, purse: &mut Purse) -> Option<Vec<Taken>> {
         let fits = |edge: &split::Edge| job.siblings * edge.members.len() <= MOST_MEMBERS;
-        let edges = split::edges(block, path).into_iter().filter(fits);
-        let edge = edges.into_iter().find(|edge| edge.pays(block, path, &mut self.pairs))?;
+        let edges: Vec<_> = split::edges(block, path).into_iter().filter(fits).collect();
+        let edge = self.pairs(purse, |share| edges.iter().find(|edge| edge.pays(block, path, share)))?;
         Some(edge.taken())
     }
+}
+
+/// The leaves of a block.
+fn leaves(block: &Block) -> u64 {
+    block.slots.iter().filter(|&&slot| block.frame.leaf(slot).is_some()).count() as u64
 }
 
 /// The leaf outside that shares most syncs with the block, or with anybody if nobody does.

@@ -150,8 +150,12 @@ impl<N: Deref<Target = Network>, P: Deref<Target = [Property]>> Setting<N, P> {
 
     fn nothing(&self, obligation: Obligation, end: End) -> Answered {
         let (fixpoint, members, block, rounds) = (Size::default(), Vec::new(), Vec::new(), Vec::new());
+        let marking = None;
         let (result, time) = (fate(&end, 0), Duration::ZERO);
-        Answered { account: Account { obligation, members, result, fixpoint, block, rounds, time }, end }
+        Answered {
+            account: Account { obligation, members, result, fixpoint, block, marking, rounds, time },
+            end,
+        }
     }
 
     /// What a task is decided on; nothing if there is no room for it.

@@ -19,6 +19,7 @@ fn options<'a>(seed: u64) -> Options<'a> {
         limit: DEFAULT_LIMIT,
         tries,
         pairs,
+        marking: seed % 3 != 0,
         max_memory: 1 << 30,
         stop: &|| None,
         progress: &|_, _| {},
@@ -48,7 +49,7 @@ fn networks() -> u64 {
 
 #[test]
 fn random_networks_get_the_naive_verdict() {
-    let (mut violated, mut held, mut partly, mut split, mut runs) = (0, 0, 0, 0, 0);
+    let (mut violated, mut held, mut partly, mut split, mut runs, mut equations) = (0, 0, 0, 0, 0, 0);
     for seed in 0..networks() {
         let (net, properties) = sample(seed);
         let report = check(&net, &properties, &options(seed)).expect("no fault of ours");
@@ -61,14 +62,15 @@ fn random_networks_get_the_naive_verdict() {
             let proper = account.result == Fate::Holds && account.block.len() < net.leaves.len();
             partly += u64::from(proper && !account.block.is_empty());
             split += u64::from(matches!(account.result, Fate::Split(_)));
+            equations += u64::from(account.marking.is_some());
             runs += u64::from(account.result == Fate::Violated && account.block.len() < net.leaves.len());
         }
     }
     let few = networks() / 50;
     assert!(violated > 10 * few && held > 2 * few, "{violated} violated, {held} held");
     assert!(
-        partly > few / 2 && split > few / 10 && runs > few,
-        "{partly} by a part, {split} split, {runs} runs"
+        partly > few / 2 && split > few / 10 && runs > few && equations > few / 2,
+        "{partly} by a part, {split} split, {runs} runs, {equations} by equations"
     );
 }
 
@@ -176,6 +178,23 @@ fn a_split_that_forgets_members_is_noticed() {
 #[test]
 fn leaves_that_must_always_be_calm_are_noticed() {
     assert!(is_noticed(Mutant::ArmedAlways, 0..1000));
+}
+
+#[test]
+fn places_that_are_no_trap_are_noticed() {
+    assert!(is_noticed(Mutant::AnyTrap, 0..3000));
+}
+
+#[test]
+fn equations_show_that_philosophers_do_not_get_stuck() {
+    let properties = [Property::DeadlockFree { allow_termination: false }];
+    for n in [3, 8] {
+        let net = synthetic::polite_philosophers(n);
+        let report = check(&net, &properties, &options(4)).expect("no fault of ours");
+        assert_eq!(report.verdict, Some(Verdict::Holds), "{n}");
+        assert!(report.accounts.iter().any(|account| account.marking.is_some()), "{:?}", report.accounts);
+        assert!(report.accounts.iter().all(|account| account.rounds.is_empty()), "{:?}", report.accounts);
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::method::quantities::{bytes, count, counted};
 use crate::method::subsystem::names;
 use crate::method::then::Handed;
 use crate::method::{Figures, Json, Row, Run, Spent, Traffic};
-use gridlock_lts::engine::local::{Account, Fate, Joined, Round, Why};
+use gridlock_lts::engine::local::{Account, Fate, Joined, Marking, Round, Why};
 use gridlock_lts::engine::parts::Obligation;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -49,6 +49,8 @@ pub(super) struct Shown {
     pub(super) largest_states: u64,
     states: u64,
     seconds: f64,
+    /// The equations that decided, if they did.
+    marking: Option<Marking>,
     pub(super) rounds: Vec<Turn>,
 }
 
@@ -70,6 +72,7 @@ impl From<Round> for Turn {
             Joined::CannotFollow => Some("cannot follow"),
             Joined::PairCannotFollow => Some("cannot follow together"),
             Joined::InTheWay => Some("in the way"),
+            Joined::TooManyAtOnce => Some("too many at once"),
         };
         let Round { leaves, states, transitions, path, runs, .. } = round;
         Turn { processes: leaves, states, transitions, path, tried: runs, joined }
@@ -114,6 +117,7 @@ impl Shown {
             largest_states: account.largest(),
             states: account.states(),
             seconds: account.time.as_secs_f64(),
+            marking: account.marking,
             rounds: account.rounds.into_iter().map(Turn::from).collect(),
         }
     }
@@ -130,6 +134,10 @@ impl Shown {
     pub(super) fn told(&self) -> String {
         if let Some(members) = self.split {
             return format!("split into {}", counted(members, "obligation"));
+        }
+        if let Some(Marking { cases, traps, .. }) = self.marking {
+            let (cases, traps) = (counted(cases as usize, "case"), counted(traps as usize, "trap"));
+            return format!("{} by the marking equation, {cases}, {traps}", self.result);
         }
         if self.rounds.is_empty() {
             return format!("{} by the fixpoint alone, {} local moves", self.result, count(self.local_moves));

@@ -30,7 +30,7 @@ const NUMBERS: &str = "local";
 /// A local search.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Local {
-    /// The most states that the blocks of one obligation may have, all rounds together
+    /// What one obligation may take: states of its blocks, all rounds together, or as much work on paths
     #[arg(
         long,
         value_name = "N",
@@ -38,6 +38,10 @@ pub struct Local {
         help_heading = "Local (with --search local)"
     )]
     local_limit: u64,
+
+    /// Freedom from deadlock: try first whether equations show it, without exploring anything
+    #[arg(long, help_heading = "Local (with --search local)")]
+    marking: bool,
 
     #[command(flatten)]
     onward: Onward,
@@ -167,7 +171,7 @@ impl Local {
     pub fn bounded(local_limit: u64) -> Self {
         let onward = Onward { then: Then::None };
         let (checkpoint, patience, report) = (Checkpoint::default(), Patience::default(), None);
-        Local { local_limit, onward, checkpoint, patience, report }
+        Local { local_limit, marking: false, onward, checkpoint, patience, report }
     }
 
     fn limit(&self, run: &Run) -> u64 {
@@ -175,7 +179,8 @@ impl Local {
     }
 
     fn work(&self, run: &Run) -> Result<Arc<Deciding>> {
-        let spend = Spend { limit: self.limit(run), tries: DEFAULT_TRIES, pairs: DEFAULT_PAIRS };
+        let (limit, marking) = (self.limit(run), self.marking);
+        let spend = Spend { limit, tries: DEFAULT_TRIES, pairs: DEFAULT_PAIRS, marking };
         let (net, properties) = (run.tables().network.clone(), run.properties.clone());
         Deciding::new(net, properties, spend, run.room()).map(Arc::new)
     }
@@ -183,7 +188,8 @@ impl Local {
     /// What decides which jobs there are and what comes of them.
     fn identity(&self, run: &Run) -> Identity {
         let made = tables_made(&run.tables().network);
-        run.identity(Self::NAME, [("local limit", self.limit(run).to_string()), ("tables made", made)])
+        let (limit, marking) = (self.limit(run).to_string(), self.marking.to_string());
+        run.identity(Self::NAME, [("local limit", limit), ("marking", marking), ("tables made", made)])
     }
 
     fn team<'a>(&self, run: &'a Run, identity: &'a Identity) -> Team<'a> {
@@ -228,7 +234,7 @@ fn left(run: &Run, account: Option<&Account>) -> Left {
         Fate::Left(Why::Limit(limit)) => Left {
             name: "local-limit",
             message: format!(
-                "`{name}` is suspicious still: the blocks up to {block} have more than {} states (--local-limit)",
+                "`{name}` is suspicious still: blocks up to {block}, and the paths in them, take more work than {} states (--local-limit)",
                 count(limit)
             ),
         },

@@ -1,0 +1,63 @@
+//! Work that an obligation may take, counted so that it is the same on every machine.
+//!
+//! What is done to a block, to a path and to pairs of leaves costs very different amounts of time, so states alone are no
+//! measure. Everything pays here in *ticks*, and [`UNIT`] of them are about what a state of a block costs with its steps.
+//! Invariant: how much is paid depends on the obligation and the options only.
+
+/// The ticks of about one state of a block, with its steps.
+const UNIT: u64 = 16;
+/// The least that a purse has, in units: a few rounds of a small block.
+const LEAST: u64 = 1000;
+
+/// A state of a block.
+pub(super) const STATE: u64 = 8;
+/// A step of a block.
+pub(super) const STEP: u64 = 3;
+/// A label that is tried in a pair of states.
+pub(super) const LABEL: u64 = 2;
+
+/// See the module head.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Purse {
+    left: u64,
+}
+
+impl Purse {
+    /// A purse with about as much as this number of states of blocks cost.
+    pub(super) fn of(units: u64) -> Self {
+        Purse { left: units.max(LEAST).saturating_mul(UNIT) }
+    }
+
+    /// What is left, in ticks.
+    pub(super) fn left(self) -> u64 {
+        self.left
+    }
+
+    pub(super) fn is_empty(self) -> bool {
+        self.left == 0
+    }
+
+    /// Pays; what is not there is not owed.
+    pub(super) fn pay(&mut self, ticks: u64) {
+        self.left = self.left.saturating_sub(ticks);
+    }
+
+    /// Puts a part of it, one in so many, into a purse of its own.
+    pub(super) fn share(&mut self, one_in: u64) -> Purse {
+        let left = self.left / one_in;
+        self.left -= left;
+        Purse { left }
+    }
+
+    /// Puts no more than this into a purse of its own.
+    pub(super) fn at_most(&mut self, ticks: u64) -> Purse {
+        let left = self.left.min(ticks);
+        self.left -= left;
+        Purse { left }
+    }
+
+    /// Takes back what is left of a share.
+    pub(super) fn back(&mut self, share: Purse) {
+        self.left = self.left.saturating_add(share.left);
+    }
+}
