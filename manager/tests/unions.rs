@@ -5,8 +5,9 @@ use gridlock_lang::system::{Options, load};
 use gridlock_lts::base::rng::Rng;
 use gridlock_lts::engine::prepared::{Prepared, Visitor};
 use gridlock_lts::engine::successors::Successors;
-use gridlock_lts::guide::{Guide, Subsystem};
+use gridlock_lts::guide::{Guide, Relevance, Subsystem};
 use gridlock_lts::model::network::{LeafIx, Local, Network, Outcome as Step};
+use gridlock_lts::property::Property;
 use gridlock_lts::samples::random::Shape;
 use gridlock_manager::traces::strategy::StrategyKind;
 use gridlock_manager::traces::swarm::{Config, Granularity, Outcome, Pace, Swarm};
@@ -54,7 +55,8 @@ impl Visitor for Play<'_> {
     fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Self::Out {
         let system = &*system;
         let Play { net, guide, config, workers, most_jobs, forgetful } = self;
-        let setting = Setting { system, net, guide: Arc::new(guide.clone()), relevance: None };
+        let (relevance, guide_of) = (config.relevance.clone(), Arc::new(guide.clone()));
+        let setting = Setting { system, net, guide: guide_of, relevance };
         let mut worker = Worker::new(setting);
         let mut swarm = Swarm::new(net, guide.clone(), config);
         let (mut union, mut handed_on) = (States::new(), States::new());
@@ -117,11 +119,11 @@ struct Tally {
     long: u32,
 }
 
-fn compare(net: &Network, guide: &Guide, all: &States, rng: &mut Rng, what: &str, tally: &mut Tally) {
+fn config(all: usize, rng: &mut Rng) -> Config {
     let states = match rng.below(3) {
         0 => u64::MAX,
-        1 => rng.between(1, 2 * all.len()) as u64,
-        _ => rng.between(1 + all.len() / 4, 2 + all.len() / 2) as u64,
+        1 => rng.between(1, 2 * all) as u64,
+        _ => rng.between(1 + all / 4, 2 + all / 2) as u64,
     };
     let mut config = Config::new(JobLimits { states, memory: 1 << 28 });
     config.granularity = [Granularity::Trace, Granularity::Prefix][rng.below(2)];
@@ -136,6 +138,11 @@ fn compare(net: &Network, guide: &Guide, all: &States, rng: &mut Rng, what: &str
     if config.borders && rng.percent(20) {
         config.limits.memory = rng.between(1_000, 60_000) as u64;
     }
+    config
+}
+
+fn compare(net: &Network, guide: &Guide, all: &States, rng: &mut Rng, what: &str, tally: &mut Tally) {
+    let config = config(all.len(), rng);
     let workers = Workers { count: rng.between(1, 8), twice: 10, lost: 10, seed: rng.bits() };
     let prepared = Prepared::new(net.clone(), []);
     let shown = format!("{what}: {config:?}");
@@ -177,6 +184,74 @@ fn on_random_networks() {
         }
     }
     assert!(tally.exhausted > 1_000 && tally.bounded > 50 && tally.stuck > 50, "{tally:?}");
+}
+
+/// The states that are reachable while irrelevant ones are passed over, and whether a forbidden step is possible there.
+fn mattering(net: &Network, relevance: &Relevance, forbidden: u32, most: usize) -> Option<(States, bool)> {
+    let irrelevant: BTreeSet<&[Local]> = relevance.irrelevant().collect();
+    let passed = |state: &[Local]| {
+        let place: Vec<Local> = relevance.leaves().iter().map(|leaf| state[leaf.0 as usize]).collect();
+        irrelevant.contains(&place[..])
+    };
+    let (mut seen, mut queue, mut steps) = (States::from([net.initial()]), vec![net.initial()], Vec::new());
+    let mut violated = false;
+    while let Some(state) = queue.pop() {
+        net.successors(&state, &mut steps);
+        for step in &steps {
+            violated |= step.vector.0 == forbidden;
+            if !passed(&step.target) && seen.insert(step.target.clone()) {
+                queue.push(step.target.clone());
+            }
+        }
+        if seen.len() > most {
+            return None;
+        }
+    }
+    Some((seen, violated))
+}
+
+/// Swarms that leave out what cannot lead to a violation visit exactly the rest, whatever the jobs are.
+#[test]
+fn directed_swarms_visit_what_matters() {
+    let (mut exhausted, mut less, mut found) = (0, 0, 0);
+    for seed in 0..3_000 {
+        let net = Shape { acyclic: seed % 3 != 0, leaves: 5, ..Shape::default() }.network(seed);
+        let rng = &mut Rng::new(seed);
+        let leaves: Vec<LeafIx> =
+            (0..rng.between(1, 2)).map(|_| LeafIx(rng.below(net.leaves.len()) as u32)).collect();
+        let unroll = rng.below(3) as u32;
+        let Ok(guide) = Subsystem::new(&net, &leaves, 500).and_then(|s| s.unrolled(unroll, 2_000)) else {
+            continue;
+        };
+        let forbidden = rng.below(net.vectors.len()) as u32;
+        let never = Property::Never(Box::new(move |_, vector| vector.0 == forbidden));
+        let prepared = Prepared::new(net.clone(), [never]);
+        let relevance = Relevance::of(&prepared, guide.leaves());
+        if relevance.is_empty() || relevance.is_everything() || guide.traces() > &1_000u32.into() {
+            continue;
+        }
+        let Some(all) = reachable(&net, 3_000) else { continue };
+        let Some((matter, violated)) = mattering(&net, &relevance, forbidden, 3_000) else { continue };
+        let config = Config { relevance: Some(Arc::new(relevance)), ..config(matter.len(), rng) };
+        let shown = format!("seed {seed}: {:?}, {:?}", config.granularity, config.limits);
+        let workers = Workers { count: rng.between(1, 8), twice: 10, lost: 10, seed: rng.bits() };
+        let play = Play { net: &net, guide: &guide, config, workers, most_jobs: 2_000, forgetful: false };
+        let (outcome, union) = prepared.visit(play).unwrap();
+        match outcome {
+            Outcome::Exhausted { bounded: false } => {
+                assert!(!violated, "{shown}");
+                assert!(union == matter, "{shown}: {} of {} states", union.len(), matter.len());
+                exhausted += 1;
+                less += usize::from(matter.len() < all.len());
+            }
+            Outcome::Found { .. } => {
+                assert!(violated, "{shown}");
+                found += 1;
+            }
+            _ => assert!(union.is_subset(&matter), "{shown}"),
+        }
+    }
+    assert!(exhausted > 30 && less > 20 && found > 100, "{exhausted} {less} {found}");
 }
 
 /// Jobs of one state, or a few, that hand on all the rest: as many states are expanded as there are. A border from which a

@@ -1,5 +1,6 @@
 //! Informed swarms from outside: `check --search isv`, `traces`, `status`, `merge`.
 
+mod beyond;
 mod checkpoints;
 #[path = "../harness/mod.rs"]
 mod harness;

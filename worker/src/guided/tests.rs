@@ -298,7 +298,9 @@ fn both_ways_to_rebuild_agree() {
             let Rebuild { guide, path } = self;
             let job = job(path, Then::Free, Order::BreadthFirst);
             let life = Life::default();
-            let search = GuidedSearch { system, guide, path, anywhere: true, job: &job, life: &life };
+            let irrelevant = &Irrelevant::default();
+            let (anywhere, job, life) = (true, &job, &life);
+            let search = GuidedSearch { system, guide, path, anywhere, irrelevant, job, life };
             let budget = Budget::new(1 << 30);
             let (_, found) = breadth::run(&search, &budget, &mut |_| {}).unwrap();
             let Some(found) = found else { return false };

@@ -282,7 +282,7 @@ impl Search<'_> {
 
     /// If nobody is outside, a deadlock is where no step leads on: that is cheaper to see when a state is expanded.
     fn is_whole_and_stuck(&self, steps: &Steps) -> bool {
-        steps.len() == 0 && self.calm.is_some_and(Calm::is_whole)
+        steps.is_empty() && self.calm.is_some_and(Calm::is_whole)
     }
 
     fn way<S: Successors>(&self, system: &S, states: &[u64], parents: &[u32], end: u32) -> Path {

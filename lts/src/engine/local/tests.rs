@@ -19,7 +19,7 @@ fn options<'a>(seed: u64) -> Options<'a> {
         limit: DEFAULT_LIMIT,
         tries,
         pairs,
-        marking: seed % 3 != 0,
+        marking: !seed.is_multiple_of(3),
         max_memory: 1 << 30,
         stop: &|| None,
         progress: &|_, _| {},

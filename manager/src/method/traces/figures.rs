@@ -6,7 +6,9 @@ use super::numbers::{Numbers, shown};
 use super::options::{Iss, Traces};
 use super::page::{self, Record};
 use super::plan::Plan;
+use super::predicted::Predicted;
 use crate::method::quantities::{bytes, count};
+use crate::method::then::Handed;
 use crate::method::{Conclusion, Figures, Json, Row, Spent, Traffic};
 use crate::traces::swarm::{Pace, Status, Stuck};
 use gridlock_lts::base::error::{Error, Result};
@@ -15,7 +17,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 /// What a swarm did, as `docs/json.md` documents it.
-#[derive(Serialize, Clone, Debug)]
+#[derive(Serialize)]
 pub struct Swarmed {
     /// The processes of the subsystem, and the size of its LTS.
     pub subsystem: Vec<String>,
@@ -54,6 +56,11 @@ pub struct Swarmed {
     /// Answers that were in the checkpoint when the run began.
     resumed: usize,
     auto: Option<Choice>,
+    /// What that choice promised.
+    predicted: Option<Predicted>,
+    /// What was left because it was too much work, and who went on.
+    #[serde(flatten)]
+    handed: Handed,
     identity: BTreeMap<String, String>,
     /// Job by job, for the page.
     #[serde(skip)]
@@ -107,6 +114,8 @@ impl Swarmed {
             checkpoint: traces.informed.checkpoint.shown(),
             resumed,
             auto: plan.choice.clone(),
+            predicted: plan.choice.as_ref().and_then(|choice| Predicted::new(choice, &plan.config)),
+            handed: Handed::default(),
             identity: plan.identity.iter().cloned().collect(),
             record: Record { ids: plan.ids.clone(), ..Record::default() },
         };
@@ -117,6 +126,11 @@ impl Swarmed {
     fn set_state_space(&mut self, states: Option<u64>) {
         self.state_space = states;
         self.multiple = states.map(|n| self.numbers.total_states as f64 / n.max(1) as f64);
+    }
+
+    /// With what became of it once it was left.
+    pub(super) fn handed(self, handed: Handed) -> Self {
+        Swarmed { handed, ..self }
     }
 
     /// Remembers what was too large.
@@ -166,6 +180,7 @@ impl Figures for Swarmed {
         if let Some(states) = self.state_space {
             rows.push(("state space", format!("{} states", count(states))));
         }
+        rows.extend(self.predicted.as_ref().map(|predicted| ("predicted", predicted.told())));
         if n.handed_on > 0 {
             rows.push(("handed on", format!("{} states", count(n.handed_on))));
         }
@@ -195,8 +210,13 @@ impl Figures for Swarmed {
         if let Some(job) = self.found_by {
             rows.push(("found by job", count(job)));
         }
-        rows.extend(spent.seconds());
-        rows.push(spent.workers());
+        match &self.handed.inner {
+            Some(inner) => rows.extend(inner.rows(spent)),
+            None => {
+                rows.extend(spent.seconds());
+                rows.push(spent.workers());
+            }
+        }
         rows
     }
 
@@ -234,14 +254,29 @@ impl Figures for Swarmed {
         if let Some(dir) = &self.checkpoint {
             rows.push(("checkpoint", format!("{dir}, {} answers resumed", count(self.resumed as u64))));
         }
+        rows.extend(self.handed.left.as_ref().map(|left| ("left", left.clone())));
+        rows.extend(self.handed.then.map(|then| ("then", then.to_owned())));
+        rows.extend(self.handed.inner.iter().flat_map(|inner| inner.settings()));
         rows
     }
+
+    fn headline(&self) -> Option<String> {
+        self.handed.inner.as_ref()?.headline()
+    }
+
     fn fields(&self) -> Vec<(&'static str, Json<'_>)> {
         // The searches overlap: nobody knows how many different states they saw.
-        vec![("swarm", Box::new(self))]
+        let mut fields = self.handed.inner.as_ref().map_or(Vec::new(), |inner| inner.fields());
+        fields.push(("swarm", Box::new(self)));
+        fields
+    }
+
+    fn write_tables(&self, strong: &str, off: &str, out: &mut dyn Write) -> io::Result<()> {
+        self.handed.inner.as_ref().map_or(Ok(()), |inner| inner.write_tables(strong, off, out))
     }
 
     fn write_page(&self, out: &mut dyn Write) -> io::Result<()> {
-        page::write(&self.record, out)
+        page::write(&self.record, out)?;
+        self.handed.inner.as_ref().map_or(Ok(()), |inner| inner.write_page(out))
     }
 }

@@ -12,12 +12,14 @@ pub mod options;
 mod page;
 mod picture;
 mod plan;
+mod predicted;
 
 pub use options::Traces;
 pub use plan::{ALL_IDS, IDS, OF_THE_SPACE};
 
 use super::Team;
 use super::quantities::{big, bytes, count, counted};
+use super::then::{Left, Then};
 use super::{Bound, Checkpoint, Common, Conclusion, Listed, Method, Nothing, Outcome, Row, Run, StatusPage};
 use crate::grid::driver::Control;
 use crate::grid::journal::Identity;
@@ -101,7 +103,7 @@ impl Method for Traces {
         let page = |status: &Status| page.bytes(start.elapsed(), NUMBERS, &Numbers::new(status));
         let stop = || run.host.stopped().is_some();
         let control = Control { stop: &stop, progress: &tell, page: &page };
-        let identity = plan.agreed(self.informed.job_memory);
+        let identity = plan.agreed(self);
         let team = self.team(run, &identity);
         let grid = run.peers.grid(&team, &stop)?;
         let report = swarm::conduct(&prepared, &plan.guide, plan.config.clone(), &grid, opened, &control)?;
@@ -109,6 +111,10 @@ impl Method for Traces {
         figures.traffic = run.peers.traffic();
         (figures.record.events, figures.record.times) = (report.events, report.times);
         let time = start.elapsed();
+        let left = match &report.conclusion {
+            swarm::Conclusion::Repeats(repeats) if self.onward().then != Then::None => Some(left(repeats)),
+            _ => None,
+        };
         let (conclusion, trace) = match report.conclusion {
             swarm::Conclusion::Found(verdict, job) => {
                 figures.found_by = Some(job);
@@ -123,6 +129,9 @@ impl Method for Traces {
         if self.compare_bfs && run.host.stopped().is_none() {
             figures.compare(compare::search(run)?, &conclusion)?;
         }
+        if let Some(left) = left {
+            return self.onward().go_on(run, left, time, true, |handed| Box::new(figures.handed(handed)));
+        }
         Ok(Outcome { conclusion, trace, time, figures: Box::new(figures) })
     }
 
@@ -132,9 +141,11 @@ impl Method for Traces {
             return run.peers.wait_for_end(None);
         }
         let plan = Plan::new(self, run, &prepared)?;
-        let identity = plan.agreed(self.informed.job_memory);
+        let identity = plan.agreed(self);
         let work = swarm::work(&prepared, &plan.guide, plan.config.relevance.as_ref())?;
-        run.peers.serve(&self.team(run, &identity), |grid| grid.serve(&work))
+        let served = run.peers.serve(&self.team(run, &identity), |grid| grid.serve_until(&work))?;
+        drop(work);
+        served.map_or_else(|| self.onward().serve(run), Ok)
     }
 }
 
@@ -210,19 +221,26 @@ fn too_large(stuck: &[Stuck], given_up: &BigUint) -> Bound {
     .of_kind("job too large")
 }
 
-/// Jobs did the same work again and again.
-fn repeating(Repeats { states, distinct }: &Repeats) -> Bound {
-    Bound::new(
-        "work-limit",
-        format!(
-            "jobs have expanded {} states, {} times the {} or so that are different, and find hardly any new ones: \
-             larger jobs (--job-memory, --job-states) or slices (--jobs slice) do less; --work-limit N allows N times \
-             the work",
-            count(*states),
-            states / (*distinct).max(1),
-            count(*distinct)
-        ),
+/// How often jobs did the same work.
+fn repeated(Repeats { states, distinct }: &Repeats) -> String {
+    let times = states / (*distinct).max(1);
+    format!(
+        "jobs have expanded {} states, {times} times the {} or so that are different, and find hardly any new ones",
+        count(*states),
+        count(*distinct)
     )
+}
+
+/// Jobs did the same work again and again.
+fn repeating(repeats: &Repeats) -> Bound {
+    let advice = "larger jobs (--job-memory, --job-states) or slices (--jobs slice) do less; --work-limit N allows N \
+                  times the work";
+    Bound::new("work-limit", format!("{}: {advice}", repeated(repeats)))
+}
+
+/// The same, for the search that goes on.
+fn left(repeats: &Repeats) -> Left {
+    Left { name: "work-limit", message: format!("{} (--work-limit)", repeated(repeats)) }
 }
 
 /// Nothing was found for the IDs that were to be done.

@@ -2,6 +2,7 @@
 
 use super::ids::{Ids, Share};
 use crate::method::quantities::parse_bytes;
+use crate::method::then::{Onward, Then};
 use crate::method::{Checkpoint, Entry, Patience, slices::Slices};
 use crate::traces::strategy::StrategyKind;
 use crate::traces::swarm::{Granularity, Pace};
@@ -90,9 +91,13 @@ pub struct Traces {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) job_states: Option<u64>,
 
-    /// Prefixes: stop when jobs have expanded N times as many states as there are different ones [default: 10]
+    /// Prefixes: leave it when jobs have expanded N times as many states as there are different ones [default: 10]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) work_limit: Option<u64>,
+
+    /// Prefixes: what to do beyond --work-limit [default: slice; stop with --ids or --shard]
+    #[arg(long, value_name = "WHAT", value_enum)]
+    pub(super) beyond: Option<Beyond>,
 
     /// Prefixes: whether a job hands on the states that it leaves, so that none is expanded twice, or is done again in
     /// parts if it is too large [default: on; off with --strategy, --iss dfs, --ids or --shard]
@@ -148,6 +153,15 @@ fn strategies() -> impl TypedValueParser<Value = StrategyKind> {
         .try_map(|name| StrategyKind::from_str(&name))
 }
 
+/// What follows jobs that do the same work again and again.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Beyond {
+    /// A search by slices, which expands each state once, decides
+    Slice,
+    /// Nothing: the answer is `unknown`
+    Stop,
+}
+
 /// Whether jobs hand on what they leave.
 #[derive(ValueEnum, Serialize, Clone, Copy, PartialEq, Eq, Debug)]
 #[serde(rename_all = "lowercase")]
@@ -200,6 +214,11 @@ impl Traces {
         if self.seed.is_some() && self.strategy() != StrategyKind::Random {
             return Err(Error::input("--seed belongs to --strategy random"));
         }
+        if self.beyond == Some(Beyond::Slice) && self.is_shard() {
+            return Err(Error::input(
+                "--beyond slice does not go with --ids or --shard: slices are about the whole system",
+            ));
+        }
         if let (Some(Borders::On), Some(other)) = (self.borders, self.against_borders()) {
             return Err(Error::input(format_args!(
                 "--borders on does not go with {other}: jobs that hand on their states do not follow single traces"
@@ -224,6 +243,16 @@ impl Traces {
     /// Whether jobs hand on what they leave.
     pub(super) fn borders(&self) -> bool {
         self.borders != Some(Borders::Off) && self.against_borders().is_none()
+    }
+
+    fn is_shard(&self) -> bool {
+        self.ids.is_some() || self.shard.is_some()
+    }
+
+    /// Who decides if jobs do the same work again and again.
+    pub(super) fn onward(&self) -> Onward {
+        let beyond = self.beyond.unwrap_or(if self.is_shard() { Beyond::Stop } else { Beyond::Slice });
+        Onward { then: if beyond == Beyond::Slice { Then::Slice } else { Then::None } }
     }
 
     /// Whether what cannot lead to a violation is left out.

@@ -111,10 +111,11 @@ impl Plan {
 
     /// What all processes of a run must agree on. Jobs come with their limits, and rank 0 alone makes them, so machines of
     /// different size may help.
-    pub fn agreed(&self, given: Option<u64>) -> Identity {
+    pub fn agreed(&self, traces: &Traces) -> Identity {
         let own = [JOB_MEMORY, PACE];
         let decided = self.identity.iter().filter(|(name, _)| !own.contains(&name.as_str())).cloned();
-        decided.chain([given_job_memory(given)]).collect()
+        let beyond = ("beyond".to_owned(), format!("{:?}", traces.onward().then).to_lowercase());
+        decided.chain([given_job_memory(traces.informed.job_memory), beyond]).collect()
     }
 }
 

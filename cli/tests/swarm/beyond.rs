@@ -1,0 +1,64 @@
+//! What a swarm leaves out, leaves to another search, and predicts.
+
+use crate::harness::{ends, model, run, swarm, text};
+
+/// Jobs that do the same work again and again are left to slices, which say how many states there are.
+#[test]
+fn beyond_the_work_limit_slices_go_on() {
+    let (spec, property) = (model("dkr/steps.mcrl2"), model("dkr/greatest.mcf"));
+    let options = ["--property", &property, "--subsystem", "Node(0)", "--jobs", "prefix", "--borders", "off"];
+    let options = [&options[..], &["--job-states", "300", "--work-limit", "2", "--directed", "off"]].concat();
+    let report = swarm(&spec, &options);
+    assert_eq!((&report["verdict"], &report["states"]), (&"holds".into(), &3_432.into()), "{report}");
+    let left = report["swarm"]["left"].as_str().expect("why it was left");
+    assert!(left.contains("that are different, and find hardly any new ones (--work-limit)"), "{left}");
+    assert_eq!(report["swarm"]["then"], "by slices");
+    assert!(report["slices"]["activations"].as_u64() > Some(0), "{report}");
+    let stopped = swarm(&spec, &[&options[..], &["--beyond", "stop"]].concat());
+    assert_eq!((&stopped["verdict"], &stopped["reason"]), (&"unknown".into(), &"work-limit".into()));
+    assert_eq!(stopped["swarm"]["searches"], report["swarm"]["searches"]);
+    assert!(stopped["swarm"]["left"].is_null());
+    // A shard is about some traces only.
+    let shard = swarm(&spec, &[&options[..], &["--shard", "0/1"]].concat());
+    assert_eq!(shard["reason"], "work-limit");
+    let wrong = ["check", &spec, "--search", "isv", "--subsystem", "Node(0)", "--beyond", "slice"];
+    let wrong = run(&[&wrong[..], &["--shard", "0/2"]].concat());
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(text(&wrong.stderr).contains("--beyond slice does not go with --ids or --shard"));
+}
+
+/// Where nothing is forbidden no job is needed; where something is, both ways agree, and the other one does more.
+#[test]
+fn what_cannot_be_violated_is_left_out() {
+    let spec = model("beverage/beverage.mcrl2");
+    let options = ["--subsystem", "User", "--never", "Terminate"];
+    let nothing = swarm(&spec, &options);
+    assert_eq!((&nothing["verdict"], &nothing["swarm"]["searches"]), (&"holds".into(), &0.into()));
+    assert_eq!(nothing["swarm"]["ids_irrelevant"], nothing["swarm"]["ids_all"]);
+    let off = swarm(&spec, &[&options[..], &["--directed", "off"]].concat());
+    assert_eq!((&off["verdict"], &off["swarm"]["ids_irrelevant"]), (&"holds".into(), &"0".into()));
+    assert!(off["swarm"]["searches"].as_u64() > Some(0));
+    let shown = ends(&["check", &spec, "--search", "isv", "--subsystem", "User", "--never", "Terminate"], 0);
+    assert!(!shown.contains("slices"), "{shown}");
+}
+
+/// What is chosen costs little beside the search, and what it promised stands beside what happened.
+#[test]
+fn a_choice_costs_little_and_predicts() {
+    for (name, property) in [
+        ("chord/chord-4.mcrl2", "chord/one_ring.mcf"),
+        ("drm/drm.mcrl2", "drm/secret.mcf"),
+        ("paxos/paxos-two.mcrl2", "paxos/one_value.mcf"),
+    ] {
+        let options =
+            ["--subsystem", "auto", "--jobs", "prefix", "--directed", "off", "--job-states", "2000"];
+        let report = swarm(&model(name), &[&options[..], &["--property", &model(property)]].concat());
+        let (s, predicted) = (&report["swarm"], &report["swarm"]["predicted"]);
+        assert_eq!(report["verdict"], "holds", "{name}");
+        let number = |value: &serde_json::Value| value.as_u64().expect("a number");
+        let spent = number(&s["auto"]["spent_states"]);
+        assert!(10 * spent <= number(&s["total_states"]).max(5_000), "{name}: {spent} {s}");
+        assert_eq!((&predicted["work_factor"], &predicted["largest_states"]), (&1.0.into(), &2_000.into()));
+        assert!(predicted["searches"].is_string() && number(&predicted["state_space"]) > 0, "{name}");
+    }
+}
