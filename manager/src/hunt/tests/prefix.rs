@@ -54,7 +54,7 @@ fn hunt(
     play_with(hunt, workers, chance, |job| {
         let mut feedback = worker(job.clone(), &Life::default());
         feedback.effort.nanoseconds = 0;
-        spoil(&job, &mut feedback);
+        spoil(job, &mut feedback);
         feedback
     })
 }
