@@ -189,7 +189,8 @@ fn the_bug_of_paxos_is_predicted_from_a_described_snapshot() {
     let (heard, accepted) = (path("heard.json"), path("accepted.json"));
     let (spec, formula) = (model("paxos/paxos-learners-bug.mcrl2"), model("paxos/learners_agree.mcf"));
     let until = |step: &str, from: &[&str], file: &str| {
-        let asked = ["check", &spec, "--never", step, "--tables", "on-demand", "--quiet", "--trace-out", file];
+        let asked =
+            ["check", &spec, "--never", step, "--tables", "on-demand", "--quiet", "--trace-out", file];
         assert_eq!(run(&[&asked[..], from].concat()).status.code(), Some(1), "{step}");
     };
     until("learn(n0, vote(n0, b1, v1))", &[], &heard);
