@@ -233,7 +233,9 @@ fn directed_swarms_visit_what_matters() {
         let Ok(guide) = Subsystem::new(&net, &leaves, 500).and_then(|s| s.unrolled(unroll, 2_000)) else {
             continue;
         };
-        let Some(all) = reachable(&net, 3_000).filter(|_| guide.traces() <= &1_000u32.into()) else { continue };
+        let Some(all) = reachable(&net, 3_000).filter(|_| guide.traces() <= &1_000u32.into()) else {
+            continue;
+        };
         let never = |forbidden: u32| {
             let never = Property::Never(Box::new(move |_, vector| vector.0 == forbidden));
             let prepared = Prepared::new(net.clone(), [never]);
@@ -243,8 +245,11 @@ fn directed_swarms_visit_what_matters() {
         };
         // Rather something that does not happen, though the tables do not rule it out: then everything is searched.
         let happens = taken(&net, &all);
-        let (yes, no): (Vec<u32>, Vec<u32>) = (0..net.vectors.len() as u32).partition(|v| happens.contains(v));
-        let Some((forbidden, prepared, relevance)) = no.into_iter().chain(yes).find_map(never) else { continue };
+        let (yes, no): (Vec<u32>, Vec<u32>) =
+            (0..net.vectors.len() as u32).partition(|v| happens.contains(v));
+        let Some((forbidden, prepared, relevance)) = no.into_iter().chain(yes).find_map(never) else {
+            continue;
+        };
         let Some((matter, violated)) = mattering(&net, &relevance, forbidden, 3_000) else { continue };
         let config = Config { relevance: Some(Arc::new(relevance)), ..config(matter.len(), rng) };
         let shown = format!("seed {seed}: {:?}, {:?}", config.granularity, config.limits);

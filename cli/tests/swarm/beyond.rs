@@ -43,7 +43,8 @@ fn what_cannot_be_violated_is_left_out() {
     assert!(shown.contains("no search was needed"), "{shown}");
     // Also where cycles are cut: nobody goes on there.
     let window = model("slidingwindow/slidingwindow.mcrl2");
-    let free = ["--deadlock", "--subsystem", "Sender", "--unroll", "0", "--jobs", "trace", "--directed", "on"];
+    let free =
+        ["--deadlock", "--subsystem", "Sender", "--unroll", "0", "--jobs", "trace", "--directed", "on"];
     let free = swarm(&window, &free);
     assert_eq!((&free["verdict"], &free["swarm"]["searches"]), (&"holds".into(), &0.into()));
 }

@@ -206,12 +206,7 @@ fn set(bits: &mut [u64], at: usize) -> bool {
 
 impl<'n> Growth<'n> {
     /// Lets the sets grow to their end; `None` if that is too much.
-    fn run(
-        net: &'n Network,
-        alarms: &'n Alarms,
-        joint: &'n [LeafIx],
-        subsystem: &[LeafIx],
-    ) -> Option<Self> {
+    fn run(net: &'n Network, alarms: &'n Alarms, joint: &'n [LeafIx], subsystem: &[LeafIx]) -> Option<Self> {
         let mut growth = Growth::new(net, alarms, joint, subsystem);
         growth.node(vec![Local(0); joint.len()]);
         for leaf in growth.others.clone() {
@@ -357,8 +352,7 @@ impl<'n> Growth<'n> {
                 target[at] = to;
                 target
             };
-            targets =
-                targets.iter().flat_map(|t| moves.iter().map(move |&(_, to)| moved(t, to))).collect();
+            targets = targets.iter().flat_map(|t| moves.iter().map(move |&(_, to)| moved(t, to))).collect();
         }
         targets
     }
@@ -399,7 +393,9 @@ impl<'n> Growth<'n> {
     fn may_be_stuck(&self, node: usize) -> bool {
         let joint = &self.nodes[node].joint;
         let willing = |inside: &[(usize, LocalLabel)]| {
-            inside.iter().all(|&(at, label)| !self.net.moves_with(self.joint[at], joint[at], label).is_empty())
+            inside
+                .iter()
+                .all(|&(at, label)| !self.net.moves_with(self.joint[at], joint[at], label).is_empty())
         };
         let alone = |leaf: LeafIx, v: VectorIx| {
             let (inside, group) = &self.vectors[v.0 as usize];
@@ -410,7 +406,8 @@ impl<'n> Growth<'n> {
             let labels = tables.states[local.0 as usize].moves.iter().map(|(label, _)| label.0 as usize);
             labels.into_iter().any(|label| tables.vectors_of[label].iter().any(|&v| alone(leaf, v)))
         };
-        let always = |leaf: LeafIx| self.locals(node as u32, leaf).into_iter().all(|local| moves(leaf, local));
+        let always =
+            |leaf: LeafIx| self.locals(node as u32, leaf).into_iter().all(|local| moves(leaf, local));
         let own = self.own.iter().any(|v| willing(&self.vectors[v.0 as usize].0));
         !own && !self.others.iter().any(|&leaf| always(leaf))
     }

@@ -22,7 +22,8 @@ impl Guide {
             return vec![IdRange { start: BigUint::ZERO, size: self.traces().clone() }];
         }
         let mut struck = Vec::new();
-        let mut open = BinaryHeap::from([(self.traces().clone(), Reverse(BigUint::ZERO), 0, relevance.begin())]);
+        let mut open =
+            BinaryHeap::from([(self.traces().clone(), Reverse(BigUint::ZERO), 0, relevance.begin())]);
         for _ in 0..MOST {
             let Some((_, Reverse(start), state, nodes)) = open.pop() else { break };
             let (mut ids, mut left, mut gone) = (start, false, Vec::new());

@@ -36,9 +36,8 @@ const LEAVES: usize = 16;
 const KEPT: [usize; 2] = [4, 2];
 const PAIRED: usize = 3;
 /// The samples of all rounds together, as a multiple of one of the first.
-const ROUNDS: u64 = LEAVES as u64
-    + FACTOR * (KEPT[0] + PAIRED * (PAIRED - 1) / 2) as u64
-    + FACTOR * FACTOR * KEPT[1] as u64;
+const ROUNDS: u64 =
+    LEAVES as u64 + FACTOR * (KEPT[0] + PAIRED * (PAIRED - 1) / 2) as u64 + FACTOR * FACTOR * KEPT[1] as u64;
 
 /// Pairs are tried only if the largest slice of the best leaf has a larger share than this: two leaves make many small
 /// slices, and a sample shows too little of each to predict how often it will be activated.

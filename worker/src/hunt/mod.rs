@@ -92,7 +92,8 @@ impl<'a, S: Successors> Hunter<'a, S> {
     /// A hunter.
     pub fn new(setting: Setting<'a, S>) -> Self {
         let Setting { system, net, guide, .. } = setting.clone();
-        let worker = guide.map(|guide| Worker::new(crate::guided::Setting { system, net, guide, relevance: None }));
+        let worker =
+            guide.map(|guide| Worker::new(crate::guided::Setting { system, net, guide, relevance: None }));
         Hunter { setting, worker }
     }
 

@@ -33,7 +33,8 @@ fn reached(prepared: &Prepared, most: usize) -> Option<Reached> {
     while let Some(state) = queue.pop() {
         net.successors(&state, &mut steps);
         let local = |leaf: LeafIx| state[leaf.0 as usize];
-        let mut wrong = steps.is_empty() && matches!(alarms.dead_end(local), crate::property::DeadEnd::Deadlock(Some(_)));
+        let mut wrong =
+            steps.is_empty() && matches!(alarms.dead_end(local), crate::property::DeadEnd::Deadlock(Some(_)));
         for step in &steps {
             let target = |leaf: LeafIx| step.target[leaf.0 as usize];
             if alarms.is_marked(step.vector) && alarms.finding(step.vector, target).is_some() {
@@ -56,7 +57,8 @@ fn reached(prepared: &Prepared, most: usize) -> Option<Reached> {
 
 /// The states from which a violation can be reached.
 fn matter(reached: &Reached) -> BTreeSet<&Vec<Local>> {
-    let mut queue: Vec<&Vec<Local>> = reached.iter().filter(|(_, (_, wrong))| *wrong).map(|(s, _)| s).collect();
+    let mut queue: Vec<&Vec<Local>> =
+        reached.iter().filter(|(_, (_, wrong))| *wrong).map(|(s, _)| s).collect();
     let mut seen: BTreeSet<_> = queue.iter().copied().collect();
     while let Some(state) = queue.pop() {
         queue.extend(reached[state].0.iter().filter(|before| seen.insert(before)));
@@ -109,7 +111,13 @@ fn from_what_is_irrelevant_no_violation_is_reachable() {
 }
 
 /// Beginnings of traces, from the shortest on: which of them are struck off as a whole.
-fn visit(guide: &Guide, state: StateIx, start: BigUint, path: &mut Vec<EdgeIx>, told: &mut dyn FnMut(&[EdgeIx], BigUint)) {
+fn visit(
+    guide: &Guide,
+    state: StateIx,
+    start: BigUint,
+    path: &mut Vec<EdgeIx>,
+    told: &mut dyn FnMut(&[EdgeIx], BigUint),
+) {
     told(path, start.clone());
     let mut start = start;
     for e in guide.edges_of(state).map(EdgeIx).filter(|&e| !guide.edge(e).cut) {
@@ -149,7 +157,9 @@ fn traces_are_struck_off_where_nothing_matters() {
             continue;
         }
         let mut all = Vec::new();
-        visit(&guide, StateIx(0), BigUint::ZERO, &mut Vec::new(), &mut |path, start| all.push((path.to_vec(), start)));
+        visit(&guide, StateIx(0), BigUint::ZERO, &mut Vec::new(), &mut |path, start| {
+            all.push((path.to_vec(), start))
+        });
         for (path, start) in all {
             let mut nodes = relevance.begin();
             let mut gone = relevance.is_irrelevant(&nodes);
