@@ -13,15 +13,15 @@ use gridlock_lts::engine::prepared::{Prepared, Visitor};
 use gridlock_lts::engine::successors::{Steps, Successors};
 use std::sync::Arc;
 
-/// States that are always expanded: less cannot be measured.
-pub const FIRST: u64 = if cfg!(test) { 1 << 5 } else { 1 << 8 };
+/// States that are always expanded: a plain search of so many takes less than a millisecond.
+pub const FIRST: u64 = 1 << 10;
 /// The probe grows by this factor as long as it is worth it, up to so many states.
 const GROWTH: u64 = 8;
 const MOST: u64 = 1 << 15;
 /// Choosing costs at most this part of the search.
 const SHARE: u64 = 10;
-/// Where levels do not slow down yet, there are probably this many times as many states as are known.
-const BEYOND: u64 = 100;
+/// Where levels do not slow down yet, there are probably more than this many times as many states as are known.
+const BEYOND: u64 = 8;
 
 /// The beginning of a search.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -113,12 +113,14 @@ mod tests {
 
     #[test]
     fn a_choice_may_cost_a_tenth_of_what_the_probe_speaks_for() {
-        let small = Probe::of(&Prepared::new(synthetic::philosophers(3), [])).unwrap();
+        let probe = |net| Probe::of(&Prepared::new(net, [])).unwrap();
+        let small = probe(synthetic::philosophers(3));
         assert_eq!((small.size, small.expanded), (Size::Exact(26), 26));
         assert_eq!(small.allowed(None), 0);
-        let large = Probe::of(&Prepared::new(synthetic::counters(4, 40), [])).unwrap();
-        assert!(large.expanded * 2 * SHARE <= large.likely() && large.expanded > FIRST, "{large:?}");
-        assert!((100_000..10_000_000).contains(&large.likely()), "{large:?}");
+        // 2,560,000 states.
+        let large = probe(synthetic::counters(4, 40));
+        assert!(large.expanded <= FIRST || large.expanded * 2 * SHARE <= large.likely(), "{large:?}");
+        assert!((50_000..20_000_000).contains(&large.likely()), "{large:?}");
         let allowed = large.allowed(None);
         assert!(allowed + large.expanded <= large.likely() / SHARE && allowed > 0, "{large:?}");
         assert_eq!(large.allowed(Some(100)), 0);

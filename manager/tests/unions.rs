@@ -186,6 +186,16 @@ fn on_random_networks() {
     assert!(tally.exhausted > 1_000 && tally.bounded > 50 && tally.stuck > 50, "{tally:?}");
 }
 
+/// The vectors that some of these states can take.
+fn taken(net: &Network, states: &States) -> BTreeSet<u32> {
+    let (mut taken, mut steps) = (BTreeSet::new(), Vec::new());
+    for state in states {
+        net.successors(state, &mut steps);
+        taken.extend(steps.iter().map(|step| step.vector.0));
+    }
+    taken
+}
+
 /// The states that are reachable while irrelevant ones are passed over, and whether a forbidden step is possible there.
 fn mattering(net: &Network, relevance: &Relevance, forbidden: u32, most: usize) -> Option<(States, bool)> {
     let irrelevant: BTreeSet<&[Local]> = relevance.irrelevant().collect();
@@ -214,7 +224,7 @@ fn mattering(net: &Network, relevance: &Relevance, forbidden: u32, most: usize) 
 #[test]
 fn directed_swarms_visit_what_matters() {
     let (mut exhausted, mut less, mut found) = (0, 0, 0);
-    for seed in 0..3_000 {
+    for seed in 0..2_000 {
         let net = Shape { acyclic: seed % 3 != 0, leaves: 5, ..Shape::default() }.network(seed);
         let rng = &mut Rng::new(seed);
         let leaves: Vec<LeafIx> =
@@ -223,14 +233,23 @@ fn directed_swarms_visit_what_matters() {
         let Ok(guide) = Subsystem::new(&net, &leaves, 500).and_then(|s| s.unrolled(unroll, 2_000)) else {
             continue;
         };
-        let forbidden = rng.below(net.vectors.len()) as u32;
-        let never = Property::Never(Box::new(move |_, vector| vector.0 == forbidden));
-        let prepared = Prepared::new(net.clone(), [never]);
-        let relevance = Relevance::of(&prepared, guide.leaves());
-        if relevance.is_empty() || relevance.is_everything() || guide.traces() > &1_000u32.into() {
+        let Some(all) = reachable(&net, 3_000).filter(|_| guide.traces() <= &1_000u32.into()) else {
             continue;
-        }
-        let Some(all) = reachable(&net, 3_000) else { continue };
+        };
+        let never = |forbidden: u32| {
+            let never = Property::Never(Box::new(move |_, vector| vector.0 == forbidden));
+            let prepared = Prepared::new(net.clone(), [never]);
+            let relevance = Relevance::of(&prepared, guide.leaves());
+            let some = !relevance.is_empty() && !relevance.is_everything();
+            some.then_some((forbidden, prepared, relevance))
+        };
+        // Rather something that does not happen, though the tables do not rule it out: then everything is searched.
+        let happens = taken(&net, &all);
+        let (yes, no): (Vec<u32>, Vec<u32>) =
+            (0..net.vectors.len() as u32).partition(|v| happens.contains(v));
+        let Some((forbidden, prepared, relevance)) = no.into_iter().chain(yes).find_map(never) else {
+            continue;
+        };
         let Some((matter, violated)) = mattering(&net, &relevance, forbidden, 3_000) else { continue };
         let config = Config { relevance: Some(Arc::new(relevance)), ..config(matter.len(), rng) };
         let shown = format!("seed {seed}: {:?}, {:?}", config.granularity, config.limits);
@@ -251,7 +270,7 @@ fn directed_swarms_visit_what_matters() {
             _ => assert!(union.is_subset(&matter), "{shown}"),
         }
     }
-    assert!(exhausted > 30 && less > 20 && found > 100, "{exhausted} {less} {found}");
+    assert!(exhausted > 10 && less > 10 && found > 500, "{exhausted} {less} {found}");
 }
 
 /// Jobs of one state, or a few, that hand on all the rest: as many states are expanded as there are. A border from which a

@@ -7,7 +7,7 @@ use crate::harness::{ends, model, run, swarm, text};
 fn beyond_the_work_limit_slices_go_on() {
     let (spec, property) = (model("dkr/steps.mcrl2"), model("dkr/greatest.mcf"));
     let options = ["--property", &property, "--subsystem", "Node(0)", "--jobs", "prefix", "--borders", "off"];
-    let options = [&options[..], &["--job-states", "300", "--work-limit", "2", "--directed", "off"]].concat();
+    let options = [&options[..], &["--job-states", "300", "--work-limit", "2"]].concat();
     let report = swarm(&spec, &options);
     assert_eq!((&report["verdict"], &report["states"]), (&"holds".into(), &3_432.into()), "{report}");
     let left = report["swarm"]["left"].as_str().expect("why it was left");
@@ -31,15 +31,22 @@ fn beyond_the_work_limit_slices_go_on() {
 #[test]
 fn what_cannot_be_violated_is_left_out() {
     let spec = model("beverage/beverage.mcrl2");
-    let options = ["--subsystem", "User", "--never", "Terminate"];
-    let nothing = swarm(&spec, &options);
+    let options = ["--subsystem", "User", "--never", "Terminate", "--jobs", "prefix"];
+    let on = [&options[..], &["--directed", "on"]].concat();
+    let nothing = swarm(&spec, &on);
     assert_eq!((&nothing["verdict"], &nothing["swarm"]["searches"]), (&"holds".into(), &0.into()));
     assert_eq!(nothing["swarm"]["ids_irrelevant"], nothing["swarm"]["ids_all"]);
-    let off = swarm(&spec, &[&options[..], &["--directed", "off"]].concat());
+    let off = swarm(&spec, &options);
     assert_eq!((&off["verdict"], &off["swarm"]["ids_irrelevant"]), (&"holds".into(), &"0".into()));
     assert!(off["swarm"]["searches"].as_u64() > Some(0));
-    let shown = ends(&["check", &spec, "--search", "isv", "--subsystem", "User", "--never", "Terminate"], 0);
-    assert!(!shown.contains("slices"), "{shown}");
+    let shown = ends(&[&["check", &spec, "--search", "isv"], &on[..]].concat(), 0);
+    assert!(shown.contains("no search was needed"), "{shown}");
+    // Also where cycles are cut: nobody goes on there.
+    let window = model("slidingwindow/slidingwindow.mcrl2");
+    let free =
+        ["--deadlock", "--subsystem", "Sender", "--unroll", "0", "--jobs", "trace", "--directed", "on"];
+    let free = swarm(&window, &free);
+    assert_eq!((&free["verdict"], &free["swarm"]["searches"]), (&"holds".into(), &0.into()));
 }
 
 /// What is chosen costs little beside the search, and what it promised stands beside what happened.
@@ -50,8 +57,7 @@ fn a_choice_costs_little_and_predicts() {
         ("drm/drm.mcrl2", "drm/secret.mcf"),
         ("paxos/paxos-two.mcrl2", "paxos/one_value.mcf"),
     ] {
-        let options =
-            ["--subsystem", "auto", "--jobs", "prefix", "--directed", "off", "--job-states", "2000"];
+        let options = ["--subsystem", "auto", "--jobs", "prefix", "--job-states", "2000"];
         let report = swarm(&model(name), &[&options[..], &["--property", &model(property)]].concat());
         let (s, predicted) = (&report["swarm"], &report["swarm"]["predicted"]);
         assert_eq!(report["verdict"], "holds", "{name}");

@@ -51,8 +51,9 @@ fn swarms_say_of_the_models_what_others_say() {
         let small =
             ["--jobs", "prefix", "--borders", "off", "--job-states", &budget, "--work-limit", "1000000"];
         let part = (row.states / 20).max(10).to_string();
-        let borders = ["--jobs", "prefix", "--borders", "on", "--job-states", &part, "--directed", "off"];
-        for jobs in [&["--jobs", "trace"][..], &["--jobs", "prefix"], &small, &borders] {
+        let borders = ["--jobs", "prefix", "--borders", "on", "--job-states", &part];
+        let directed = [&borders[..], &["--directed", "on"]].concat();
+        for jobs in [&["--jobs", "trace"][..], &["--jobs", "prefix"], &small, &borders, &directed] {
             let options = [&["--subsystem", leaves, "--compare-bfs"], &property[..], more, jobs].concat();
             let report = swarm(&row.spec, &options);
             match (report["verdict"].as_str(), report["reason"].as_str()) {
@@ -73,18 +74,14 @@ fn swarms_say_of_the_models_what_others_say() {
             }
             let ids = |name: &str| s[name].as_str().and_then(|n| n.parse::<u128>().ok()).expect("a number");
             let parts = ["remaining", "in_work", "explored", "pruned", "irrelevant", "given_up"];
-            let parts = parts.map(|part| format!("ids_{part}"));
-            struck += usize::from(ids("ids_irrelevant") > 0);
-            assert_eq!(
-                parts.each_ref().map(|part| ids(part)).iter().sum::<u128>(),
-                ids("ids_all"),
-                "{} {options:?}",
-                row.spec
-            );
+            let parts = parts.map(|part| ids(&format!("ids_{part}")));
+            struck += usize::from(parts[4] > 0);
+            assert_eq!(parts.iter().sum::<u128>(), ids("ids_all"), "{} {options:?}", row.spec);
         }
     }
-    println!("{exact} exact, {bounded} bounded, {too_large} too large, {struck} with traces struck off");
+    println!("{exact} exact, {bounded} bounded, {too_large} too large");
     assert!(exact > 60, "{exact} exact, {bounded} bounded, {too_large} too large");
+    assert!(struck > 5, "{struck} with traces struck off");
     assert!(once > 5, "{once} with borders and an acyclic subsystem");
 }
 

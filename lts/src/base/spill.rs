@@ -23,12 +23,7 @@ pub struct SpillFile {
 impl SpillFile {
     /// An empty file in a directory.
     pub fn new_in(directory: &Path) -> io::Result<Self> {
-        Ok(SpillFile {
-            file: tempfile::tempfile_in(directory)?,
-            end: AtomicU64::new(0),
-            #[cfg(not(unix))]
-            position: Mutex::new(()),
-        })
+        tempfile::tempfile_in(directory).map(Self::from)
     }
 
     /// The number of bytes that have a place.
@@ -39,6 +34,24 @@ impl SpillFile {
     /// Gives bytes a place at the end, to be written to by nobody else.
     pub fn reserve(&self, bytes: u64) -> u64 {
         self.end.fetch_add(bytes, Relaxed)
+    }
+}
+
+impl From<File> for SpillFile {
+    /// An empty file that somebody else has opened.
+    fn from(file: File) -> Self {
+        SpillFile {
+            file,
+            end: AtomicU64::new(0),
+            #[cfg(not(unix))]
+            position: Mutex::new(()),
+        }
+    }
+}
+
+impl AsRef<File> for SpillFile {
+    fn as_ref(&self) -> &File {
+        &self.file
     }
 }
 

@@ -368,7 +368,7 @@ mod tests {
             matches!(states_of(&segments[1], &layout, &[1]), Err(Error::Disk(m)) if m.contains("checksum"))
         );
         assert!(states_of(&segments[0], &layout, &[0]).is_ok(), "the others are whole");
-        file.file.set_len(3).expect("writable");
+        (**file).as_ref().set_len(3).expect("writable");
         assert!(matches!(states_of(&segments[2], &layout, &[2]), Err(Error::Disk(_))));
     }
 
@@ -384,7 +384,7 @@ mod tests {
         {
             let full = Store::new(Arc::new(Budget::new(0)), std::env::temp_dir());
             let file = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("the device");
-            *full.files[0].lock().expect("unlocked") = Some(Arc::new(SpillFile::new(file)));
+            *full.files[0].lock().expect("unlocked") = Some(Arc::new(SpillFile::from(file)));
             let mut draft = Draft::default();
             draft.add(One, &layout, &[16, 32]);
             let told = full.put(Kind::Run, &mut draft);

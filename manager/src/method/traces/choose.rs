@@ -249,7 +249,8 @@ impl Visitor for Sampling<'_> {
             let best = candidates.iter().filter(|c| c.sampled > 0).min_by(|a, b| rank(a).cmp(&rank(b)));
             // A violation found, or hardly any work left to save.
             let enough = |best: &Candidate| best.found || best.predicted < BigUint::from(TENTH * spent);
-            if best.is_some_and(|best| spent >= allowed || enough(best)) {
+            let most = SAMPLES * limits.states;
+            if best.is_some_and(|best| spent + most > allowed || enough(best)) {
                 candidates.push(Candidate::new(net, &guide));
                 continue;
             }

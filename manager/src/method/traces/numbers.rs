@@ -86,6 +86,7 @@ impl Numbers {
     pub fn work_factor(&self, state_space: Option<u64>) -> String {
         let of = |states: u64| self.total_states as f64 / states.max(1) as f64;
         match (state_space, self.different_states) {
+            _ if self.total_states == 0 => "no search was needed".to_owned(),
             (Some(states), _) => format!("{:.2} times the state space", of(states)),
             (None, Some(states)) if self.different_estimated => {
                 format!("about {:.1} times the different states", of(states).max(1.0))

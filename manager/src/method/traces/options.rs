@@ -105,7 +105,7 @@ pub struct Traces {
     pub(super) borders: Option<Borders>,
 
     /// Whether what cannot lead to a violation any more, by the processes' tables and the properties, is left out: traces
-    /// before the first job, states within jobs [default: on]
+    /// before the first job, states within jobs [default: off]
     #[arg(long, value_name = "SWITCH", value_enum)]
     pub(super) directed: Option<Directed>,
 
@@ -257,7 +257,7 @@ impl Traces {
 
     /// Whether what cannot lead to a violation is left out.
     pub(super) fn directed(&self) -> bool {
-        self.directed != Some(Directed::Off)
+        self.directed == Some(Directed::On)
     }
 
     /// How much of the ID space is one job.
