@@ -251,6 +251,22 @@ fn an_evaluation_ends_when_it_is_asked_to() {
 }
 
 #[test]
+fn a_later_sum_that_nothing_bounds_is_a_fault() {
+    // The second sum offers what the first does, so the partner was asked about it before.
+    let text = "act c, r, s, t: Nat; proc R = r(1) . R;
+                init allow({c, t}, comm({r|s -> c}, (sum n: Nat. s(n)) . (sum n, m: Nat. s(n) . t(m)) || R));";
+    for tables in [Tables::Auto, Tables::AheadOfTime, Tables::OnDemand] {
+        let options = Options { tables, ..Options::default() };
+        let Ok(mut system) = load(text, "later", &options, &mut |_| true) else { panic!("refused") };
+        let options = explore::Options { max_states: 10, progress: &mut |_| true };
+        match explore::explore(&mut system.network, Some(&mut system.builder), options) {
+            Err(Stop::Fault { trace, .. }) => assert_eq!(trace, ["c(1)"]),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
 fn joining_ends_when_it_is_asked_to() {
     // Both together have 160,000 steps in their first state.
     let text = "act a: Nat; proc P = sum n: Nat. (n < 400) -> a(n) . P; init P || P;";

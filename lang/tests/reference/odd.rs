@@ -35,6 +35,9 @@ fn operators_in_unusual_places() {
         "act a, b, c: Bool; init sum x: Bool. hide({b}, rename({a -> b}, a(x) . b(!x)) || c(x)) . a(x);",
         "act a, b; proc P = rename({a -> b}, block({b}, a . P + b)); init comm({a|b -> a}, P || a . b);",
         "act a, b, c; init comm({b|c -> a}, comm({a|b -> c}, a . c || b || rename({a -> b}, a . a)));",
+        // What the partner knows belongs to the second action by name, which is written first.
+        "act a, c, r, s: Nat; proc P = sum n: Nat. s(n)|a(n + 1) . P;
+         init allow({a|c}, comm({r|s -> c}, P || r(3) . r(2)));",
         "act a, b; init allow({a, a|b}, (a || b) . (a | b) ||_ allow({b}, a || b));",
         "act a, b, c; init (hide({a}, a . b) + block({a}, a . c + c)) . rename({b -> a, a -> b}, a | b . a);",
         "act a: Bool; b: Bool; init comm({a|a -> b}, hide({b}, comm({a|a -> b}, a(true) || a(true))) || a(false));",

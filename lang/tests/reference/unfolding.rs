@@ -90,6 +90,8 @@ fn unfolding_under_a_sum_confuses_no_variables() {
 fn operators_around_a_recursion_do_not_pile_up() {
     assert_eq!(smallest("act a, b; proc P = a . rename({a -> b}, P); init P;"), (2, 2));
     assert_eq!(smallest("act a, b; proc P = a|a . comm({a|a -> b}, P); init P;"), (2, 2));
+    // The result of a communication stands behind what did not take part, and its name comes before.
+    assert_eq!(smallest("act a, b, c, d; proc P = comm({b|c -> a}, b|c|d . P); init P;"), (1, 1));
 }
 
 /// Nor do several that change nothing together, and renaming in circles comes back to where it began.
