@@ -109,11 +109,12 @@ impl Visitor for Look {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gridlock_lts::model::network::Network;
     use gridlock_lts::samples::synthetic;
 
     #[test]
     fn a_choice_may_cost_a_tenth_of_what_the_probe_speaks_for() {
-        let probe = |net| Probe::of(&Prepared::new(net, [])).unwrap();
+        let probe = |net: Network| Probe::of(&Prepared::new(net, [])).unwrap();
         let small = probe(synthetic::philosophers(3));
         assert_eq!((small.size, small.expanded), (Size::Exact(26), 26));
         assert_eq!(small.allowed(None), 0);
