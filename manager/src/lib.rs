@@ -5,6 +5,5 @@ pub mod hunt;
 pub mod local;
 pub mod method;
 pub mod plan;
-pub mod probe;
 pub mod slices;
 pub mod traces;

@@ -1,4 +1,4 @@
-//! What a swarm leaves out, leaves to another search, and predicts.
+//! What a swarm leaves out, and leaves to another search.
 
 use crate::harness::{ends, model, run, swarm, text};
 
@@ -47,24 +47,4 @@ fn what_cannot_be_violated_is_left_out() {
         ["--deadlock", "--subsystem", "Sender", "--unroll", "0", "--jobs", "trace", "--directed", "on"];
     let free = swarm(&window, &free);
     assert_eq!((&free["verdict"], &free["swarm"]["searches"]), (&"holds".into(), &0.into()));
-}
-
-/// What is chosen costs little beside the search, and what it promised stands beside what happened.
-#[test]
-fn a_choice_costs_little_and_predicts() {
-    for (name, property) in [
-        ("chord/chord-4.mcrl2", "chord/one_ring.mcf"),
-        ("drm/drm.mcrl2", "drm/secret.mcf"),
-        ("paxos/paxos-two.mcrl2", "paxos/one_value.mcf"),
-    ] {
-        let options = ["--subsystem", "auto", "--jobs", "prefix", "--job-states", "2000"];
-        let report = swarm(&model(name), &[&options[..], &["--property", &model(property)]].concat());
-        let (s, predicted) = (&report["swarm"], &report["swarm"]["predicted"]);
-        assert_eq!(report["verdict"], "holds", "{name}");
-        let number = |value: &serde_json::Value| value.as_u64().expect("a number");
-        let spent = number(&s["auto"]["spent_states"]);
-        assert!(10 * spent <= number(&s["total_states"]).max(5_000), "{name}: {spent} {s}");
-        assert_eq!((&predicted["work_factor"], &predicted["largest_states"]), (&1.0.into(), &2_000.into()));
-        assert!(predicted["searches"].is_string() && number(&predicted["state_space"]) > 0, "{name}");
-    }
 }

@@ -3,18 +3,15 @@
 //! Candidates are single leaves, and pairs of the best of them if no leaf alone divides the states well. What a search by
 //! slices costs besides expanding states is known only from searching: how many states are sent, how often slices are
 //! loaded again, how large the largest is. So each candidate searches the same number of states with the real coordinator,
-//! and the best of them four times as many again. To choose must be quick beside the search that follows: a probe tells how
-//! large that probably is ([`crate::probe`]), and all samples together have at most a tenth of that, and not more than about
-//! 300,000 states, fewer if each has many steps or words. Where that is not enough for all rounds, leaves are compared by one
-//! short sample each, as many as there is room for; where it is not enough for two, the leaf with the most local states is
-//! taken. A system that is smaller than a sample ends the choice.
+//! and the best of them four times as many again. To choose must be quick beside a search that takes seconds: all samples
+//! together have about 300,000 states, fewer if each has many steps, and a system that is smaller than a sample ends the
+//! choice.
 //! Invariant: the figures, and so the choice, depend on the network, the job memory and the limit on states only.
 
 use super::ranks::Ranks;
 use super::{Options, SlicesAnswer, SlicesReport, Slicing};
 use crate::grid::driver::Control;
 use crate::grid::work::Grid;
-use crate::probe::Probe;
 use gridlock_lts::base::error::Result;
 use gridlock_lts::engine::mesh::Alone;
 use gridlock_lts::engine::prepared::Prepared;
@@ -24,20 +21,15 @@ use std::fmt;
 /// States that a candidate of the first round searches; of each later round four times as many.
 const SAMPLE: u64 = if cfg!(test) { 1 << 8 } else { 1 << 12 };
 const FACTOR: u64 = 4;
-/// Samples of states that have more steps or words than this are smaller in proportion: a hundred processes have a hundred
-/// steps in each state, and 300,000 states took 20 seconds.
-const STEPS: f64 = 8.0;
-const WORDS: f64 = 2.0;
-/// Smaller samples tell nothing.
-const LEAST: u64 = if cfg!(test) { 1 << 4 } else { 1 << 7 };
+/// Samples of states that have more steps than this are smaller in proportion, but never below the least sample: a
+/// hundred processes have a hundred steps in each state, and 300,000 states took 20 seconds.
+const STEPS: u64 = 8;
+const LEAST: u64 = if cfg!(test) { 1 << 5 } else { 1 << 9 };
 /// Leaves of the first round, those with the most local states; the best candidates that each later round keeps; and the
 /// best leaves of the first round whose pairs join the second.
 const LEAVES: usize = 16;
 const KEPT: [usize; 2] = [4, 2];
 const PAIRED: usize = 3;
-/// The samples of all rounds together, as a multiple of one of the first.
-const ROUNDS: u64 =
-    LEAVES as u64 + FACTOR * (KEPT[0] + PAIRED * (PAIRED - 1) / 2) as u64 + FACTOR * FACTOR * KEPT[1] as u64;
 
 /// Pairs are tried only if the largest slice of the best leaf has a larger share than this: two leaves make many small
 /// slices, and a sample shows too little of each to predict how often it will be activated.
@@ -97,10 +89,6 @@ impl Choice {
 impl fmt::Display for Choice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(best) = self.candidates.first() else { return write!(f, "there is no leaf to choose") };
-        if self.tried == 0 {
-            let names = best.names.join(" and ");
-            return write!(f, "slices by {names}, the largest table: the search is too short to try others");
-        }
         write!(
             f,
             "slices by {}: of {} states, tried with {} subsystems, the largest of {} slices had {:.1} %, {:.2} were sent and {:.2} loaded again for each state",
@@ -141,32 +129,25 @@ pub fn choose_subsystem(
     stop: &dyn Fn() -> bool,
 ) -> Result<Choice> {
     let net = prepared.net();
-    let probe = Probe::of(prepared)?;
-    let weight = (probe.branching() / STEPS).max(1.0) * (probe.words as f64 / WORDS).max(1.0);
-    let most = (SAMPLE as f64 / weight) as u64;
-    let allowed = probe.allowed(options.max_states);
-    let first_sample = (allowed / ROUNDS).min(most).max(LEAST);
+    // A sample that is larger than the search itself would be is a waste.
+    let most = options.max_states.map_or(u64::MAX, |most| most.max(LEAST));
     let options = Options { max_states: None, ..options.clone() };
     let mut leaves: Vec<LeafIx> = (0..net.leaves.len() as u32).map(LeafIx).collect();
     leaves.sort_by_key(|leaf| (usize::MAX - net.leaves[leaf.0 as usize].states.len(), *leaf));
     leaves.truncate(LEAVES);
-    let whole = allowed / ROUNDS >= LEAST;
-    if !whole {
-        leaves.truncate((allowed / LEAST).max(1) as usize);
-    }
-    if let ([first], false) = (&leaves[..], whole) {
-        return Ok(Choice { candidates: vec![Candidate::untried(prepared, *first)], tried: 0 });
-    }
+    let Some(&first) = leaves.first() else { return Ok(Choice { candidates: Vec::new(), tried: 0 }) };
+    let weight = candidate(prepared, vec![first], &options, grid, LEAST, stop)?.steps / STEPS as f64;
+    let mut sample = ((SAMPLE as f64 / weight.max(1.0)) as u64).max(LEAST).min(most);
     let try_all = |subsystems: Vec<Vec<LeafIx>>, sample: u64| -> Result<Vec<Candidate>> {
         let candidate = |leaves| candidate(prepared, leaves, &options, grid, sample, stop);
         let mut candidates = subsystems.into_iter().map(candidate).collect::<Result<Vec<_>>>()?;
         sort(&mut candidates);
         Ok(candidates)
     };
-    let mut candidates = try_all(leaves.into_iter().map(|leaf| vec![leaf]).collect(), first_sample)?;
+    let mut candidates = try_all(leaves.into_iter().map(|leaf| vec![leaf]).collect(), sample)?;
     let mut tried = candidates.len();
     for (round, &kept) in KEPT.iter().enumerate() {
-        if !whole || candidates.len() <= 1 || candidates.iter().any(|candidate| candidate.ended) {
+        if sample == most || candidates.len() <= 1 || candidates.iter().any(|candidate| candidate.ended) {
             break;
         }
         let best = |many: usize| candidates.iter().take(many).map(|candidate| candidate.leaves.clone());
@@ -178,29 +159,10 @@ pub fn choose_subsystem(
             }
             tried += next.len() - kept.min(candidates.len());
         }
-        candidates = try_all(next, first_sample * FACTOR.pow(round as u32 + 1))?;
+        sample = (sample * FACTOR).min(most);
+        candidates = try_all(next, sample)?;
     }
     Ok(Choice { candidates, tried })
-}
-
-impl Candidate {
-    /// One that nobody looked at.
-    fn untried(prepared: &Prepared, leaf: LeafIx) -> Self {
-        let (none, no_part) = (0, 0.0);
-        Candidate {
-            leaves: vec![leaf],
-            names: vec![prepared.net().leaves[leaf.0 as usize].name.clone()],
-            states: none,
-            steps: no_part,
-            slices: none,
-            largest: no_part,
-            sent: no_part,
-            loaded: no_part,
-            activations: none,
-            cost: no_part,
-            ended: false,
-        }
-    }
 }
 
 fn sort(candidates: &mut [Candidate]) {

@@ -244,7 +244,7 @@ fn bounds_end_a_search_as_unknown() {
 
 #[test]
 fn a_subsystem_that_divides_well_is_chosen() {
-    for net in [synthetic::philosophers(10), synthetic::counters(3, 40), synthetic::counters(2, 300)] {
+    for net in [synthetic::philosophers(6), synthetic::counters(3, 40), synthetic::queues(3, 3, 2)] {
         let prepared = Prepared::new(net.clone(), []);
         let choices = [1, 2, 5].map(|workers| {
             let options = Options { job_memory: 1 << 20, ..Options::default() };

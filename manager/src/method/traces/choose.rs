@@ -4,14 +4,12 @@
 //! `--unroll`). For each, some traces spread evenly over its IDs are searched with a small budget. The sizes of these
 //! searches predict the largest job and the work of one search for each trace; what `prefix` saves is not predicted.
 //! Candidates with the most traces come first, and none follows once all these searches have visited a tenth of what the
-//! best candidate predicts, or of what a probe says the system has ([`crate::probe`]): to choose must not cost more than it
-//! saves. Of a system that is soon searched pairs are left out.
+//! best candidate predicts: to choose must not cost more than it saves.
 //! Invariant: the choice depends on the network, the properties and the limits only.
 
 use crate::method::Host;
 use crate::method::quantities::{big, count};
 use crate::method::subsystem::{self, GUIDE_LIMIT};
-use crate::probe::Probe;
 use gridlock_lts::base::error::{Error, Result};
 use gridlock_lts::engine::prepared::{Prepared, Visitor};
 use gridlock_lts::engine::successors::Successors;
@@ -38,11 +36,8 @@ const SAMPLES: u64 = 5;
 const TENTH: u64 = 10;
 /// What each of these searches may use.
 const SAMPLE: JobLimits = JobLimits { states: 20_000, memory: 32 << 20 };
-/// States that all of them may visit: with many candidates each search is shorter, but not shorter than this.
+/// States that all of them may visit: with many candidates each search is shorter.
 const ALL: u64 = 1 << 20;
-const SHORTEST: u64 = 50;
-/// Pairs are worth it if the choice may visit this many states.
-const WORTH_PAIRS: u64 = 1_000;
 
 /// What was seen of a candidate.
 #[derive(Serialize, Clone, Debug)]
@@ -82,11 +77,7 @@ pub struct Choice {
     pub left_out: usize,
     /// Processes and pairs that were not tried since the best so far means little work.
     pub untried: usize,
-    /// How many states the system probably has.
-    pub likely_states: u64,
-    /// States that were visited to choose.
-    pub spent_states: u64,
-    /// Best first: the first one is the choice. Those that were not tried come last.
+    /// Best first: the first one is the choice.
     pub candidates: Vec<Candidate>,
 }
 
@@ -109,11 +100,8 @@ pub fn choose(
 ) -> Result<(Vec<LeafIx>, Choice)> {
     host.begin("choosing a subsystem", "states");
     let net = prepared.net();
-    let probe = Probe::of(prepared)?;
-    let allowed = probe.allowed(None).min(ALL);
     let (mut guides, mut left_out) = (Vec::new(), 0);
     let (few, largest) = match look {
-        Look::Close if allowed < WORTH_PAIRS => (0, LARGEST),
         Look::Close => (FEW, LARGEST),
         Look::Short => (0, LARGEST / 10),
     };
@@ -128,15 +116,15 @@ pub fn choose(
     guides.sort_by(|a, b| b.traces().cmp(a.traces()));
     left_out += guides.len().saturating_sub(SAMPLED);
     guides.truncate(SAMPLED);
-    let share = (allowed / (SAMPLES * guides.len().max(1) as u64)).max(SHORTEST);
+    let share = ALL / (SAMPLES * guides.len().max(1) as u64);
     let limits = JobLimits {
         states: SAMPLE.states.min(limits.states).min(share),
         memory: SAMPLE.memory.min(limits.memory),
     };
-    let sampling = Sampling { prepared, guides, limits, allowed, host };
+    let sampling = Sampling { prepared, guides, limits, host };
+    let sampled = sampling.guides.len();
     let mut candidates = prepared.visit(sampling)??;
-    let spent_states = probe.expanded + candidates.iter().map(|candidate| candidate.total).sum::<u64>();
-    let untried = candidates.iter().filter(|candidate| candidate.sampled == 0).count();
+    let untried = sampled - candidates.len();
     candidates.sort_by(|a, b| rank(a).cmp(&rank(b)));
     let Some(best) = candidates.first() else {
         return Err(Error::input(match unroll {
@@ -148,8 +136,7 @@ pub fn choose(
     };
     let leaves = best.leaves.clone();
     let reason = reason(best);
-    let likely_states = probe.likely();
-    Ok((leaves, Choice { reason, left_out, untried, likely_states, spent_states, candidates }))
+    Ok((leaves, Choice { reason, left_out, untried, candidates }))
 }
 
 /// All leaves one by one, and in pairs if they are few.
@@ -176,7 +163,7 @@ fn rank(c: &Candidate) -> impl Ord {
     let over = c.sampled - c.within_budget;
     let least = if over == 0 { c.predicted.clone() } else { BigUint::ZERO };
     let most = if over == 0 { BigUint::ZERO } else { c.number.clone() };
-    (c.sampled == 0, !c.found, over, least, Reverse(most), c.largest_states, c.leaves.len(), c.leaves.clone())
+    (!c.found, over, least, Reverse(most), c.largest_states, c.leaves.len(), c.leaves.clone())
 }
 
 fn reason(best: &Candidate) -> String {
@@ -204,8 +191,6 @@ struct Sampling<'a> {
     prepared: &'a Prepared,
     guides: Vec<Guide>,
     limits: JobLimits,
-    /// States that may be visited.
-    allowed: u64,
     host: &'a dyn Host,
 }
 
@@ -213,14 +198,13 @@ impl Visitor for Sampling<'_> {
     type Out = Result<Vec<Candidate>>;
 
     fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Self::Out {
-        let Sampling { prepared, guides, limits, allowed, host } = self;
+        let Sampling { prepared, guides, limits, host } = self;
         let net = prepared.net();
         let mut seen = 0;
         let mut sample = |guide: Guide| -> Result<Candidate> {
             let guide = Arc::new(guide);
             let mut candidate = Candidate::new(net, &guide);
-            let mut worker =
-                Worker::new(Setting { system: &*system, net, guide: guide.clone(), relevance: None });
+            let mut worker = Worker::new(Setting { system: &*system, net, guide: guide.clone(), relevance: None });
             let samples = u64::try_from(guide.traces()).map_or(SAMPLES, |traces| traces.min(SAMPLES));
             for k in 0..samples {
                 go_on(host)?;
@@ -246,13 +230,10 @@ impl Visitor for Sampling<'_> {
         let mut candidates: Vec<Candidate> = Vec::new();
         let mut spent = 0;
         for guide in guides {
-            let best = candidates.iter().filter(|c| c.sampled > 0).min_by(|a, b| rank(a).cmp(&rank(b)));
+            let best = candidates.iter().min_by(|a, b| rank(a).cmp(&rank(b)));
             // A violation found, or hardly any work left to save.
-            let enough = |best: &Candidate| best.found || best.predicted < BigUint::from(TENTH * spent);
-            let most = SAMPLES * limits.states;
-            if best.is_some_and(|best| spent + most > allowed || enough(best)) {
-                candidates.push(Candidate::new(net, &guide));
-                continue;
+            if best.is_some_and(|best| best.found || best.predicted < BigUint::from(TENTH * spent)) {
+                break;
             }
             let candidate = sample(guide)?;
             spent += candidate.total;
@@ -301,8 +282,7 @@ impl Choice {
         let Some(best) = self.candidates.first() else { return };
         host.note(&format!("subsystem: {}, because {}", best.subsystem.join(", "), self.reason));
         let mut rows = vec![["subsystem", "traces", "small", "largest", "in all"].map(str::to_owned)];
-        let tried = || self.candidates.iter().filter(|candidate| candidate.sampled > 0);
-        rows.extend(tried().take(SHOWN).map(|c| {
+        rows.extend(self.candidates.iter().take(SHOWN).map(|c| {
             let small = format!("{}/{}", c.within_budget, c.sampled);
             let over = if c.within_budget < c.sampled { ">" } else { "" };
             let all = format!("{over}{}", big(&c.predicted));
@@ -315,15 +295,15 @@ impl Choice {
             (1..5).for_each(|c| line += &format!("  {:>w$}", row[c], w = widths[c]));
             host.note(&line);
         }
-        if tried().count() > SHOWN {
-            host.note(&format!("  ... and {} more", tried().count() - SHOWN));
+        if self.candidates.len() > SHOWN {
+            host.note(&format!("  ... and {} more", self.candidates.len() - SHOWN));
         }
         if self.left_out > 0 {
             host.note(&format!("  {} others are cyclic, too large or never move", self.left_out));
         }
         if self.untried > 0 {
             host.note(&format!(
-                "  {} others were not tried: the search is too short for that, or short enough with the best of these",
+                "  {} others were not tried: the search is short enough with the best of these",
                 self.untried
             ));
         }

@@ -6,7 +6,6 @@ use super::numbers::{Numbers, shown};
 use super::options::{Iss, Traces};
 use super::page::{self, Record};
 use super::plan::Plan;
-use super::predicted::Predicted;
 use crate::method::quantities::{bytes, count};
 use crate::method::then::Handed;
 use crate::method::{Conclusion, Figures, Json, Row, Spent, Traffic};
@@ -56,8 +55,6 @@ pub struct Swarmed {
     /// Answers that were in the checkpoint when the run began.
     resumed: usize,
     auto: Option<Choice>,
-    /// What that choice promised.
-    predicted: Option<Predicted>,
     /// What was left because it was too much work, and who went on.
     #[serde(flatten)]
     handed: Handed,
@@ -114,7 +111,6 @@ impl Swarmed {
             checkpoint: traces.informed.checkpoint.shown(),
             resumed,
             auto: plan.choice.clone(),
-            predicted: plan.choice.as_ref().and_then(|choice| Predicted::new(choice, &plan.config)),
             handed: Handed::default(),
             identity: plan.identity.iter().cloned().collect(),
             record: Record { ids: plan.ids.clone(), ..Record::default() },
@@ -180,7 +176,6 @@ impl Figures for Swarmed {
         if let Some(states) = self.state_space {
             rows.push(("state space", format!("{} states", count(states))));
         }
-        rows.extend(self.predicted.as_ref().map(|predicted| ("predicted", predicted.told())));
         if n.handed_on > 0 {
             rows.push(("handed on", format!("{} states", count(n.handed_on))));
         }

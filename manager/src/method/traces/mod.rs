@@ -12,7 +12,6 @@ pub mod options;
 mod page;
 mod picture;
 mod plan;
-mod predicted;
 
 pub use options::Traces;
 pub use plan::{ALL_IDS, IDS, OF_THE_SPACE};
