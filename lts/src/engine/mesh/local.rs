@@ -131,9 +131,9 @@ impl LocalMesh {
                 entry.read += 1;
                 if entry.read == self.size {
                     shared.rounds.remove(&round);
-                    // From now on all believe that nothing is under way.
+                    // All believe that nothing is under way, and have looked for the last time in the round before.
                     for (after, to, flying) in std::mem::take(&mut shared.late) {
-                        if after <= round {
+                        if after < round {
                             shared.boxes[to].push(flying);
                         } else {
                             shared.late.push((after, to, flying));
