@@ -12,7 +12,7 @@ use super::ranks::Ranks;
 use super::{Options, SlicesAnswer, SlicesReport, Slicing};
 use crate::grid::driver::Control;
 use crate::grid::work::Grid;
-use gridlock_lts::base::error::Result;
+use gridlock_lts::base::error::{Limit, Result};
 use gridlock_lts::engine::mesh::Alone;
 use gridlock_lts::engine::prepared::Prepared;
 use gridlock_lts::model::network::LeafIx;
@@ -182,7 +182,8 @@ fn candidate(
 ) -> Result<Candidate> {
     let control = Control { stop, progress: &|_| {}, page: &|_| Vec::new() };
     let mut alone = Alone::default();
-    let ranks = &Ranks::new(&mut alone, stop);
+    let told = || stop().then_some(Limit::Interrupted);
+    let ranks = &Ranks::new(&mut alone, &told);
     // To choose steps for a sample would take far longer than the sample.
     let options = &Options { reduce: None, ..options.clone() };
     let slicing = Slicing {

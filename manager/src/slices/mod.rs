@@ -226,7 +226,8 @@ pub fn check(
     control: &Control<Progress>,
 ) -> Result<SlicesReport> {
     let mut alone = Alone::default();
-    let ranks = Ranks::new(&mut alone, control.stop);
+    let told = || (control.stop)().then_some(Limit::Interrupted);
+    let ranks = Ranks::new(&mut alone, &told);
     let slicing = Slicing { prepared, subsystem, options, grid, ranks: &ranks, sample: None, kept, control };
     slicing.search()
 }
@@ -252,10 +253,18 @@ pub struct RankCheckpoint<'a> {
     pub opened: Option<Opened<Record>>,
 }
 
+/// A rank among others.
+pub struct Company<'m> {
+    /// The ranks.
+    pub mesh: &'m mut dyn Mesh,
+    /// Whether and why this one is to stop.
+    pub told: &'m dyn Fn() -> Option<Limit>,
+}
+
 /// All ranks together: the same, with slices that are at one rank or another. Rank 0 says what is settled; all come to the
 /// same report. `grid` are the threads of this rank.
 pub fn check_on_ranks(
-    mesh: &mut dyn Mesh,
+    company: Company,
     prepared: &Prepared,
     settled: Option<Settled>,
     options: &Options,
@@ -263,7 +272,7 @@ pub fn check_on_ranks(
     place: Option<RankCheckpoint>,
     control: &Control<Progress>,
 ) -> Result<SlicesReport> {
-    let ranks = &Ranks::new(mesh, control.stop);
+    let ranks = &Ranks::new(company.mesh, company.told);
     let settled = ranks.share(&settled)?.swap_remove(0);
     let settled = settled.ok_or_else(|| Error::internal("rank 0 has settled nothing"))?;
     let subsystem: Vec<LeafIx> = settled.leaves.iter().copied().map(LeafIx).collect();

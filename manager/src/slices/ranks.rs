@@ -17,20 +17,20 @@ pub(super) struct Ranks<'m> {
     mesh: RefCell<&'m mut dyn Mesh>,
     rank: usize,
     size: usize,
-    stop: &'m dyn Fn() -> bool,
+    told: &'m dyn Fn() -> Option<Limit>,
     exchanges: Cell<u64>,
     sent: Cell<Sent>,
 }
 
 impl<'m> Ranks<'m> {
-    /// All ranks together. `stop`: whether this one is to stop.
-    pub(super) fn new(mesh: &'m mut dyn Mesh, stop: &'m dyn Fn() -> bool) -> Self {
+    /// All ranks together. `told`: whether and why this one is to stop.
+    pub(super) fn new(mesh: &'m mut dyn Mesh, told: &'m dyn Fn() -> Option<Limit>) -> Self {
         let (rank, size) = (mesh.rank(), mesh.size());
         Ranks {
             mesh: RefCell::new(mesh),
             rank,
             size,
-            stop,
+            told,
             exchanges: Cell::default(),
             sent: Cell::default(),
         }
@@ -58,17 +58,22 @@ impl<'m> Ranks<'m> {
 
     /// Whether this rank was told to stop.
     pub(super) fn is_told(&self) -> bool {
-        (self.stop)()
+        (self.told)().is_some()
+    }
+
+    /// Why this rank stops: as it was told, or because another one was.
+    pub(super) fn why(&self) -> Limit {
+        (self.told)().unwrap_or(Limit::Interrupted)
     }
 
     /// Whether to stop, because somebody says so here or at another rank. Is asked again and again while threads work, and
     /// gives a sign of life; not while an exchange may be under way.
     pub(super) fn is_stopped(&self) -> bool {
         if !self.has_company() {
-            return (self.stop)();
+            return self.is_told();
         }
         let mut mesh = self.mesh.borrow_mut();
-        if (self.stop)() {
+        if self.is_told() {
             mesh.halt();
         }
         // Between two exchanges nothing comes; what nevertheless does is missed in the next one.
@@ -94,10 +99,10 @@ impl<'m> Ranks<'m> {
         }));
         let mut mesh = self.mesh.borrow_mut();
         // Others may be at work for long.
-        let lengths = mesh.share(&[words.len() as u64], &mut || (self.stop)());
+        let lengths = mesh.share(&[words.len() as u64], &mut || self.is_told());
         words.resize(lengths.into_iter().max().unwrap_or(0) as usize, 0);
         let longest = words.len();
-        let all = mesh.share(&words, &mut || (self.stop)());
+        let all = mesh.share(&words, &mut || self.is_told());
         let read = |(rank, words): (usize, &[u64])| {
             let broken = || Error::Internal(format!("what rank {rank} says makes no sense"));
             let (&length, words) = words.split_first().ok_or_else(broken)?;

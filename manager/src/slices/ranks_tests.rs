@@ -23,8 +23,11 @@ struct OnRanks<'a> {
     disorder: Disorder,
     /// Where the checkpoint is.
     dir: Option<&'a Path>,
-    stop: &'a (dyn Fn() -> bool + Sync),
+    /// Whether and why a rank is told to stop.
+    told: Told<'a>,
 }
+
+type Told<'a> = &'a (dyn Fn(usize) -> Option<Limit> + Sync);
 
 fn identity() -> Identity {
     vec![("run".to_owned(), "a test".to_owned())]
@@ -46,9 +49,12 @@ impl OnRanks<'_> {
                 resume: true,
                 opened: settled.is_some().then(opened),
             });
-            let (grid, control) =
-                (Grid::threads(self.threads, None), Control { stop: self.stop, ..control() });
-            check_on_ranks(&mut mesh, self.prepared, settled, &self.options, &grid, place, &control)
+            let rank = mesh.rank();
+            let told = || (self.told)(rank);
+            let stop = || told().is_some();
+            let (grid, control) = (Grid::threads(self.threads, None), Control { stop: &stop, ..control() });
+            let company = Company { mesh: &mut mesh, told: &told };
+            check_on_ranks(company, self.prepared, settled, &self.options, &grid, place, &control)
         };
         std::thread::scope(|scope| {
             let meshes = local::ranks(self.ranks, self.disorder);
@@ -110,9 +116,9 @@ fn same_as_threads_on_any_number_of_ranks() {
         }
         let (ranks, threads) = (rng.between(2, 6), rng.between(1, 2));
         let disorder = Disorder { seed, delay: rng.below(6), mischief: None };
-        let (options, stop) = (options.clone(), &|| false);
+        let (options, told) = (options.clone(), &|_| None);
         let on_ranks =
-            OnRanks { prepared: &prepared, subsystem, options, ranks, threads, disorder, dir: None, stop };
+            OnRanks { prepared: &prepared, subsystem, options, ranks, threads, disorder, dir: None, told };
         let report = on_ranks.report();
         assert_eq!(facts(&report), facts(&expected), "seed {seed}");
         let is_holds = report.answer == SlicesAnswer::Verdict(Verdict::Holds);
@@ -139,11 +145,11 @@ fn a_slice_that_is_divided_is_spread_over_the_ranks() {
     let prepared = Prepared::new(synthetic::philosophers(9), []);
     let options = Options { job_memory: 20_000, ..Options::default() };
     let expected = run(&prepared, &[LeafIx(0)], &options, 1, None).expect("a report");
-    let (disorder, stop) = (Disorder { seed: 5, delay: 4, mischief: None }, &|| false);
+    let (disorder, told) = (Disorder { seed: 5, delay: 4, mischief: None }, &|_| None);
     for ranks in [2, 3, 5, 9] {
         let (options, prepared, subsystem) = (options.clone(), &prepared, &[LeafIx(0)][..]);
         let report =
-            OnRanks { prepared, subsystem, options, ranks, threads: 1, disorder, dir: None, stop }.report();
+            OnRanks { prepared, subsystem, options, ranks, threads: 1, disorder, dir: None, told }.report();
         assert_eq!(facts(&report), facts(&expected));
         assert!(report.splits > 10, "{}", report.splits);
         let largest = report.ranks.iter().map(|rank| rank.states).max().unwrap_or(0);
@@ -170,9 +176,9 @@ fn what_a_network_must_not_do_never_becomes_an_answer() {
             _ => Mischief::Late(number),
         });
         let disorder = Disorder { seed, delay: 2, mischief };
-        let (prepared, stop) = (&prepared, &|| false);
+        let (prepared, told) = (&prepared, &|_| None);
         let reports =
-            OnRanks { prepared, subsystem, options, ranks: 3, threads: 1, disorder, dir: None, stop }
+            OnRanks { prepared, subsystem, options, ranks: 3, threads: 1, disorder, dir: None, told }
                 .reports();
         let wrong = reports.iter().filter(|report| report.is_err()).count();
         assert!(wrong == 0 || wrong == reports.len(), "seed {seed}: all or none");
@@ -221,7 +227,7 @@ fn a_search_is_resumed_by_any_number_of_ranks_or_threads() {
                     threads: 1,
                     disorder,
                     dir: Some(dir),
-                    stop: &|| false,
+                    told: &|_| None,
                 }
                 .report()
             };
@@ -243,9 +249,9 @@ fn a_search_is_resumed_by_any_number_of_ranks_or_threads() {
 }
 
 /// Stops after a number of questions.
-fn stops_after(questions: u64) -> impl Fn() -> bool + Sync {
+fn stops_after(questions: u64) -> impl Fn(usize) -> Option<Limit> + Sync {
     let asked = AtomicU64::new(0);
-    move || asked.fetch_add(1, Relaxed) >= questions
+    move |_| (asked.fetch_add(1, Relaxed) >= questions).then_some(Limit::Interrupted)
 }
 
 #[test]
@@ -257,14 +263,14 @@ fn limits_and_signals_end_all_ranks_and_leave_something_to_resume() {
     let dir = tempfile::tempdir().expect("a directory");
     let dir = Some(dir.path());
     let disorder = Disorder { seed: 1, delay: 1, mischief: None };
-    let search = |options: Options, ranks, stop: &(dyn Fn() -> bool + Sync)| {
-        OnRanks { prepared, subsystem, options, ranks, threads: 1, disorder, dir, stop }.report()
+    let search = |options: Options, ranks, told: Told| {
+        OnRanks { prepared, subsystem, options, ranks, threads: 1, disorder, dir, told }.report()
     };
     let few = Options { max_states: Some(3_000), ..options.clone() };
-    assert_eq!(search(few, 3, &|| false).answer, SlicesAnswer::Unknown(Why::Limit(Limit::States(3_000))));
+    assert_eq!(search(few, 3, &|_| None).answer, SlicesAnswer::Unknown(Why::Limit(Limit::States(3_000))));
     // The memory for what must stay there is full on some rank, however much is spilled, and not at once.
     let within = |bytes: u64, spill: Option<PathBuf>| {
-        search(Options { max_memory: Some(bytes), spill, ..options.clone() }, 4, &|| false)
+        search(Options { max_memory: Some(bytes), spill, ..options.clone() }, 4, &|_| None)
     };
     let is_full = |report: &SlicesReport| {
         report.activations > 0 && matches!(report.answer, SlicesAnswer::Unknown(Why::Limit(Limit::Memory(_))))
@@ -275,7 +281,16 @@ fn limits_and_signals_end_all_ranks_and_leave_something_to_resume() {
     assert!((4..60).map(|n| within(n * 10_000, nowhere())).any(|report| no_disk(&report)));
     let stopped = search(options.clone(), 4, &stops_after(60));
     assert_eq!(stopped.answer, SlicesAnswer::Unknown(Why::Limit(Limit::Interrupted)));
-    let report = search(options.clone(), 3, &|| false);
+    // A rank that is told of its memory is heard by all.
+    let (asked, limit) = (AtomicU64::new(0), Limit::Memory(7));
+    let told = |rank| (rank == 2 && asked.fetch_add(1, Relaxed) > 20).then_some(limit);
+    let stopped = search(options.clone(), 4, &told);
+    assert!(
+        matches!(stopped.answer, SlicesAnswer::Unknown(Why::Limit(Limit::Memory(_)))),
+        "{:?}",
+        stopped.answer
+    );
+    let report = search(options.clone(), 3, &|_| None);
     assert_eq!(facts(&report), facts(&expected));
     assert!(report.resumed > 0, "{}", report.resumed);
 }
@@ -288,7 +303,7 @@ fn a_file_that_is_missing_or_damaged_is_named() {
     let (dir, disorder) = (Some(dir.path()), Disorder::default());
     let search = |ranks| {
         let options = options.clone();
-        OnRanks { prepared, subsystem, options, ranks, threads: 1, disorder, dir, stop: &|| false }.reports()
+        OnRanks { prepared, subsystem, options, ranks, threads: 1, disorder, dir, told: &|_| None }.reports()
     };
     assert!(search(3).into_iter().all(|report| report.is_ok()));
     let part = dir.expect("a place").join("results-1-2");

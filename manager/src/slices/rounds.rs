@@ -170,7 +170,7 @@ impl<'a, S: Successors> Rounds<'a, S> {
         let results = std::mem::take(&mut self.results);
         let told: Vec<Told> = results.iter().map(|(slice, done)| Told::new(*slice, done)).collect();
         if self.stop.is_none() && self.setting.ranks.has_company() && self.setting.ranks.is_stopped() {
-            self.stop = Some(Stop::Trouble(Error::Limit(Limit::Interrupted)));
+            self.stop = Some(Stop::Trouble(Error::Limit(self.setting.ranks.why())));
         }
         let all = self.setting.ranks.share(&Status { stop: self.stop.take(), told })?;
         let (stops, told): (Vec<_>, Vec<_>) =
@@ -259,7 +259,7 @@ impl<'a, S: Successors> Rounds<'a, S> {
             (Err(trouble), _) => Some(Stop::Trouble(trouble)),
             (Ok(_), Some(stop)) => Some(stop),
             (Ok(Ended::Limit(limit)), None) => Some(Stop::Trouble(Error::Limit(limit))),
-            (Ok(Ended::Stopped), None) => Some(Stop::Trouble(Error::Limit(Limit::Interrupted))),
+            (Ok(Ended::Stopped), None) => Some(Stop::Trouble(Error::Limit(self.setting.ranks.why()))),
             (Ok(Ended::Done), None) => None,
         };
         let ranks = self.setting.ranks;

@@ -307,6 +307,32 @@ mod tests {
         assert!(noticed > 70, "{noticed}");
     }
 
+    /// Who sends before all have heard that the exchange before is over is told, on ranks of one process as on a network.
+    #[test]
+    fn exchanges_in_a_row_are_faults() {
+        let disorder = Disorder { seed: 1, delay: 40, mischief: None };
+        let results: Vec<Vec<Result<Sent>>> = std::thread::scope(|scope| {
+            let handles: Vec<_> = local::ranks(3, disorder)
+                .into_iter()
+                .map(|mut mesh| {
+                    scope.spawn(move || {
+                        let to = (mesh.rank() + 1) % 3;
+                        let mut in_a_row = |number| {
+                            let mut parcels = vec![(to, vec![number; 9]); 4].into_iter();
+                            exchange(&mut mesh, number, &mut || Ok(parcels.next()), &mut |_, _| Ok(()))
+                        };
+                        // Nobody waits for a message that another exchange has taken: the sums tell.
+                        (0..30).map(&mut in_a_row).collect()
+                    })
+                })
+                .collect();
+            handles.into_iter().map(|handle| handle.join().expect("no panic")).collect()
+        });
+        let faults: Vec<String> =
+            results.into_iter().flatten().filter_map(|result| Some(result.err()?.to_string())).collect();
+        assert!(faults.iter().any(|fault| fault.contains("a message of exchange")), "{faults:?}");
+    }
+
     #[test]
     fn trouble_at_one_rank_keeps_nobody_waiting() {
         let got: Vec<Result<Sent>> = std::thread::scope(|scope| {

@@ -233,7 +233,7 @@ impl<'r, 'a, 'm, S: Successors> Backward<'r, 'a, 'm, S> {
         let mut moved = post.pump(self.mesh);
         while let Some((from, message)) = post.next() {
             let taken = self.open(post, from, &message, next);
-            post.handled();
+            post.handled(message);
             taken?;
             moved = true;
         }

@@ -87,8 +87,8 @@ impl<'a> Queue<'a> {
 
 /// Which targets a worker looks up itself, and what becomes of the others.
 pub(super) trait Route<S: Successors>: Sized {
-    /// Sends targets that are not for this process on their way; how many words of the others are left, at the front.
-    fn divide(&mut self, targets: &mut [u64]) -> Result<usize>;
+    /// Looks targets up, now or with others later, or sends them on their way.
+    fn hand_out(worker: &mut Worker<'_, '_, S, Self>, targets: &[u64]) -> Result<()>;
 
     /// Sees to what comes from elsewhere; after each batch.
     fn attend(worker: &mut Worker<'_, '_, S, Self>) -> Result<()>;
@@ -99,8 +99,8 @@ struct Here;
 
 impl<S: Successors> Route<S> for Here {
     #[inline(always)]
-    fn divide(&mut self, targets: &mut [u64]) -> Result<usize> {
-        Ok(targets.len())
+    fn hand_out(worker: &mut Worker<'_, '_, S, Self>, targets: &[u64]) -> Result<()> {
+        worker.look_up(targets)
     }
 
     #[inline(always)]
@@ -429,7 +429,7 @@ impl<'r, 'a, S: Successors, R: Route<S>> Worker<'r, 'a, S, R> {
         let mut fresh = std::mem::take(fresh);
         fresh.resize(steps.targets().len().max(fresh.len()), 0);
         let len = recent.filter(steps.targets(), &mut fresh);
-        let looked_up = self.hand_out(&mut fresh[..len]);
+        let looked_up = R::hand_out(self, &fresh[..len]);
         self.scratch.fresh = fresh;
         looked_up?;
         self.scratch.steps.clear();
@@ -437,11 +437,15 @@ impl<'r, 'a, S: Successors, R: Route<S>> Worker<'r, 'a, S, R> {
         Ok(())
     }
 
-    /// Looks states up, or sends them on their way; those that are looked up come first afterwards.
-    #[inline]
-    pub(super) fn hand_out(&mut self, states: &mut [u64]) -> Result<()> {
-        let len = self.route.divide(states)?;
-        self.look_up(&states[..len])
+    /// Looks states up that this worker has not looked up lately.
+    pub(super) fn look_up_fresh(&mut self, states: &[u64]) -> Result<()> {
+        let Scratch { recent, fresh, .. } = &mut *self.scratch;
+        let mut fresh = std::mem::take(fresh);
+        fresh.resize(states.len().max(fresh.len()), 0);
+        let len = recent.filter(states, &mut fresh);
+        let looked_up = self.look_up(&fresh[..len]);
+        self.scratch.fresh = fresh;
+        looked_up
     }
 
     /// Looks states up in the visited set; what is new belongs to the next level.

@@ -18,7 +18,7 @@ use gridlock_lts::engine::mesh::Mesh;
 use gridlock_lts::engine::mesh::choose::{Choice, choose};
 use gridlock_lts::engine::search::{Level, Order, RankStats, Report, Stats};
 use gridlock_lts::model::network::LeafIx;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 use std::time::Duration;
 
@@ -264,6 +264,15 @@ fn cells((number, rank): (usize, &RankStats)) -> [String; 7] {
     ]
 }
 
+/// What a rank has done so far, in one row.
+pub(super) fn row((number, rank): (usize, &RankStats)) -> Row {
+    let [number, states, _, sent, volume, memory, waited] = cells((number, rank));
+    (
+        "rank",
+        format!("{number}: {states} states, {sent} sent, {volume}, peak memory {memory}, waiting {waited} s"),
+    )
+}
+
 /// The height of the picture of levels.
 const HEIGHT: usize = 160;
 
@@ -327,8 +336,8 @@ pub(in crate::method) fn write_table(
     Ok(())
 }
 
-/// A rank in the JSON result.
-#[derive(Serialize)]
+/// A rank in the JSON result, and in the page of a checkpoint.
+#[derive(Serialize, Deserialize)]
 pub(in crate::method) struct RankFields {
     states: u64,
     transitions: u64,
@@ -336,6 +345,21 @@ pub(in crate::method) struct RankFields {
     bytes_sent: u64,
     peak_memory_bytes: u64,
     waiting_seconds: f64,
+}
+
+impl RankFields {
+    /// As the search has it, as far as it is told.
+    pub(super) fn stats(&self) -> RankStats {
+        RankStats {
+            states: self.states,
+            transitions: self.transitions,
+            states_sent: self.states_sent,
+            bytes_sent: self.bytes_sent,
+            peak_memory: self.peak_memory_bytes,
+            waited: Duration::try_from_secs_f64(self.waiting_seconds).unwrap_or_default(),
+            ..RankStats::default()
+        }
+    }
 }
 
 /// The ranks in the JSON result.

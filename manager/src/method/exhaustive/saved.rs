@@ -8,6 +8,7 @@
 //! Invariant: a manifest is whole and of this run, or it is refused by name.
 
 use super::super::quantities::count;
+use super::ranks::{self, RankFields};
 use crate::grid::journal::{Batch, Identity, Journal, Tally};
 use crate::method::{
     Bound, Checkpoint, Host, Row, Run, StatusPage, checkpoint,
@@ -15,7 +16,7 @@ use crate::method::{
 };
 use gridlock_lts::base::error::{Error, Limit, Result};
 use gridlock_lts::base::whole_file::write_whole;
-use gridlock_lts::engine::search::{self, Keeper, Saved, Stats};
+use gridlock_lts::engine::search::{self, Keeper, RankStats, Saved, Stats};
 use serde::{Deserialize, Serialize};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -97,6 +98,8 @@ struct Book {
     told: Option<Instant>,
     /// The last figures.
     stats: [u64; 4],
+    /// States that this run began with.
+    resumed: u64,
 }
 
 /// The checkpoint of a run.
@@ -110,6 +113,8 @@ pub(super) struct LevelCheckpoint<'a> {
     page: StatusPage,
     begun: Instant,
     book: Mutex<Book>,
+    /// What each rank had done after the last level.
+    ranks: Mutex<Vec<RankStats>>,
     lost: Mutex<Option<Error>>,
     host: &'a dyn Host,
 }
@@ -154,7 +159,8 @@ impl<'a> LevelCheckpoint<'a> {
             journal,
             page,
             begun: Instant::now(),
-            book: Mutex::new(Book { states, depth, ..Book::default() }),
+            book: Mutex::new(Book { states, depth, resumed: states, ..Book::default() }),
+            ranks: Mutex::default(),
             lost: Mutex::default(),
             host: run.host,
         }))
@@ -187,8 +193,9 @@ impl<'a> LevelCheckpoint<'a> {
 
     fn write_page(&self, book: Book) {
         if let Some(journal) = &self.journal {
-            let numbers = Numbers::new(book);
-            lock(journal).tell(&self.page.bytes(self.begun.elapsed(), NUMBERS, &numbers));
+            let time = self.begun.elapsed();
+            let numbers = Numbers::new(book, time, ranks::fields(&lock(&self.ranks)));
+            lock(journal).tell(&self.page.bytes(time, NUMBERS, &numbers));
         }
     }
 
@@ -207,6 +214,10 @@ impl<'a> LevelCheckpoint<'a> {
 }
 
 impl Keeper for LevelCheckpoint<'_> {
+    fn tell(&self, ranks: Vec<RankStats>) {
+        *lock(&self.ranks) = ranks;
+    }
+
     fn commit(&self, saved: &Saved) -> Result<()> {
         let manifest = Manifest { identity: self.identity.clone(), saved: saved.clone() };
         write_whole(&self.dir.join(MANIFEST), |out| out.write_all(&manifest.bytes())).map_err(Error::disk)?;
@@ -316,31 +327,45 @@ pub(super) struct Numbers {
     checkpoints: u64,
     kept_states: u64,
     kept_depth: u64,
+    /// States a second of this run.
+    #[serde(default)]
+    rate: f64,
+    /// After the last level; nothing of a run on one machine.
+    #[serde(default)]
+    ranks: Vec<RankFields>,
 }
 
 impl Numbers {
-    fn new(book: Book) -> Self {
+    fn new(book: Book, time: Duration, ranks: Vec<RankFields>) -> Self {
         let [states, transitions, depth, frontier] = book.stats;
-        let Book { written: checkpoints, states: kept_states, depth: kept_depth, .. } = book;
-        Numbers { states, transitions, depth, frontier, checkpoints, kept_states, kept_depth }
+        let Book { written: checkpoints, states: kept_states, depth: kept_depth, resumed, .. } = book;
+        let rate = states.saturating_sub(resumed) as f64 / time.as_secs_f64().max(0.001);
+        Numbers { states, transitions, depth, frontier, checkpoints, kept_states, kept_depth, rate, ranks }
     }
 
-    fn rows(&self) -> Vec<Row> {
-        vec![
+    fn rows(&self, time: Duration) -> Vec<Row> {
+        let mut rows = vec![
             ("states", format!("{}, {} waiting", count(self.states), count(self.frontier))),
+            ("rate", format!("{} states/s", count(self.rate as u64))),
             ("transitions", count(self.transitions)),
             ("depth", count(self.depth)),
-            (
-                "checkpoint",
-                format!("{} states up to depth {}", count(self.kept_states), count(self.kept_depth)),
-            ),
-        ]
+        ];
+        let stats: Vec<RankStats> = self.ranks.iter().map(RankFields::stats).collect();
+        // Of the steps of all ranks after the last level, since those of the level are not all sent yet.
+        let transitions = stats.iter().map(|rank| rank.transitions).sum();
+        rows.extend(ranks::rows(&stats, &Stats { transitions, time, ..Stats::default() }));
+        rows.extend(stats.iter().enumerate().map(ranks::row));
+        let kept = format!("{} states up to depth {}", count(self.kept_states), count(self.kept_depth));
+        rows.push(("checkpoint", kept));
+        rows
     }
 }
 
 /// What `status` says.
 pub(super) fn status(page: &StatusPage) -> Vec<Row> {
-    page.figures::<Numbers>(NUMBERS).map_or(Vec::new(), |numbers| numbers.rows())
+    // A page that another version wrote may have any number there.
+    let time = Duration::try_from_secs_f64(page.seconds).unwrap_or_default();
+    page.figures::<Numbers>(NUMBERS).map_or(Vec::new(), |numbers| numbers.rows(time))
 }
 
 #[cfg(test)]

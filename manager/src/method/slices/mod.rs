@@ -18,7 +18,7 @@ use crate::grid::driver::{Control, Opened};
 use crate::grid::journal::Identity;
 use crate::grid::work::Grid;
 use crate::slices::{
-    self, Kept, Options, Progress, RankCheckpoint, Record, Settled, SliceSize, SlicesAnswer, Why,
+    self, Company, Kept, Options, Progress, RankCheckpoint, Record, Settled, SliceSize, SlicesAnswer, Why,
 };
 use figures::{Numbers, ShownSlice, Sliced};
 use gridlock_lts::base::error::{Error, Limit, Result};
@@ -138,7 +138,8 @@ impl Method for Slices {
             let place = self.place(opened);
             let (grid, settled) = (Grid::threads(1, team.stuck_after), Some(settled));
             let searched = run.peers.together(&team, &stop, |mesh| {
-                slices::check_on_ranks(mesh, &prepared, settled, &options, &grid, place, &control)
+                let company = Company { mesh, told: &|| host.stopped() };
+                slices::check_on_ranks(company, &prepared, settled, &options, &grid, place, &control)
             })?;
             match searched {
                 Some(Together::Searched(report)) => report?,
@@ -175,7 +176,8 @@ impl Method for Slices {
         let control = Control { stop: &stop, progress: &|_: &Progress| {}, page: &|_| Vec::new() };
         let grid = Grid::threads(run.threads, team.stuck_after);
         let served = run.peers.together(&team, &stop, |mesh| {
-            slices::check_on_ranks(mesh, &prepared, None, &options, &grid, self.place(None), &control)
+            let company = Company { mesh, told: &|| host.stopped() };
+            slices::check_on_ranks(company, &prepared, None, &options, &grid, self.place(None), &control)
         });
         // What ended the search, an error as well, rank 0 tells.
         let served = served.and_then(|served| match served {
@@ -255,7 +257,15 @@ impl Slices {
             Why::Limit(Limit::Memory(_)) => Limit::Memory(run.memory),
             Why::Limit(limit) => limit,
         };
-        Bound::from(run.host.stopped().unwrap_or(limit)).resumable(checkpoint)
+        let limit = run.host.stopped().unwrap_or(limit);
+        let (mut bound, memory) = (Bound::from(limit), matches!(limit, Limit::Memory(_)));
+        if memory {
+            let ranks =
+                if run.peers.has_company() { "more ranks" } else { "ranks on more machines (mpirun)" };
+            bound.message += &format!("; {ranks}, fewer --workers or a smaller --job-memory may be enough");
+        }
+        let bound = bound.resumable(checkpoint);
+        if memory && checkpoint { bound.of_kind("memory, resumable") } else { bound }
     }
 }
 

@@ -51,6 +51,8 @@ use wire::Words;
 const FEW: u64 = if cfg!(test) { 1 } else { 1 << 13 };
 /// The part of the memory that messages may take.
 const FOR_MESSAGES: u64 = 16;
+/// States of this rank that are collected before they are looked up.
+const OWN: usize = if cfg!(test) { 3 } else { 256 };
 /// How often a rank that waits looks at the limits.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 
@@ -73,7 +75,7 @@ pub(super) struct Ended {
 /// What a thread keeps from level to level.
 struct Kept<S: Successors> {
     scratch: Scratch<S>,
-    /// States for each rank that are not in the buffer of the rank yet.
+    /// States for each rank that are not in the buffer of the rank yet, and those of this rank that are not looked up yet.
     small: Vec<Vec<u64>>,
 }
 
@@ -183,6 +185,7 @@ fn search_levels<'a, S: Successors>(
         records = Record::read_all(&mesh.share(&last.words(), &mut || attend(run)));
         waited += waiting.elapsed();
         remember(levels, before.frontier, stats.time);
+        saver.tell(|| records.iter().map(|record| record.stats(words)).collect());
         if records.iter().any(|record| record.found || record.stopped) {
             let said = Words { found, stop: run.why_stopped() }.share(mesh, words)?;
             let (mut least, mut stop) = (None, None);
@@ -410,27 +413,21 @@ fn worker<'r, 'a, 'm, S: Successors>(
 }
 
 impl<S: Successors> Route<S> for Away<'_, '_, S::Width> {
+    /// Targets of this rank are collected like those of others, and looked up when there are enough: which of two ranks a
+    /// target belongs to cannot be predicted, and a few lookups at a time do not hide the time that memory takes.
     #[inline]
-    fn divide(&mut self, targets: &mut [u64]) -> Result<usize> {
-        let words = self.width.words();
-        let me = self.post.me();
-        let mut kept = 0;
-        for at in (0..targets.len()).step_by(words) {
-            let target = &targets[at..at + words];
-            let to = self.owner.of(target);
-            if to == me {
-                targets.copy_within(at..at + words, kept);
-                kept += words;
-            } else {
-                let small = &mut self.small[to];
-                small.extend_from_slice(target);
-                if small.len() >= self.post.small() {
-                    self.post.add(to, small);
-                    small.clear();
-                }
+    fn hand_out(worker: &mut Worker<'_, '_, S, Self>, targets: &[u64]) -> Result<()> {
+        let Away { width, owner, post, small, .. } = &mut worker.route;
+        let (me, full) = (post.me(), post.small());
+        for target in targets.chunks_exact(width.words()) {
+            let to = owner.of(target);
+            small[to].extend_from_slice(target);
+            if small[to].len() >= full && to != me {
+                post.add(to, &small[to]);
+                small[to].clear();
             }
         }
-        Ok(kept)
+        if small[me].len() < OWN * width.words() { Ok(()) } else { worker.look_up_own() }
     }
 
     fn attend(worker: &mut Worker<'_, '_, S, Self>) -> Result<()> {
@@ -461,7 +458,7 @@ impl<S: Successors> Worker<'_, '_, S, Away<'_, '_, S::Width>> {
             let mut came = false;
             while let Some((from, message)) = self.route.post.next() {
                 self.receive(from, &message);
-                self.route.post.handled();
+                self.route.post.handled(message);
                 came = true;
             }
             any |= came;
@@ -482,7 +479,7 @@ impl<S: Successors> Worker<'_, '_, S, Away<'_, '_, S::Width>> {
     fn receive(&mut self, from: usize, message: &[u64]) {
         let looked_up = match self.route.post.open(from, message) {
             Ok(_) if self.run.is_stopped() => Ok(()),
-            Ok(states) => self.look_up(states),
+            Ok(states) => self.look_up_fresh(states),
             Err(error) => Err(error),
         };
         if let Err(stop) = looked_up {
@@ -490,8 +487,22 @@ impl<S: Successors> Worker<'_, '_, S, Away<'_, '_, S::Width>> {
         }
     }
 
+    /// Looks up the targets of this rank that were collected. A rank that stops forgets them.
+    fn look_up_own(&mut self) -> Result<()> {
+        let me = self.route.post.me();
+        let mut own = std::mem::take(&mut self.route.small[me]);
+        let looked_up = if self.run.is_stopped() { Ok(()) } else { self.look_up(&own) };
+        own.clear();
+        self.route.small[me] = own;
+        looked_up
+    }
+
     /// Nothing more is expanded by this thread.
     fn hand_over(&mut self) {
+        if let Err(stop) = self.look_up_own() {
+            self.run.stop(stop);
+        }
+        self.let_go();
         for (to, small) in self.route.small.iter_mut().enumerate() {
             if !small.is_empty() {
                 self.route.post.add(to, small);
@@ -550,6 +561,7 @@ impl<S: Successors> Worker<'_, '_, S, Away<'_, '_, S::Width>> {
             if let Some((from, message)) = came.and_then(|came| post.keep(came, others)) {
                 let begun = Instant::now();
                 self.receive(from, &message);
+                post.reuse(message);
                 self.let_go();
                 busy += begun.elapsed();
             }
@@ -567,7 +579,7 @@ impl<S: Successors> Worker<'_, '_, S, Away<'_, '_, S::Width>> {
             match post.next() {
                 Some((from, message)) => {
                     self.receive(from, &message);
-                    post.handled();
+                    post.handled(message);
                 }
                 None => {
                     self.let_go();

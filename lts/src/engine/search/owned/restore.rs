@@ -10,7 +10,7 @@ use crate::base::error::{Error, Limit, Result};
 use crate::engine::mesh::Mesh;
 use crate::engine::pack::Width;
 use crate::engine::runs::layout::Layout;
-use crate::engine::search::bfs::{Chunk, Worker};
+use crate::engine::search::bfs::{Chunk, Route, Worker};
 use crate::engine::search::run::Run;
 use crate::engine::search::saved::{Checkpoint, Saved, Source, Totals, check_same};
 use crate::engine::successors::Successors;
@@ -122,7 +122,7 @@ impl<'m, S: Successors> Worker<'_, '_, S, Away<'_, 'm, S::Width>> {
             states.clear();
             let looked_up = block
                 .decode(self.run.system.width(), layout, &mut states)
-                .and_then(|()| self.hand_out(&mut states));
+                .and_then(|()| Route::hand_out(self, &states));
             if let Err(stop) = looked_up {
                 self.run.stop(stop);
             }

@@ -17,6 +17,7 @@ mod file;
 #[cfg(test)]
 mod tests;
 
+use super::RankStats;
 use super::bfs::Chunk;
 use super::owned::agree;
 use crate::base::error::{Error, Result};
@@ -55,6 +56,9 @@ pub trait Keeper: Sync {
 
     /// Nothing can be written any more, and the search goes on. Is called on every rank.
     fn lost(&self, why: &Error);
+
+    /// What each rank has done so far, after a level. Is called on every rank.
+    fn tell(&self, ranks: Vec<RankStats>);
 }
 
 /// A checkpoint: the files that belong to it, and what had been counted.
@@ -213,6 +217,13 @@ impl<'a, W: Width> Saver<'a, W> {
             others.into_iter().map(join).fold(mine, Result::and)
         });
         self.failed = written.err();
+    }
+
+    /// Tells what the ranks have done.
+    pub(super) fn tell(&self, ranks: impl FnOnce() -> Vec<RankStats>) {
+        if let Some(checkpoint) = self.checkpoint {
+            checkpoint.keeper.tell(ranks());
+        }
     }
 
     /// Takes note of what a checkpoint has already.

@@ -43,6 +43,12 @@ impl Keeper for Memory {
     fn lost(&self, why: &Error) {
         self.lost.lock().unwrap().push(why.clone());
     }
+
+    fn tell(&self, ranks: Vec<RankStats>) {
+        let saved = self.last().map_or(0, |saved| saved.states);
+        let states: u64 = ranks.iter().map(|rank| rank.states).sum();
+        assert!(states >= saved, "{ranks:?} after {saved} states were saved");
+    }
 }
 
 impl Memory {

@@ -19,6 +19,9 @@ const BATCH: usize = if cfg!(test) { 8 } else { 512 };
 /// Questions of a thread in a turn, and steps that wait for answers. Tests ask little at a time.
 const QUESTIONS: usize = if cfg!(test) { 6 } else { 1 << 15 };
 const MOVES: usize = if cfg!(test) { 24 } else { 1 << 17 };
+/// The least number of steps, and which part of the visited set they may take.
+const LEAST: usize = 1 << 10;
+const PART: usize = 8;
 /// Questions that a thread remembers, so that it does not ask the same twice in a turn.
 const RECENT: usize = if cfg!(test) { 4 } else { 1 << 12 };
 /// With fewer states of a level than this there is one thread.
@@ -68,6 +71,8 @@ pub(super) struct Hand {
     questions: Vec<Vec<u64>>,
     answers: Vec<Vec<u64>>,
     recent: Vec<Asked>,
+    /// Questions and steps of a turn.
+    most: Most,
     turn: u64,
     /// Which states of the part can change no more.
     over: Vec<bool>,
@@ -76,6 +81,28 @@ pub(super) struct Hand {
     changed: bool,
     /// The least state in which not everything holds.
     pub(super) least: Option<Vec<u64>>,
+}
+
+/// How much a thread does in a turn. A small system needs no more memory for that than a part of what its states take, and
+/// has few turns anyway.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Most {
+    questions: usize,
+    moves: usize,
+}
+
+impl Most {
+    /// For a thread of several, of a rank whose visited set takes this many bytes.
+    fn new(bytes: u64, threads: usize) -> Self {
+        // A step takes about 64 bytes, with its part of the questions.
+        let steps = bytes as usize / PART / threads / 64;
+        let moves = steps.clamp(LEAST.min(MOVES), MOVES);
+        Most { moves, questions: (moves / 4).min(QUESTIONS) }
+    }
+
+    fn bytes(self, words: usize) -> usize {
+        self.questions * 8 * (words + 1) * 2 + self.moves * 32 + RECENT * size_of::<Asked>()
+    }
 }
 
 /// What came of looking at a state.
@@ -112,8 +139,8 @@ impl<S: EveryStep> Sweeps<'_, '_, S> {
     pub(super) fn hands(&self, mesh: &dyn Mesh) -> Result<Vec<Hand>> {
         let threads = self.run.options.workers.max(1);
         let words = self.words();
-        let bytes = QUESTIONS * 8 * (words + 1) * 2 + MOVES * 32 + RECENT * size_of::<Asked>();
-        self.run.budget.take((threads * bytes) as u64)?;
+        let most = Most::new(self.table.bytes(), threads);
+        self.run.budget.take((threads * most.bytes(words)) as u64)?;
         let hand = |_| Hand {
             steps: Steps::new(words),
             ends: Vec::new(),
@@ -125,6 +152,7 @@ impl<S: EveryStep> Sweeps<'_, '_, S> {
             questions: vec![Vec::new(); mesh.size()],
             answers: vec![Vec::new(); mesh.size()],
             recent: vec![Asked::default(); RECENT],
+            most,
             turn: 0,
             over: Vec::new(),
             met: vec![false; self.formula.class_count],
@@ -277,7 +305,7 @@ impl<S: EveryStep> Sweeps<'_, '_, S> {
         let live = part.states(goal, words);
         let states = &part.chunk.states[..live * words];
         let mut asked = 0;
-        while *at < live && asked < QUESTIONS && hand.moves.len() < MOVES {
+        while *at < live && asked < hand.most.questions && hand.moves.len() < hand.most.moves {
             let first = *at;
             hand.steps.clear();
             hand.ends.clear();
