@@ -56,9 +56,9 @@ fn every_seeded_liveness_bug_is_found() {
     let mut endings = [0; 3];
     for row in &rows {
         for seed in 1..=if slow && row.violated { 20 } else { 1 } {
-            let seed = seed.to_string();
+            let (seed, out) = (seed.to_string(), path("out"));
             let bound = ["--max-states", if row.violated { "20000000" } else { "60000" }];
-            let given = [&row.words()[..], &bound, &["--seed", &seed, "--out", &path("out")]].concat();
+            let given = [&row.words()[..], &bound, &["--seed", &seed, "--out", &out]].concat();
             let report = hunt(&given);
             let expected = if row.violated { "violated" } else { "unknown" };
             assert_eq!(report["verdict"], expected, "{given:?}");
@@ -108,7 +108,8 @@ fn workers_change_nothing() {
 fn a_finding_is_told_and_found_again() {
     let (_dir, path) = directory();
     let spec = model("philosophers/philosophers-bug.mcrl2");
-    let words = [&spec, "--always-possible", "put", "--seed", "4", "--out", &path("out")];
+    let out = path("out");
+    let words = [&spec, "--always-possible", "put", "--seed", "4", "--out", &out];
     let report = hunt(&words);
     let finding = &report["findings"][0];
     assert_eq!(finding["member"], "trap");
