@@ -3,10 +3,14 @@
 //! `cargo run --release -p gridlock-manager --example testbed [JOBS]`
 
 use gridlock_lts::base::rng::Rng;
-use gridlock_manager::grid::machine::{Machine, Next};
+use gridlock_lts::engine::pack::Packing;
+use gridlock_manager::grid::machine::{Machine, Next, Numbered, window};
+use gridlock_manager::hunt::{self, Hunt, Kind};
 use gridlock_manager::traces::swarm::{Config, Granularity, Pace, Swarm};
 use gridlock_manager::traces::testbed::{Shape, System};
-use gridlock_worker::job::{Job, JobLimits};
+use gridlock_worker::hunt::job::{Coverage, HuntEnd, HuntFeedback, Traps};
+use gridlock_worker::hunt::sketch;
+use gridlock_worker::job::{Effort, JobLimits};
 use std::time::{Duration, Instant};
 
 const WORKERS: usize = 10_000;
@@ -32,18 +36,27 @@ impl Spent {
         self.cpu += on_cpu().zip(cpu).map_or(wall.elapsed(), |(now, then)| now.saturating_sub(then));
         result
     }
+
+    /// How many feedbacks a second that is.
+    fn rates(&self, processed: u64) -> String {
+        let rate = |time: Duration| processed as f64 / time.as_secs_f64();
+        let (wall, cpu) = (rate(self.wall), rate(self.cpu));
+        format!("{wall:.0} feedbacks a second on the wall, {cpu:.0} on the processor")
+    }
 }
 
-/// Runs a swarm for this many processed jobs or to its end; only the manager's own time is measured.
-fn measure(name: &str, system: &System, config: Config, jobs: u64) {
-    let mut swarm = Swarm::new(&system.net, system.guide.clone(), config);
+/// Runs a machine for this many answers or to its end; only the manager's own time is measured.
+fn drive<M: Machine>(machine: &mut M, jobs: u64, answer: impl Fn(&M::Job) -> M::Answer) -> Spent
+where
+    M::Answer: Clone,
+{
     let mut rng = Rng::new(7);
-    let mut busy: Vec<Job> = Vec::new();
+    let mut busy: Vec<M::Job> = Vec::new();
     let mut spent = Spent::default();
     loop {
         let done = spent.measure(|| {
             while busy.len() < WORKERS {
-                match swarm.next() {
+                match machine.next() {
                     Next::Job(job) => busy.push(job),
                     Next::Wait => break,
                     Next::Done => return true,
@@ -51,40 +64,73 @@ fn measure(name: &str, system: &System, config: Config, jobs: u64) {
             }
             false
         });
-        if done || swarm.status().processed >= jobs {
-            break;
+        if done || machine.made_and_done().1 >= jobs {
+            return spent;
         }
         // A tenth of the workers answers, some twice; some are lost.
         let (mut lost, mut answers) = (Vec::new(), Vec::new());
         for _ in 0..busy.len().div_ceil(10) {
             let job = busy.swap_remove(rng.below(busy.len()));
             if rng.percent(3) {
-                lost.push(job.number);
+                lost.push(job.number());
                 continue;
             }
-            let answer = system.answer(&job);
+            let answer = answer(&job);
             answers.extend(std::iter::repeat_n(answer, if rng.percent(5) { 2 } else { 1 }));
         }
         spent.measure(|| {
             for number in lost {
-                swarm.lost(number, 0);
+                machine.lost(number, 0);
             }
             for answer in answers {
-                swarm.accept(answer, 0);
+                machine.accept(answer, 0);
             }
         });
     }
+}
+
+/// A swarm by trace IDs.
+fn swarm(name: &str, system: &System, config: Config, jobs: u64) {
+    let mut swarm = Swarm::new(&system.net, system.guide.clone(), config);
+    let spent = drive(&mut swarm, jobs, |job| system.answer(job));
     let status = swarm.status();
-    let rate = |time: Duration| status.processed as f64 / time.as_secs_f64();
     println!(
-        "{name:6} {:>9} feedbacks processed, {:>6} jobs lost, {} of {} IDs remain: {:.0} feedbacks a second on the wall, \
-         {:.0} on the processor",
+        "{name:6} {:>9} feedbacks processed, {:>6} jobs lost, {} of {} IDs remain: {}",
         status.processed,
         status.lost,
         status.remaining,
         status.all,
-        rate(spent.wall),
-        rate(spent.cpu),
+        spent.rates(status.processed),
+    );
+}
+
+/// A hunt whose searches see the same each time.
+fn hunt(system: &System, jobs: u64) {
+    let portfolio = Kind::NAMED.into_iter().filter(|kind| !kind.is_guided() && !kind.is_for_formulas());
+    let config = hunt::Config {
+        portfolio: portfolio.filter(|kind| !matches!(kind, Kind::Beam | Kind::Prefix)).collect(),
+        window: window(WORKERS as u64),
+        ..hunt::Config::new(1, false, Vec::new())
+    };
+    let mut hunt = Hunt::new(&system.net, Packing::for_network(&system.net), None, config);
+    let spent = drive(&mut hunt, jobs, |job| HuntFeedback {
+        number: job.number,
+        end: HuntEnd::OverBudget,
+        findings: Vec::new(),
+        coverage: Coverage { sketch: vec![1; sketch::REGISTERS], ..Coverage::default() },
+        guided: None,
+        below: None,
+        traps: Traps::default(),
+        effort: Effort { states: job.limits.states, ..Effort::default() },
+        shortening: 0,
+    });
+    let status = hunt.status();
+    println!(
+        "{:6} {:>9} feedbacks processed, {:>6} jobs lost: {}",
+        "hunt",
+        status.processed,
+        status.lost,
+        spent.rates(status.processed)
     );
 }
 
@@ -96,6 +142,7 @@ fn main() {
     config.pace = Pace::Window(WORKERS as u64);
     for granularity in [Granularity::Trace, Granularity::Prefix] {
         let config = Config { granularity, ..config.clone() };
-        measure(&granularity.to_string(), &system, config, jobs);
+        swarm(&granularity.to_string(), &system, config, jobs);
     }
+    hunt(&system, jobs);
 }

@@ -108,7 +108,8 @@ fn workers_change_nothing() {
 fn a_finding_is_told_and_found_again() {
     let (_dir, path) = directory();
     let spec = model("philosophers/philosophers-bug.mcrl2");
-    let words = [&spec, "--always-possible", "put", "--seed", "4", "--out", &path("out")];
+    let out = path("out");
+    let words = [&spec, "--always-possible", "put", "--seed", "4", "--out", &out];
     let report = hunt(&words);
     let finding = &report["findings"][0];
     assert_eq!(finding["member"], "trap");

@@ -1,9 +1,10 @@
 //! Hunts against workers that only pretend to search: the same jobs and findings, no matter which worker answers when.
 
 use super::*;
+use crate::grid::machine::window;
 use crate::traces::testbed::{Shape, System};
 use gridlock_lts::base::rng::Rng;
-use gridlock_worker::hunt::job::{Coverage, HuntFinding, Method};
+use gridlock_worker::hunt::job::{Coverage, HuntFinding, HuntLimits, Method};
 use gridlock_worker::hunt::sketch;
 use gridlock_worker::job::{Finding, What};
 use std::collections::BTreeSet;
@@ -148,6 +149,37 @@ fn workers_change_nothing() {
     for outcome in [Outcome::Findings, Outcome::Jobs] {
         assert!(outcomes.contains(&outcome), "no run ended with {outcome:?}: {outcomes:?}");
     }
+}
+
+/// The window of that many workers leaves none of them without a job, also where the first job takes longest.
+#[test]
+fn ten_thousand_workers_have_work() {
+    const WORKERS: u64 = 10_000;
+    let system = system();
+    let portfolio = vec![Kind::DepthFirst, Kind::Walk, Kind::Bitstate, Kind::Rare];
+    let config = Config { window: window(WORKERS), max_jobs: None, portfolio, ..config(1) };
+    let mut hunt = hunt(&system, config);
+    let answer = |job: &HuntJob| HuntFeedback {
+        coverage: Coverage::default(),
+        ..answer(
+            &system,
+            &HuntJob { limits: HuntLimits { states: 1, ..job.limits }, ..job.clone() },
+            usize::MAX,
+        )
+    };
+    let mut busy: VecDeque<HuntJob> = VecDeque::new();
+    for made in 0..3 * WORKERS {
+        let Next::Job(job) = hunt.next() else { panic!("no job for worker {}", busy.len()) };
+        assert_eq!(job.number, made);
+        busy.push_back(job);
+        // The first one is answered only after as many others as there are workers.
+        if busy.len() as u64 == WORKERS {
+            let last = if made < 2 * WORKERS { busy.remove(1) } else { busy.pop_front() };
+            let last = last.expect("a job");
+            assert_eq!(hunt.accept(answer(&last), 0), Accepted::New);
+        }
+    }
+    assert_eq!(hunt.status().done, 2 * WORKERS + 1);
 }
 
 #[test]
