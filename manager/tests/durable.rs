@@ -3,7 +3,7 @@
 use gridlock_lts::base::error::Result;
 use gridlock_manager::grid::driver::{Control, Ended, drive};
 use gridlock_manager::grid::journal::{self, Identity, Journal};
-use gridlock_manager::grid::transport::{Answer, Ticket, Transport};
+use gridlock_manager::grid::transport::{Returned, Ticket, Transport};
 use gridlock_manager::traces::swarm::{Config, Granularity, Pace, Swarm};
 use gridlock_manager::traces::testbed::{Shape, System};
 use gridlock_worker::job::{Feedback, Job, JobLimits};
@@ -26,7 +26,7 @@ struct Suspicious<'a> {
     system: &'a System,
     journal: &'a Path,
     window: u64,
-    answers: VecDeque<(u32, Ticket, Answer<Feedback>)>,
+    answers: VecDeque<(u32, Ticket, Returned<Feedback>)>,
     /// How often a job came while answers were on their way to the disk.
     ahead: u64,
 }
@@ -41,11 +41,11 @@ impl Transport<Job, Feedback> for Suspicious<'_> {
         let on_disk = records(self.journal)?;
         assert!(on_disk + self.window > job.number, "job {} was chosen by {on_disk} answers", job.number);
         self.ahead += u64::from(on_disk < job.number);
-        self.answers.push_back((worker, ticket, Answer::Done(self.system.answer(&job))));
+        self.answers.push_back((worker, ticket, Returned::Done(self.system.answer(&job))));
         Ok(())
     }
 
-    fn receive(&mut self, wait: Duration) -> Result<Option<(u32, Ticket, Answer<Feedback>)>> {
+    fn receive(&mut self, wait: Duration) -> Result<Option<(u32, Ticket, Returned<Feedback>)>> {
         if self.answers.is_empty() {
             std::thread::sleep(wait);
         }
