@@ -204,7 +204,8 @@ impl Visitor for Sampling<'_> {
         let mut sample = |guide: Guide| -> Result<Candidate> {
             let guide = Arc::new(guide);
             let mut candidate = Candidate::new(net, &guide);
-            let mut worker = Worker::new(Setting { system: &*system, net, guide: guide.clone(), relevance: None });
+            let mut worker =
+                Worker::new(Setting { system: &*system, net, guide: guide.clone(), relevance: None });
             let samples = u64::try_from(guide.traces()).map_or(SAMPLES, |traces| traces.min(SAMPLES));
             for k in 0..samples {
                 go_on(host)?;
