@@ -424,5 +424,6 @@ fn every_search_decides_or_refuses_every_property() {
             }
         }
     }
-    assert_eq!(refused, 8 * searches.len(), "all that is no safety property");
+    // A hunt looks for runs against five of the eight that are no safety properties; the others decide none of them.
+    assert_eq!(refused, 8 * (searches.len() - 1) + 3);
 }

@@ -27,7 +27,7 @@ const BETWEEN_REPORTS: u64 = 1 << 18;
 
 /// States that a search which only fills tables expands after it saw a violation, besides as many as before it. A system
 /// that is no larger gets complete tables; in any other the search that the user asked for is soon over.
-const AFTER_VIOLATION: usize = 4096;
+const AFTER_VIOLATION: usize = 1 << 14;
 
 /// Why an exploration did not end with the whole state space.
 #[derive(Clone, Debug, PartialEq, Eq)]

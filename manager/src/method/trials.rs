@@ -308,10 +308,12 @@ mod tests {
                 companion.allowance.while_needed(|| grants.iter().map(spent).collect::<Vec<_>>())
             })
         };
-        let spent = spend(&[1000, 10_000, 100_000]);
-        assert!(spent[0] > 1000 && spent[1] > 10_000 && spent[2] > 100_000, "{spent:?}");
-        assert!(spent[0] < 9000 && spent[1] < 18_000 && spent[2] < 108_000, "{spent:?}");
-        assert_eq!(spend(&[1000, 10_000, 100_000]), spent, "the same in every run");
+        // It is asked after some states, not after each step of the algorithm.
+        const BETWEEN: u64 = 1 << 15;
+        let grants = [1000, 10_000, 100_000];
+        let spent = spend(&grants);
+        assert!(spent.iter().zip(grants).all(|(&s, g)| (g + 1..g + BETWEEN).contains(&s)), "{spent:?}");
+        assert_eq!(spend(&grants), spent, "the same in every run");
         assert_eq!(spend(&[100_000])[0], spent[2], "whatever was granted before");
     }
 
@@ -354,7 +356,7 @@ mod tests {
             }
             answered[usize::from(matches!(decision, Decision::Reduced(_)))] += 1;
         }
-        assert!(answered.iter().all(|&n| n > 20), "{answered:?}");
+        assert!(answered.iter().all(|&n| n > 10), "{answered:?}");
     }
 
     /// What a trial says is what the full search says, and as short.

@@ -160,7 +160,11 @@ fn hunt(seed: u64, asked: Asked) -> [usize; 3] {
     let net = network(seed);
     let graph = graph(&net);
     let holds = holds(asked, &graph);
-    let shape = shape(&net, &asked).unwrap().unwrap_or_else(|| panic!("{asked:?} can be hunted"));
+    let Some(shape) = shape(&net, &asked).unwrap() else {
+        // No step is of a class that matters, or a trap would be the whole system.
+        assert!(holds || asked.has_traps(), "{asked:?} seed {seed} can be hunted");
+        return [0; 3];
+    };
     let prepared = Prepared::new(net, [Property::Formula(Box::new(asked))]);
     let mut kinds = [0; 3];
     with_hunter(&prepared, None, |run| {
@@ -243,8 +247,13 @@ fn a_run_that_shows_nothing_is_not_proved() {
                 if run.len() > from as usize + 1 {
                     let mut less = run.clone();
                     less.steps.remove(from as usize);
-                    assert!(prove(&less, from).is_err(), "{asked:?} seed {seed}");
-                    short += 1;
+                    let mut steps = Vec::new();
+                    prepared.net().successors(&states[from as usize], &mut steps);
+                    // Without it there may be a run that goes round as well.
+                    if !steps.contains(&less.steps[from as usize]) {
+                        assert!(prove(&less, from).is_err(), "{asked:?} seed {seed}");
+                        short += 1;
+                    }
                 }
                 assert!(certify(prepared.net(), &asked, &run, Ending::Trap).is_err() || asked.has_traps());
             }
