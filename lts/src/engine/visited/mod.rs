@@ -19,7 +19,6 @@ mod tests;
 pub use region::Region;
 pub use table::Table;
 
-#[cfg(test)]
 pub(crate) use slots::hash;
 
 use crate::base::memory::{self, Budget, Exhausted};
