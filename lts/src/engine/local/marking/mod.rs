@@ -20,8 +20,8 @@ use crate::engine::parts::{Stop, Trouble};
 use equations::{Equations, Solved};
 use serde::{Deserialize, Serialize};
 
-/// Systems that are given to the solver for one question.
-const MOST_SYSTEMS: u64 = 200;
+/// Variables of all systems that are given to the solver for one question, together.
+const MOST_IN_ALL: u64 = 40_000;
 /// Larger systems are not tried: the solver cannot be stopped.
 const MOST_VARIABLES: usize = 4000;
 /// What counts as nothing among the solver's numbers.
@@ -52,7 +52,7 @@ pub(super) fn proves(frame: &Frame, stop: &Stop) -> Result<Option<Marking>, Trou
     let (mut systems, mut cases) = (0, 0);
     while let Some(fixed) = open.last() {
         stop.check()?;
-        if systems == MOST_SYSTEMS {
+        if systems * equations.variables() as u64 > MOST_IN_ALL {
             return Ok(None);
         }
         systems += 1;
