@@ -30,15 +30,21 @@ pub fn let_speak(code: u8) -> u8 {
 /// one alone: the one that speaks tells its own problem, or that of a rank, and all end together. mpirun would end the others
 /// with the first that fails, but not every launcher does.
 pub fn refuse(code: u8, problem: &str, speak: impl FnOnce()) -> u8 {
+    let problem = problem.trim().trim_start_matches("error: ");
     let peers = match launched().filter(Launch::has_company).map(|_| Peers::join(None)) {
         Some(Ok(peers)) => peers,
-        Some(Err(_)) if is_silent() => return let_speak(code),
+        // The processes cannot meet. If the one that speaks has the same arguments, it has told the same by then.
+        Some(Err(_)) if is_silent() => {
+            std::thread::sleep(5 * SPEAK);
+            let rank = launched().and_then(|launch| launch.rank).unwrap_or(0);
+            tell(format_args!("error: rank {rank}: {problem}"));
+            return code;
+        }
         Some(Err(_)) | None => {
             speak();
             return code;
         }
     };
-    let problem = problem.trim().trim_start_matches("error: ");
     if peers.is_worker() {
         return peers.wait_for_end(Some(problem.to_owned())).unwrap_or(code);
     }
