@@ -150,23 +150,32 @@ fn trace(prepared: &Prepared, path: &[(u32, Vec<u64>)]) -> Trace {
     Trace { steps: path.iter().map(step).collect() }
 }
 
+fn is_run(net: &Network, trace: &Trace) -> bool {
+    let (mut state, mut steps) = (net.initial(), Vec::new());
+    trace.steps.iter().all(|step| {
+        net.successors(&state, &mut steps);
+        state = step.target.clone();
+        steps.contains(step)
+    })
+}
+
 fn prove(prepared: &Prepared, asked: Asked, found: &HuntFinding) -> Result<Evidence> {
     let ending = found.ending.expect("a run");
     certify(prepared.net(), &asked, &trace(prepared, &found.finding.path), ending)
 }
 
-/// Hunts one network for one formula; how many findings of each kind.
-fn hunt(seed: u64, asked: Asked) -> [usize; 3] {
+/// Hunts one network for one formula; how many findings of each kind, and traps that walks have missed.
+fn hunt(seed: u64, asked: Asked) -> [usize; 4] {
     let net = network(seed);
     let graph = graph(&net);
     let holds = holds(asked, &graph);
     let Some(shape) = shape(&net, &asked).unwrap() else {
         // No step is of a class that matters, or a trap would be the whole system.
         assert!(holds || asked.has_traps(), "{asked:?} seed {seed} can be hunted");
-        return [0; 3];
+        return [0; 4];
     };
     let prepared = Prepared::new(net, [Property::Formula(Box::new(asked))]);
-    let mut kinds = [0; 3];
+    let mut kinds = [0; 4];
     with_hunter(&prepared, None, |run| {
         let lasso = Method::Lasso { property: 0, depth: u32::MAX };
         let trap = Method::Trap { property: 0, length: 40, pairs: 5_000 };
@@ -179,8 +188,9 @@ fn hunt(seed: u64, asked: Asked) -> [usize; 3] {
             assert!(!matches!(feedback.end, HuntEnd::Failed(_)), "{at}: {:?}", feedback.end);
             assert!(feedback.findings.is_empty() || !holds, "{at}: it holds");
             assert_eq!(feedback, run(&job).0, "{at}: the same job, the same feedback");
-            if suits && !holds && (exact || shape.trap) {
-                assert!(!feedback.findings.is_empty(), "{at}: it does not hold");
+            if suits && !holds && feedback.findings.is_empty() {
+                assert!(!exact, "{at}: it does not hold");
+                kinds[3] += 1;
             }
             for found in &feedback.findings {
                 let evidence = prove(&prepared, asked, found).unwrap_or_else(|why| panic!("{at}: {why}"));
@@ -194,9 +204,10 @@ fn hunt(seed: u64, asked: Asked) -> [usize; 3] {
                         1
                     }
                     Ending::Trap => {
-                        assert_eq!((evidence.end, evidence.trace.len()), (End::Branches, steps), "{at}");
+                        assert_eq!(evidence.end, End::Branches, "{at}");
+                        assert!(evidence.trace.len() <= steps, "{at}");
                         // The last step is the critical one.
-                        if let Some((_, before)) = found.finding.path.split_last() {
+                        if let Some((_, before)) = found.finding.path.split_last().filter(|_| shape.trap) {
                             let path = trace(&prepared, before);
                             assert!(certify(prepared.net(), &asked, &path, Ending::Trap).is_err(), "{at}");
                         }
@@ -213,14 +224,15 @@ fn hunt(seed: u64, asked: Asked) -> [usize; 3] {
 #[test]
 fn runs_are_found_exactly_if_there_are_any() {
     let many = std::env::var_os("GRIDLOCK_SLOW").is_some_and(|v| v == "1");
-    let mut kinds = [0; 3];
-    for seed in 0..if many { 1_000 } else { 150 } {
+    let mut kinds = [0; 4];
+    for seed in 0..if many { 200 } else { 150 } {
         for asked in ALL {
             let more = hunt(seed, asked);
             kinds = std::array::from_fn(|k| kinds[k] + more[k]);
         }
     }
-    assert!(kinds.iter().all(|n| *n > 20), "too easy: {kinds:?}");
+    let [found @ .., missed] = kinds;
+    assert!(found.iter().all(|n| *n > 20) && missed * 50 < found[2], "{kinds:?}");
 }
 
 /// What was found, with one thing wrong about it.
@@ -247,15 +259,12 @@ fn a_run_that_shows_nothing_is_not_proved() {
                 if run.len() > from as usize + 1 {
                     let mut less = run.clone();
                     less.steps.remove(from as usize);
-                    let mut steps = Vec::new();
-                    prepared.net().successors(&states[from as usize], &mut steps);
-                    // Without it there may be a run that goes round as well.
-                    if !steps.contains(&less.steps[from as usize]) {
-                        assert!(prove(&less, from).is_err(), "{asked:?} seed {seed}");
-                        short += 1;
+                    // What is left may go round by another way, which is a run then.
+                    match prove(&less, from) {
+                        Ok(proved) => assert!(is_run(prepared.net(), &proved.trace), "{asked:?} seed {seed}"),
+                        Err(_) => short += 1,
                     }
                 }
-                assert!(certify(prepared.net(), &asked, &run, Ending::Trap).is_err() || asked.has_traps());
             }
         });
     }
