@@ -34,15 +34,16 @@ pub fn run_with(methods: &'static [Entry]) -> ExitCode {
     methods::set(methods);
     match arguments::parse() {
         Ok(arguments) => supervise::run(arguments),
-        // The same wrong arguments are told once, by the process that speaks for all.
-        Err(e) if process::is_silent() => {
-            process::speak_after_others(&e.render().to_string());
-            ExitCode::from(e.exit_code() as u8)
+        Err(e) => {
+            let code = e.exit_code() as u8;
+            ExitCode::from(process::refuse(code, &e.render().to_string(), || {
+                if e.use_stderr() && !terminal::Style::of_stderr().coloured() {
+                    terminal::tell(e.render().to_string().trim_end());
+                } else {
+                    // There is nobody else to be told if that fails.
+                    let _ = e.print();
+                }
+            }))
         }
-        Err(e) if e.use_stderr() && !terminal::Style::of_stderr().coloured() => {
-            terminal::tell(e.render().to_string().trim_end());
-            ExitCode::from(e.exit_code() as u8)
-        }
-        Err(e) => e.exit(),
     }
 }

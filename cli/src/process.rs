@@ -7,7 +7,7 @@ use crate::commands::Command;
 use crate::outcome::{Exit, Failure, INTERNAL_ERROR, finish};
 use crate::terminal::tell;
 use crate::watch::Watch;
-use gridlock_manager::grid::transport::launch::launched;
+use gridlock_manager::grid::transport::launch::{Launch, launched};
 use gridlock_manager::method::Peers;
 use std::time::Duration;
 
@@ -26,13 +26,33 @@ pub fn let_speak(code: u8) -> u8 {
     code
 }
 
-/// Tells, with the rank, what is wrong with the arguments of a process that usually has nothing to say. If the process that
-/// speaks had the same arguments, it has told the same by then, and mpirun has ended this one.
-pub fn speak_after_others(problem: &str) {
-    std::thread::sleep(5 * SPEAK);
-    let rank = launched().and_then(|launch| launch.rank).unwrap_or(0);
+/// Ends a process whose arguments are wrong, with this exit code. Of several processes all may have the same arguments, or this
+/// one alone: the one that speaks tells its own problem, or that of a rank, and all end together. mpirun would end the others
+/// with the first that fails, but not every launcher does.
+pub fn refuse(code: u8, problem: &str, speak: impl FnOnce()) -> u8 {
     let problem = problem.trim().trim_start_matches("error: ");
-    tell(format_args!("error: rank {rank}: {problem}"));
+    let peers = match launched().filter(Launch::has_company).map(|_| Peers::join(None)) {
+        Some(Ok(peers)) => peers,
+        // The processes cannot meet. If the one that speaks has the same arguments, it has told the same by then.
+        Some(Err(_)) if is_silent() => {
+            std::thread::sleep(5 * SPEAK);
+            let rank = launched().and_then(|launch| launch.rank).unwrap_or(0);
+            tell(format_args!("error: rank {rank}: {problem}"));
+            return code;
+        }
+        Some(Err(_)) | None => {
+            speak();
+            return code;
+        }
+    };
+    if peers.is_worker() {
+        return peers.wait_for_end(Some(problem.to_owned())).unwrap_or(code);
+    }
+    speak();
+    if let Err(why) = peers.end(code) {
+        tell(format_args!("warning: {why}"));
+    }
+    code
 }
 
 /// Runs a command, with the processes that were started together with this one; gives the exit code.

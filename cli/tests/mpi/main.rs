@@ -6,9 +6,9 @@
 //! GRIDLOCK_MPIRUN says how to start ranks, and the build must be one with that library:
 //!
 //!     MPICC=mpicc.mpich GRIDLOCK_MPIRUN=mpiexec.mpich \\
-//!         cargo test -p gridlock --features mpi --target-dir target/mpich --test mpi -- same wrong_use
+//!         cargo test -p gridlock --features mpi --target-dir target/mpich --test mpi -- --skip scripts::
 //!
-//! Other tests are about what Open MPI does with signals and dead ranks.
+//! The scripts give mpirun options of Open MPI.
 #![cfg(unix)]
 
 // Not all of it is needed here.

@@ -166,7 +166,8 @@ fn a_full_disk_of_one_rank_costs_no_verdict() {
     let (place, script) = (path("run"), path("each"));
     fs::write(
         &script,
-        "#!/bin/sh\n[ \"${OMPI_COMM_WORLD_RANK:-$PMI_RANK}\" = 1 ] && trap '' XFSZ && ulimit -f 100\nexec \"$@\"\n",
+        "#!/bin/sh\n[ \"${OMPI_COMM_WORLD_RANK:-$PMI_RANK}\" = 1 ] && trap '' XFSZ && ulimit -f 100\n\
+         # Otherwise the memory that MPICH shares is a file, too.\nexport UCX_TLS=self,sysv\nexec \"$@\"\n",
     )
     .expect("a script");
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("a mode");

@@ -108,5 +108,7 @@ fn a_second_run_on_the_same_checkpoint_is_refused() {
     assert_eq!(second.status.code(), Some(2), "{}", text(&second.stdout));
     assert!(text(&second.stderr).contains("another process uses the checkpoint"), "{}", text(&second.stderr));
     assert!(signal("USR1", first.id()));
-    assert_eq!(first.wait_with_output().expect("an end").status.code(), Some(3), "the first goes on");
+    let first = first.wait_with_output().expect("an end");
+    let (out, err) = (text(&first.stdout), text(&first.stderr));
+    assert_eq!(first.status.code(), Some(3), "the first goes on: {out}{err}");
 }

@@ -8,9 +8,12 @@
 //!
 //! Invariants: all calls into MPI come from the thread that started it. A message that makes no sense is an error.
 
+mod farewell;
 mod mesh;
 
 pub use mesh::MpiMesh;
+
+use farewell::Signs;
 
 use super::threads::Threads;
 use super::{Returned, Ticket, Transport};
@@ -49,8 +52,9 @@ const PAUSE: (Duration, Duration) = (Duration::from_micros(20), Duration::from_m
 const ALIVE: Duration = Duration::from_secs(5);
 /// After this time of silence the user hears of a worker.
 const SILENT: Duration = Duration::from_secs(60);
-/// How long rank 0 waits for the others at the end.
-const GOODBYE: Duration = Duration::from_secs(20);
+
+/// The version of what ranks tell each other besides jobs and answers.
+const MESSAGES: u32 = 1;
 
 /// Different kinds of messages are told apart before they are read.
 const HELLO: i32 = 1;
@@ -64,6 +68,7 @@ pub struct World {
     /// What has come of messages that are not whole yet.
     partial: RefCell<Map<(Rank, i32), Vec<u8>>>,
     traffic: Cell<Traffic>,
+    signs: RefCell<Signs>,
     // Dropped last, which ends MPI.
     _universe: Universe,
 }
@@ -115,6 +120,8 @@ enum Down<J> {
     End(u8),
     /// All ranks are there, and make a mesh.
     Begin,
+    /// After the end: how many signs were sent to the rank.
+    Signs(u64),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -122,13 +129,14 @@ enum Up<A> {
     Done(Ticket, A),
     Lost(Ticket, String),
     Alive,
-    Bye,
+    /// The rank has heard that it is over; how many signs it has sent to each.
+    Bye(Vec<u64>),
 }
 
 /// Version and build of this program.
 fn build() -> String {
     let profile = if cfg!(debug_assertions) { "debug" } else { "release" };
-    format!("{} ({profile}), messages of version {}", env!("CARGO_PKG_VERSION"), wire::VERSION)
+    format!("{} ({profile}), messages of version {}.{MESSAGES}", env!("CARGO_PKG_VERSION"), wire::VERSION)
 }
 
 impl World {
@@ -140,8 +148,10 @@ impl World {
             return Err(Error::input("this MPI library does not allow threads besides its own"));
         }
         universe.set_buffer_size(BUFFER);
+        let communicator = universe.world();
         Ok(World {
-            communicator: universe.world(),
+            signs: RefCell::new(Signs::new(communicator.size() as usize)),
+            communicator,
             piece: PIECE,
             partial: RefCell::default(),
             traffic: Cell::default(),
@@ -279,23 +289,6 @@ impl World {
         self.post(0, HELLO, &Hello { host, build: build(), threads, run }).map(drop)
     }
 
-    /// Waits until rank 0 says that it is over, and returns its exit code.
-    pub fn wait_for_end(&self) -> Result<u8> {
-        let mut pause = Pause::default();
-        loop {
-            match self.poll::<Down<()>>(DOWN) {
-                Ok(Some((_, Down::End(code)))) => {
-                    self.post(0, UP, &Up::<()>::Bye)?;
-                    return Ok(code);
-                }
-                // Jobs are not for a rank that has said it cannot work.
-                Ok(Some(_)) => {}
-                Ok(None) => pause.rest(),
-                Err(why) => return Err(why),
-            }
-        }
-    }
-
     /// Rank 0 hears who the others are; all must be going to work on the same.
     pub fn gather(&self, run: &Run, stop: &dyn Fn() -> bool) -> Result<Vec<Hello>> {
         let mut hellos: Vec<Option<Hello>> = vec![None; self.size() as usize - 1];
@@ -349,7 +342,7 @@ impl World {
             match self.poll::<Down<()>>(DOWN)? {
                 Some((_, Down::Begin)) => return Ok(Met::All(MpiMesh::new(self))),
                 Some((_, Down::End(code))) => {
-                    self.post(0, UP, &Up::<()>::Bye)?;
+                    self.leave()?;
                     return Ok(Met::Over(code));
                 }
                 Some(_) => {}
@@ -362,23 +355,6 @@ impl World {
     pub fn release(&self) -> Result<()> {
         (1..self.size() as Rank).try_for_each(|rank| self.post(rank, DOWN, &Down::<()>::Begin).map(drop))
     }
-
-    /// Rank 0 tells the others that it is over, and waits until they have heard it.
-    pub fn end(&self, code: u8) -> Result<()> {
-        for rank in 1..self.size() as Rank {
-            self.post(rank, DOWN, &Down::<()>::End(code))?;
-        }
-        let (begun, mut left, mut pause) = (Instant::now(), self.size() - 1, Pause::default());
-        while left > 0 && begun.elapsed() < GOODBYE {
-            // Answers that nobody waits for any more are passed over, whatever they are.
-            match self.poll::<Up<Skipped>>(UP) {
-                Ok(Some((_, Up::Bye))) => left -= 1,
-                Ok(Some(_)) | Err(_) => {}
-                Ok(None) => pause.rest(),
-            }
-        }
-        if left > 0 { Err(Error::Input(format!("{left} ranks did not answer at the end"))) } else { Ok(()) }
-    }
 }
 
 /// What comes of waiting for all ranks.
@@ -388,10 +364,6 @@ pub enum Met<'w> {
     /// The run is over, with an exit code.
     Over(u8),
 }
-
-/// Something that is not looked at.
-#[derive(Serialize, Deserialize)]
-struct Skipped;
 
 /// Pauses that get longer while nothing happens.
 struct Pause(Duration);
@@ -452,7 +424,7 @@ impl<'w, A: DeserializeOwned> Ranks<'w, A> {
                 Returned::Lost(format!("on rank {from}, {}: {why}", self.hellos[worker as usize].host)),
             ),
             Up::Alive => return Ok(true),
-            Up::Bye => return Err(Error::Input(format!("rank {from} has gone"))),
+            Up::Bye(_) => return Err(Error::Input(format!("rank {from} has gone"))),
         };
         // What was sent before this job has arrived, too.
         let under_way = &mut self.under_way[worker as usize];
@@ -552,10 +524,10 @@ where
             Some((_, Down::Cancel)) => pool.cancel(),
             Some((_, Down::Begin)) => return Ok(None),
             Some((_, Down::End(code))) => {
-                world.post(0, UP, &Up::<A>::Bye)?;
+                world.leave()?;
                 return Ok(Some(code));
             }
-            None => {}
+            Some((_, Down::Signs(_))) | None => {}
         }
         while let Some(thread) = free.pop_if(|_| !jobs.is_empty()) {
             let (ticket, job) = jobs.pop_front().expect("there is a job");

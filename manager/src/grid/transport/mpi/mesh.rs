@@ -14,11 +14,15 @@ use mpi::collective::SystemOperation;
 use mpi::request::{Request, StaticScope};
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::*;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 const STATES: i32 = 1;
 const HALT: i32 = 2;
 const ALIVE: i32 = 3;
+
+/// Messages whose memory is kept for those that come.
+const SPARE: usize = 4;
 
 /// Time between two signs of life.
 const BETWEEN_SIGNS: Duration = Duration::from_secs(2);
@@ -27,13 +31,12 @@ const BETWEEN_SIGNS: Duration = Duration::from_secs(2);
 struct Sending {
     /// `None` once it has been taken.
     request: Option<Request<'static, [u64], StaticScope>>,
-    words: Box<[u64]>,
+    words: Vec<u64>,
 }
 
 impl Sending {
-    fn new(communicator: &SimpleCommunicator, to: usize, message: Vec<u64>) -> Self {
-        let words = message.into_boxed_slice();
-        // SAFETY: The words stand on the heap and do not move with the box; nobody changes them, and they are freed only
+    fn new(communicator: &SimpleCommunicator, to: usize, words: Vec<u64>) -> Self {
+        // SAFETY: The words stand on the heap and do not move with the vector; nobody changes them, and they are freed only
         // after the request is finished (see `drop`). The safe way, a scope that outlives the request, would keep all words
         // that were ever sent until the scope ends.
         let lent: &'static [u64] = unsafe { &*std::ptr::from_ref::<[u64]>(&words) };
@@ -51,6 +54,17 @@ impl Sending {
     }
 }
 
+/// Forgets messages that have been taken, and keeps some of their memory for those that come.
+fn forget_taken(sending: &mut Vec<Sending>, spare: &mut Vec<Vec<u64>>) {
+    sending.retain_mut(|message| {
+        let taken = message.is_taken();
+        if taken && spare.len() < SPARE {
+            spare.push(std::mem::take(&mut message.words));
+        }
+        !taken
+    });
+}
+
 impl Drop for Sending {
     fn drop(&mut self) {
         if let Some(request) = self.request.take() {
@@ -64,9 +78,11 @@ impl Drop for Sending {
 /// See the module head.
 pub struct MpiMesh<'w> {
     world: &'w World,
-    communicator: SimpleCommunicator,
+    communicator: Rc<SimpleCommunicator>,
     /// For each rank.
     sending: Vec<Vec<Sending>>,
+    /// Memory of messages that have been taken.
+    spare: Vec<Vec<u64>>,
     halted: bool,
     told: bool,
     /// How long a rank may be silent, and who hears of it if one is.
@@ -80,7 +96,8 @@ pub struct MpiMesh<'w> {
 impl<'w> MpiMesh<'w> {
     /// All ranks together.
     pub(super) fn new(world: &'w World) -> Self {
-        let communicator = world.communicator.duplicate();
+        let communicator = Rc::new(world.communicator.duplicate());
+        world.signs.borrow_mut().meshes.push(communicator.clone());
         let sending = (0..world.size()).map(|_| Vec::new()).collect();
         let now = Instant::now();
         let heard = vec![now; world.size() as usize];
@@ -88,6 +105,7 @@ impl<'w> MpiMesh<'w> {
             world,
             communicator,
             sending,
+            spare: Vec::new(),
             halted: false,
             told: false,
             watched: None,
@@ -100,6 +118,13 @@ impl<'w> MpiMesh<'w> {
     /// Ends the job if a rank gives no sign of life for this time, and says why.
     pub fn watch(&mut self, patience: Option<Duration>, tell: &'w dyn Fn(String)) {
         self.watched = patience.map(|patience| (patience, tell));
+    }
+
+    /// Sends a sign, for which nobody waits.
+    fn sign(&self, to: usize, tag: i32) {
+        // One word does not wait for its receiver.
+        self.communicator.process_at_rank(to as Rank).send_with_tag(&[0u64][..], tag);
+        self.world.signs.borrow_mut().sent[to] += 1;
     }
 
     /// Gives a sign of life, and looks for those of others.
@@ -117,11 +142,11 @@ impl<'w> MpiMesh<'w> {
         let me = self.rank();
         let others: Vec<usize> = if me == 0 { (1..self.size()).collect() } else { vec![0] };
         for &to in &others {
-            // One word does not wait for its receiver.
-            self.communicator.process_at_rank(to as Rank).send_with_tag(&[0u64][..], ALIVE);
+            self.sign(to, ALIVE);
         }
         while let Some(found) = self.communicator.any_process().immediate_matched_probe_with_tag(ALIVE) {
             let (_, status) = found.matched_receive_vec::<u64>();
+            self.world.signs.borrow_mut().received += 1;
             self.heard[status.source_rank() as usize] = now;
         }
         let Some((patience, tell)) = self.watched else { return };
@@ -149,7 +174,7 @@ impl Mesh for MpiMesh<'_> {
     fn has_room(&mut self, to: usize) -> bool {
         let sending = &mut self.sending[to];
         if sending.len() >= UNFINISHED {
-            sending.retain_mut(|message| !message.is_taken());
+            forget_taken(sending, &mut self.spare);
         }
         sending.len() < UNFINISHED
     }
@@ -162,10 +187,11 @@ impl Mesh for MpiMesh<'_> {
     fn take(&mut self) -> Option<(usize, Vec<u64>)> {
         self.look();
         loop {
-            let found = self.communicator.any_process().immediate_matched_probe()?;
-            let tag = found.1.tag();
-            let (message, status) = found.matched_receive_vec::<u64>();
-            let from = status.source_rank() as usize;
+            let (found, status) = self.communicator.any_process().immediate_matched_probe()?;
+            let (tag, from) = (status.tag(), status.source_rank() as usize);
+            let mut message = if tag == STATES { self.spare.pop() } else { None }.unwrap_or_default();
+            message.resize(status.count(u64::equivalent_datatype()) as usize, 0);
+            found.matched_receive_into(&mut message[..]);
             self.heard[from] = self.looked;
             match tag {
                 STATES => {
@@ -175,12 +201,13 @@ impl Mesh for MpiMesh<'_> {
                 ALIVE => {}
                 _ => self.halted = true,
             }
+            self.world.signs.borrow_mut().received += 1;
         }
     }
 
     fn all_taken(&mut self) -> bool {
         self.sending.iter_mut().all(|sending| {
-            sending.retain_mut(|message| !message.is_taken());
+            forget_taken(sending, &mut self.spare);
             sending.is_empty()
         })
     }
@@ -191,8 +218,7 @@ impl Mesh for MpiMesh<'_> {
             return;
         }
         for to in (0..self.size()).filter(|&to| to != self.rank()) {
-            // One word does not wait for its receiver.
-            self.communicator.process_at_rank(to as Rank).send_with_tag(&[0u64][..], HALT);
+            self.sign(to, HALT);
         }
     }
 

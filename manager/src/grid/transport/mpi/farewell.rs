@@ -1,0 +1,126 @@
+//! How ranks part: every message that was sent is received before MPI ends.
+//!
+//! Messages of jobs and states are counted by those who wait for them. What is left are signs, with which a mesh tells of life and
+//! of its end ([`Signs`]): nobody waits for them, so one may still be on its way when the search is over. MPI forbids to end
+//! then, and some libraries say so on standard output, in the midst of the result. Therefore a rank that hears of the end says how
+//! many signs it has sent to each, and rank 0 tells each how many there are for it.
+//!
+//! Invariant: nobody waits longer than [`GOODBYE`] for one that does not answer.
+
+use super::{DOWN, Down, HELLO, Hello, Pause, UP, Up, World};
+use gridlock_lts::base::error::{Error, Result};
+use mpi::Rank;
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::*;
+use serde::{Deserialize, Serialize};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+/// How long ranks wait for each other at the end.
+const GOODBYE: Duration = Duration::from_secs(20);
+
+/// Signs of all meshes that there were.
+pub(super) struct Signs {
+    /// To each rank.
+    pub(super) sent: Vec<u64>,
+    pub(super) received: u64,
+    /// Where they come.
+    pub(super) meshes: Vec<Rc<SimpleCommunicator>>,
+}
+
+impl Signs {
+    pub(super) fn new(ranks: usize) -> Self {
+        Signs { sent: vec![0; ranks], received: 0, meshes: Vec::new() }
+    }
+
+    /// Takes what has come.
+    fn take(&mut self) -> bool {
+        let mut any = false;
+        for mesh in &self.meshes {
+            while let Some(found) = mesh.any_process().immediate_matched_probe() {
+                found.matched_receive_vec::<u64>();
+                self.received += 1;
+                any = true;
+            }
+        }
+        any
+    }
+}
+
+/// Something that is not looked at.
+#[derive(Serialize, Deserialize)]
+struct Skipped;
+
+impl World {
+    /// Waits until rank 0 says that it is over, and returns its exit code.
+    pub fn wait_for_end(&self) -> Result<u8> {
+        let mut pause = Pause::default();
+        loop {
+            match self.poll::<Down<()>>(DOWN) {
+                Ok(Some((_, Down::End(code)))) => {
+                    self.leave()?;
+                    return Ok(code);
+                }
+                // Jobs are not for a rank that has said it cannot work.
+                Ok(Some(_)) => {}
+                Ok(None) => pause.rest(),
+                Err(why) => return Err(why),
+            }
+        }
+    }
+
+    /// On a rank that has heard that it is over.
+    pub(super) fn leave(&self) -> Result<()> {
+        self.post(0, UP, &Up::<()>::Bye(self.signs.borrow().sent.clone()))?;
+        let (begun, mut pause) = (Instant::now(), Pause::default());
+        while begun.elapsed() < GOODBYE {
+            match self.poll::<Down<()>>(DOWN)? {
+                Some((_, Down::Signs(all))) => {
+                    self.take_signs(all, begun);
+                    break;
+                }
+                Some(_) => {}
+                None => pause.rest(),
+            }
+        }
+        Ok(())
+    }
+
+    /// Rank 0 tells the others that it is over, and waits until they have heard it.
+    pub fn end(&self, code: u8) -> Result<()> {
+        let others = 1..self.size() as Rank;
+        for rank in others.clone() {
+            self.post(rank, DOWN, &Down::<()>::End(code))?;
+        }
+        let (begun, mut left, mut pause) = (Instant::now(), self.size() - 1, Pause::default());
+        let mut signs = self.signs.borrow().sent.clone();
+        while left > 0 && begun.elapsed() < GOODBYE {
+            // Answers that nobody waits for any more are passed over, whatever they are.
+            match self.poll::<Up<Skipped>>(UP) {
+                Ok(Some((_, Up::Bye(sent)))) => {
+                    signs.iter_mut().zip(sent).for_each(|(all, sent)| *all += sent);
+                    left -= 1;
+                }
+                Ok(Some(_)) | Err(_) => {}
+                Ok(None) => pause.rest(),
+            }
+        }
+        for rank in others {
+            self.post(rank, DOWN, &Down::<()>::Signs(signs[rank as usize]))?;
+        }
+        self.take_signs(signs[0], begun);
+        // A run may have ended before all were there. What a rank sent before its answer has come, too.
+        while self.poll::<Hello>(HELLO)?.is_some() {}
+        if left > 0 { Err(Error::Input(format!("{left} ranks did not answer at the end"))) } else { Ok(()) }
+    }
+
+    /// Takes signs until all have come.
+    fn take_signs(&self, all: u64, begun: Instant) {
+        let (mut signs, mut pause) = (self.signs.borrow_mut(), Pause::default());
+        while signs.received < all && begun.elapsed() < GOODBYE {
+            if !signs.take() {
+                pause.rest();
+            }
+        }
+    }
+}
