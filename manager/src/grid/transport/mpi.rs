@@ -69,6 +69,8 @@ pub struct World {
     partial: RefCell<Map<(Rank, i32), Vec<u8>>>,
     traffic: Cell<Traffic>,
     signs: RefCell<Signs>,
+    /// Greetings that this rank has sent, or rank 0 received.
+    hellos: Cell<u64>,
     // Dropped last, which ends MPI.
     _universe: Universe,
 }
@@ -129,8 +131,11 @@ enum Up<A> {
     Done(Ticket, A),
     Lost(Ticket, String),
     Alive,
-    /// The rank has heard that it is over; how many signs it has sent to each.
-    Bye(Vec<u64>),
+    /// The rank has heard that it is over; how many signs it has sent to each, and how often it said hello.
+    Bye {
+        signs: Vec<u64>,
+        hellos: u64,
+    },
 }
 
 /// Version and build of this program.
@@ -151,6 +156,7 @@ impl World {
         let communicator = universe.world();
         Ok(World {
             signs: RefCell::new(Signs::new(communicator.size() as usize)),
+            hellos: Cell::new(0),
             communicator,
             piece: PIECE,
             partial: RefCell::default(),
@@ -286,6 +292,7 @@ impl World {
     /// Tells rank 0 who this is. To be followed by [`serve`], or by [`World::wait_for_end`] if there is nothing to serve.
     pub fn hello(&self, threads: u32, run: std::result::Result<Run, String>) -> Result<()> {
         let host = mpi::environment::processor_name().unwrap_or_default();
+        self.hellos.update(|hellos| hellos + 1);
         self.post(0, HELLO, &Hello { host, build: build(), threads, run }).map(drop)
     }
 
@@ -298,7 +305,10 @@ impl World {
                 return Err(Limit::Interrupted.into());
             }
             match self.poll::<Hello>(HELLO)? {
-                Some((from, hello)) => hellos[from as usize - 1] = Some(hello),
+                Some((from, hello)) => {
+                    hellos[from as usize - 1] = Some(hello);
+                    self.hellos.update(|hellos| hellos + 1);
+                }
                 None => pause.rest(),
             }
         }
@@ -424,7 +434,7 @@ impl<'w, A: DeserializeOwned> Ranks<'w, A> {
                 Returned::Lost(format!("on rank {from}, {}: {why}", self.hellos[worker as usize].host)),
             ),
             Up::Alive => return Ok(true),
-            Up::Bye(_) => return Err(Error::Input(format!("rank {from} has gone"))),
+            Up::Bye { .. } => return Err(Error::Input(format!("rank {from} has gone"))),
         };
         // What was sent before this job has arrived, too.
         let under_way = &mut self.under_way[worker as usize];

@@ -71,7 +71,11 @@ impl World {
 
     /// On a rank that has heard that it is over.
     pub(super) fn leave(&self) -> Result<()> {
-        self.post(0, UP, &Up::<()>::Bye(self.signs.borrow().sent.clone()))?;
+        self.post(
+            0,
+            UP,
+            &Up::<()>::Bye { signs: self.signs.borrow().sent.clone(), hellos: self.hellos.get() },
+        )?;
         let (begun, mut pause) = (Instant::now(), Pause::default());
         while begun.elapsed() < GOODBYE {
             match self.poll::<Down<()>>(DOWN)? {
@@ -93,12 +97,13 @@ impl World {
             self.post(rank, DOWN, &Down::<()>::End(code))?;
         }
         let (begun, mut left, mut pause) = (Instant::now(), self.size() - 1, Pause::default());
-        let mut signs = self.signs.borrow().sent.clone();
+        let (mut signs, mut hellos) = (self.signs.borrow().sent.clone(), 0);
         while left > 0 && begun.elapsed() < GOODBYE {
             // Answers that nobody waits for any more are passed over, whatever they are.
             match self.poll::<Up<Skipped>>(UP) {
-                Ok(Some((_, Up::Bye(sent)))) => {
+                Ok(Some((_, Up::Bye { signs: sent, hellos: said }))) => {
                     signs.iter_mut().zip(sent).for_each(|(all, sent)| *all += sent);
+                    hellos += said;
                     left -= 1;
                 }
                 Ok(Some(_)) | Err(_) => {}
@@ -109,8 +114,15 @@ impl World {
             self.post(rank, DOWN, &Down::<()>::Signs(signs[rank as usize]))?;
         }
         self.take_signs(signs[0], begun);
-        // A run may have ended before all were there. What a rank sent before its answer has come, too.
-        while self.poll::<Hello>(HELLO)?.is_some() {}
+        // A run may have ended before all were there. Only what is missing is taken: a rank that has left may have said hello
+        // to the next run.
+        let mut pause = Pause::default();
+        while self.hellos.get() < hellos && begun.elapsed() < GOODBYE {
+            match self.poll::<Hello>(HELLO)? {
+                Some(_) => self.hellos.update(|hellos| hellos + 1),
+                None => pause.rest(),
+            }
+        }
         if left > 0 { Err(Error::Input(format!("{left} ranks did not answer at the end"))) } else { Ok(()) }
     }
 
