@@ -324,12 +324,17 @@ pub fn read_text(path: &Path, most: u64) -> Result<(String, String), Failure> {
     }
 }
 
+/// The name of an input in messages.
+pub fn name_of(path: &Path) -> String {
+    if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() }
+}
+
 /// The name of an input in messages, and what is in it.
 pub fn open(path: &Path) -> Result<(String, Box<dyn BufRead>), Failure> {
-    if path.as_os_str() == STDIN {
-        return Ok(("standard input".to_owned(), Box::new(BufReader::new(io::stdin()))));
+    let name = name_of(path);
+    if is_stdin(path) {
+        return Ok((name, Box::new(BufReader::new(io::stdin()))));
     }
-    let name = path.display().to_string();
     let file = File::open(path).map_err(|e| cannot_read(&name, &e))?;
     if file.metadata().is_ok_and(|m| m.is_dir()) {
         return Err(Failure::input(format_args!("cannot read {name}: it is a directory, name a file")));

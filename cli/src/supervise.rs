@@ -5,7 +5,7 @@
 //! nobody) is ended by ending the process, though never while a result is being written.
 
 use crate::arguments::Arguments;
-use crate::outcome::{Failure, INTERNAL_ERROR, REPORT_IT, finish};
+use crate::outcome::{Exit, Failure, INTERNAL_ERROR, REPORT_IT, finish};
 use crate::progress::Progress;
 use crate::terminal::tell;
 use crate::watch::{Limits, Phase, Reason, Watch};
@@ -59,8 +59,9 @@ pub fn run(arguments: Arguments) -> ExitCode {
         return ExitCode::from(finish(Err(Failure::Stopped), &watch));
     }
     let (done, ended) = channel();
+    let arguments = Arc::new(arguments);
     let work = {
-        let (watch, arguments) = (watch.clone(), Arc::new(arguments));
+        let (watch, arguments) = (watch.clone(), arguments.clone());
         move || {
             let _ = done.send(process::run(&arguments.command, &watch, arguments.quiet || silent));
         }
@@ -72,11 +73,11 @@ pub fn run(arguments: Arguments) -> ExitCode {
         tell(format_args!("error: no thread can be started: {e}"));
         return ExitCode::from(2);
     }
-    ExitCode::from(attend(&watch, &ended))
+    ExitCode::from(attend(&watch, &ended, &|| arguments.command.give_up(&watch, arguments.quiet || silent)))
 }
 
 /// Looks after the work until it ends, or must be ended. Gives the exit code.
-fn attend(watch: &Watch, ended: &Receiver<u8>) -> u8 {
+fn attend(watch: &Watch, ended: &Receiver<u8>, give_up: &dyn Fn() -> Option<Result<Exit, Failure>>) -> u8 {
     let mut stopped_at: Option<Instant> = None;
     loop {
         match ended.recv_timeout(BETWEEN_LOOKS) {
@@ -95,7 +96,9 @@ fn attend(watch: &Watch, ended: &Receiver<u8>) -> u8 {
                     // The prompt stands on this line.
                     tell("");
                 }
-                return finish(Err(Failure::Stopped), watch);
+                if let Some(outcome) = give_up() {
+                    return finish(outcome, watch);
+                }
             }
         }
     }
@@ -168,13 +171,17 @@ mod tests {
         Watch::new(limits, Arc::new(AtomicBool::new(false)), Progress::new(true))
     }
 
+    fn stopped() -> Option<Result<Exit, Failure>> {
+        Some(Err(Failure::Stopped))
+    }
+
     #[test]
     fn the_exit_code_is_that_of_the_work_or_of_its_panic() {
         let (done, ended) = channel();
         done.send(1).expect("a receiver");
-        assert_eq!(attend(&watch(Limits::default()), &ended), 1);
+        assert_eq!(attend(&watch(Limits::default()), &ended, &stopped), 1);
         drop(done);
-        assert_eq!(attend(&watch(Limits::default()), &ended), INTERNAL_ERROR);
+        assert_eq!(attend(&watch(Limits::default()), &ended, &stopped), INTERNAL_ERROR);
     }
 
     #[test]
@@ -182,13 +189,13 @@ mod tests {
         let (_done, ended) = channel();
         let deaf = watch(Limits { time: Some(Duration::ZERO), memory: None });
         let start = Instant::now();
-        assert_eq!(attend(&deaf, &ended), 3);
+        assert_eq!(attend(&deaf, &ended, &stopped), 3);
         assert!(start.elapsed() > GRACE);
         let asking = watch(Limits { time: Some(Duration::ZERO), memory: None });
         asking.check();
         asking.enter(Phase::Waiting);
         let start = Instant::now();
-        assert_eq!(attend(&asking, &ended), 3);
+        assert_eq!(attend(&asking, &ended, &stopped), 3);
         assert!(start.elapsed() < GRACE);
     }
 

@@ -5,6 +5,7 @@
 
 use crate::progress::Progress;
 use crate::quantities::{bytes, count, duration};
+use gridlock_lts::base::error::Limit;
 use gridlock_lts::base::halt::Halt;
 use gridlock_lts::base::memory;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
@@ -70,6 +71,8 @@ pub struct Watch {
     /// The last line of progress before that.
     last: OnceLock<String>,
     phase: AtomicU8,
+    /// Whether a thread has begun to write the result of the run.
+    claimed: AtomicBool,
     board: Mutex<Board>,
     counted: AtomicU64,
     transitions: AtomicU64,
@@ -88,6 +91,7 @@ impl Watch {
             reason: OnceLock::new(),
             last: OnceLock::new(),
             phase: AtomicU8::new(Phase::Working as u8),
+            claimed: AtomicBool::new(false),
             board: Mutex::new(Board { activity: None, progress }),
             counted: AtomicU64::new(0),
             transitions: AtomicU64::new(0),
@@ -103,6 +107,15 @@ impl Watch {
             self.stop(Reason::Memory(limit));
         }
         self.reason.get().copied()
+    }
+
+    /// The same as an error of a search.
+    pub fn limit(&self) -> Option<Limit> {
+        self.stopped().map(|reason| match reason {
+            Reason::Interrupted => Limit::Interrupted,
+            Reason::Time(limit) => Limit::Time(limit),
+            Reason::Memory(limit) => Limit::Memory(limit),
+        })
     }
 
     /// Tells the same to computations that know nothing of a watch, and hears from them of memory that they need and
@@ -155,6 +168,15 @@ impl Watch {
     /// Says what the work is at from now on.
     pub fn enter(&self, phase: Phase) {
         self.phase.store(phase as u8, Relaxed);
+    }
+
+    /// The thread that calls this first writes the result of the run, and limits no longer count. `false`: another thread does.
+    pub fn claim_result(&self) -> bool {
+        let first = !self.claimed.swap(true, Relaxed);
+        if first {
+            self.enter(Phase::Writing);
+        }
+        first
     }
 
     /// Says what is being done and counted from now on.

@@ -178,6 +178,22 @@ fn a_property_about_what_cannot_happen_is_told() {
     assert!(text(&output.stderr).contains("--see-hidden: no action 'g' is declared"));
 }
 
+/// A computation that asks nobody whether to stop costs neither the first line nor the JSON.
+#[test]
+fn a_long_computation_leaves_a_result() {
+    let files = Files::new();
+    // Two numbers of some ten million digits.
+    let text_of = "act a: Bool; init a(exp(3, 30000000) mod exp(7, 10000000) == 0) . delta;";
+    let file = files.write("division.mcrl2", text_of);
+    let out = Path::new(&file).with_file_name("result.json");
+    let ran = run(&["check", &file, "--time-limit", "300ms", "--json", &out.display().to_string()]);
+    assert_eq!(code(&ran), 3, "{}", text(&ran.stderr));
+    let expected = "unknown: freedom from deadlock: the time limit of 0.30 s is reached";
+    assert!(text(&ran.stdout).starts_with(expected), "{}", text(&ran.stdout));
+    let report: Value = serde_json::from_slice(&fs::read(&out).expect("it is written")).expect("JSON");
+    assert_eq!((&report["verdict"], &report["reason"]), (&"unknown".into(), &"time-limit".into()));
+}
+
 #[test]
 fn the_time_limit_holds_for_an_endless_process() {
     let file = Files::new();

@@ -90,11 +90,20 @@ impl Arguments {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool, peers: &Peers) -> Result<Exit, Failure> {
+    road::run(&task(arguments)?, watch, quiet, peers)
+}
+
+/// Writes the result of a run that must be ended, from another thread than that of the run.
+pub fn give_up(arguments: &Arguments, watch: &Watch, quiet: bool) -> Result<Exit, Failure> {
+    road::give_up(&task(arguments)?, watch, quiet)
+}
+
+fn task(arguments: &Arguments) -> Result<Task<'_>, Failure> {
     let Arguments { specification, wanted, from, search: Search(chosen), workers, tables, limits, .. } =
         arguments;
     let Chosen { entry, method, given } = chosen;
     chosen.check_flags(methods())?;
-    let task = Task {
+    Ok(Task {
         command: "check",
         specification,
         wanted,
@@ -113,6 +122,5 @@ pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool, peers: &Peers) -> 
         trace_out: arguments.trace_out.as_deref(),
         evidence_out: arguments.evidence_out.as_deref(),
         json: arguments.json.as_deref(),
-    };
-    road::run(&task, watch, quiet, peers)
+    })
 }

@@ -96,6 +96,17 @@ impl Command {
         matches!(self, Command::Check(_)) && !company
     }
 
+    /// Writes the result of a run that does not notice that it is to stop, from another thread than that of the run. `None`: the
+    /// run has just come to a result of its own.
+    pub fn give_up(&self, watch: &Watch, quiet: bool) -> Option<Result<Exit, Failure>> {
+        match self {
+            Command::Check(a) if self.reports_its_end() => {
+                watch.claim_result().then(|| check::give_up(a, watch, quiet))
+            }
+            _ => Some(Err(Failure::Stopped)),
+        }
+    }
+
     /// Runs the command. `quiet`: no summary on standard error.
     pub fn run(&self, watch: &Watch, quiet: bool, peers: &Peers) -> Result<Exit, Failure> {
         match self {

@@ -5,7 +5,7 @@ use super::findings::{Finding, describe, save};
 use super::properties::Asked;
 use crate::input::Specification;
 use crate::terminal::tell;
-use crate::watch::{Phase, Reason, Watch};
+use crate::watch::{Phase, Watch};
 use gridlock_lts::base::error::Limit;
 use gridlock_lts::base::halt::Halt;
 use gridlock_manager::method::{self, Host, Tables};
@@ -41,20 +41,11 @@ impl<'a> RoadHost<'a> {
     pub fn findings(&self) -> Vec<Finding> {
         lock(&self.findings).clone()
     }
-
-    /// Why the run was stopped.
-    pub fn limit(&self) -> Limit {
-        self.stopped().unwrap_or(Limit::Interrupted)
-    }
 }
 
 impl Host for RoadHost<'_> {
     fn stopped(&self) -> Option<Limit> {
-        self.watch.stopped().map(|reason| match reason {
-            Reason::Interrupted => Limit::Interrupted,
-            Reason::Time(limit) => Limit::Time(limit),
-            Reason::Memory(limit) => Limit::Memory(limit),
-        })
+        self.watch.limit()
     }
 
     fn halt(&self) -> Arc<Halt> {

@@ -13,15 +13,15 @@ pub mod properties;
 pub mod report;
 
 use crate::flags::TableArguments;
-use crate::input::{Specification, is_stdin};
+use crate::input::{Specification, is_stdin, name_of};
 use crate::methods::methods;
 use crate::outcome::{Exit, Failure};
 use crate::output::{check_place, first_failure, is_stdout, print};
 use crate::shown_trace::ShownTrace;
 use crate::start::Start;
 use crate::terminal::tell;
-use crate::watch::{Phase, Watch};
-use gridlock_lts::base::error::Error;
+use crate::watch::Watch;
+use gridlock_lts::base::error::{Error, Limit};
 use gridlock_lts::base::whole_file::write_whole;
 use gridlock_manager::method::Peers;
 use gridlock_manager::method::checkpoint::RESULT;
@@ -114,7 +114,11 @@ pub fn run(task: &Task, watch: &Watch, quiet: bool, peers: &Peers) -> Result<Exi
     let mut asked = task.wanted.names();
     let examined = match examine(task, &specification, &mut asked, &host, peers) {
         Err(Failure::Stopped) => Examined {
-            outcome: Outcome::unknown(task.method.bound(host.limit()), Duration::ZERO, task.method.unbegun()),
+            outcome: Outcome::unknown(
+                task.method.bound(watch.limit().unwrap_or(Limit::Interrupted)),
+                Duration::ZERO,
+                task.method.unbegun(),
+            ),
             trace: None,
             build_time: watch.elapsed(),
         },
@@ -126,7 +130,12 @@ pub fn run(task: &Task, watch: &Watch, quiet: bool, peers: &Peers) -> Result<Exi
     }
     watch.rest();
     // From here on there is a result, which a limit must not take away.
-    watch.enter(Phase::Writing);
+    if !watch.claim_result() {
+        // The result that `give_up` writes is the only one, and the process ends with it.
+        loop {
+            std::thread::park();
+        }
+    }
     let Examined { outcome, trace, build_time } = &examined;
     let report = Report {
         task,
@@ -146,6 +155,22 @@ pub fn run(task: &Task, watch: &Watch, quiet: bool, peers: &Peers) -> Result<Exi
         Conclusion::Violated(_) => Exit::No,
         Conclusion::Unknown(_) | Conclusion::Faulty(_) => Exit::Unknown,
     })
+}
+
+/// Writes the result of a run whose work does not notice that it is to stop, from another thread: that it is unknown, and why.
+pub fn give_up(task: &Task, watch: &Watch, quiet: bool) -> Result<Exit, Failure> {
+    watch.rest();
+    let limit = watch.limit().unwrap_or(Limit::Interrupted);
+    let report = Report {
+        task,
+        specification: &name_of(task.specification),
+        asked: &task.wanted.names(),
+        outcome: &Outcome::unknown(task.method.bound(limit), Duration::ZERO, task.method.unbegun()),
+        trace: None,
+        findings: &[],
+        build_time: watch.elapsed(),
+    };
+    tell_all(&report, watch, quiet).map(|()| Exit::Unknown)
 }
 
 /// Goes the road for one of several states, up to the result, and lets the caller tell it.
