@@ -15,7 +15,34 @@ use crate::property::formula::{Class, Equations, Position, Tree};
 use std::sync::Arc;
 
 /// Positions of a formula; more are taken for a parameter that grows for ever.
-pub(super) const MOST_POSITIONS: u64 = 1_000_000;
+const MOST_POSITIONS: u64 = 1_000_000;
+
+/// The trees of positions, each unfolded when it is asked for first.
+#[derive(Default)]
+pub(super) struct Trees(Vec<Option<Arc<Tree>>>);
+
+impl Trees {
+    pub(super) fn of(&mut self, equations: &dyn Equations, position: Position) -> Result<Arc<Tree>> {
+        let at = position.0 as usize;
+        if u64::from(position.0) >= MOST_POSITIONS {
+            return Err(Error::Limit(Limit::Positions(MOST_POSITIONS)));
+        }
+        if self.0.len() <= at {
+            self.0.resize(at + 1, None);
+        }
+        if let Some(tree) = &self.0[at] {
+            return Ok(tree.clone());
+        }
+        let tree = equations.unfold(position)?;
+        self.0[at] = Some(tree.clone());
+        Ok(tree)
+    }
+
+    /// One more than the greatest position that was asked for.
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+}
 
 /// What a vertex is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,7 +78,7 @@ pub(super) struct Game<'s, S: EveryStep> {
     pairs: Map<(State, Position), Vertex>,
     /// The trees of the inner vertices that are not expanded yet.
     waiting: Map<Vertex, Tree>,
-    trees: Vec<Option<Arc<Tree>>>,
+    trees: Trees,
     max_depth: Option<u64>,
     edges: Vec<Vertex>,
     order: Order,
@@ -75,7 +102,7 @@ impl<'s, S: EveryStep> Game<'s, S> {
             equations,
             pairs: Map::default(),
             waiting: Map::default(),
-            trees: Vec::new(),
+            trees: Trees::default(),
             max_depth,
             edges: Vec::new(),
             order,
@@ -139,19 +166,7 @@ impl<'s, S: EveryStep> Game<'s, S> {
 
     /// The tree of a position.
     fn tree(&mut self, position: Position) -> Result<Arc<Tree>> {
-        let at = position.0 as usize;
-        if u64::from(position.0) >= MOST_POSITIONS {
-            return Err(Error::Limit(Limit::Positions(MOST_POSITIONS)));
-        }
-        if self.trees.len() <= at {
-            self.trees.resize(at + 1, None);
-        }
-        if let Some(tree) = &self.trees[at] {
-            return Ok(tree.clone());
-        }
-        let tree = self.equations.unfold(position)?;
-        self.trees[at] = Some(tree.clone());
-        Ok(tree)
+        self.trees.of(self.equations, position)
     }
 
     /// Whether every vertex has its edges.

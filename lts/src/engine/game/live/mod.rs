@@ -15,10 +15,10 @@ mod shape;
 pub use certify::certify;
 pub use shape::{Shape, shape};
 
-use crate::base::error::{Error, Limit, Result};
+use crate::base::error::Result;
 use crate::base::hash::Map;
 use crate::engine::game::MOST_CHECKED;
-use crate::engine::game::build::MOST_POSITIONS;
+use crate::engine::game::build::Trees;
 use crate::model::network::{Network, VectorIx};
 use crate::property::formula::{Class, Equations, Modality, Position, Tree};
 use serde::{Deserialize, Serialize};
@@ -50,7 +50,7 @@ pub type Alternative = Vec<Next>;
 /// Knows how to refute the positions of a formula; it remembers what it asked.
 pub struct Refuter<'e> {
     equations: &'e dyn Equations,
-    trees: Vec<Option<Arc<Tree>>>,
+    trees: Trees,
     after: Map<(Modality, Class), Arc<Tree>>,
     classes: Vec<Option<Class>>,
 }
@@ -58,7 +58,7 @@ pub struct Refuter<'e> {
 impl<'e> Refuter<'e> {
     /// One for a formula that was prepared for its network.
     pub fn new(equations: &'e dyn Equations) -> Self {
-        Refuter { equations, trees: Vec::new(), after: Map::default(), classes: Vec::new() }
+        Refuter { equations, trees: Trees::default(), after: Map::default(), classes: Vec::new() }
     }
 
     /// The class of a vector.
@@ -81,19 +81,7 @@ impl<'e> Refuter<'e> {
     }
 
     fn tree(&mut self, position: Position) -> Result<Arc<Tree>> {
-        let at = position.0 as usize;
-        if u64::from(position.0) >= MOST_POSITIONS {
-            return Err(Error::Limit(Limit::Positions(MOST_POSITIONS)));
-        }
-        if self.trees.len() <= at {
-            self.trees.resize(at + 1, None);
-        }
-        if let Some(tree) = &self.trees[at] {
-            return Ok(tree.clone());
-        }
-        let tree = self.equations.unfold(position)?;
-        self.trees[at] = Some(tree.clone());
-        Ok(tree)
+        self.trees.of(self.equations, position)
     }
 
     fn after(&mut self, modality: Modality, class: Class) -> Result<Arc<Tree>> {
