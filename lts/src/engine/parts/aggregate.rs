@@ -208,7 +208,13 @@ impl Aggregation {
     }
 
     /// Whoever found a violation in the interfaces kept nothing of it, so they are explored again.
-    fn found(&mut self, setting: Setting, stop: &Stop, tree: &[Tree], limit: u64) -> Result<Verdict, Trouble> {
+    fn found(
+        &mut self,
+        setting: Setting,
+        stop: &Stop,
+        tree: &[Tree],
+        limit: u64,
+    ) -> Result<Verdict, Trouble> {
         let effort = Effort { states: limit, budget: setting.budget, stop };
         let mut interfaces = Interfaces::new(&self.system, tree, setting.members, effort)?;
         let found = interfaces.explore(self.keep == Keep::Deadlocks)?;
@@ -253,7 +259,8 @@ impl Aggregation {
                         }
                         Some(tasks) => {
                             self.phase = Phase::Choosing(choosing);
-                            let tasks = tasks.into_iter().map(|(number, task)| (Purpose::Trial(number), task));
+                            let tasks =
+                                tasks.into_iter().map(|(number, task)| (Purpose::Trial(number), task));
                             return Ok(Step::Tasks(tasks.collect()));
                         }
                         None => match self.chosen(setting, choosing)? {

@@ -123,7 +123,9 @@ impl Board {
 
     /// Takes what came of a task. What nobody waits for is ignored.
     pub fn put(&mut self, setting: Setting, place: Place, answered: Answered) {
-        let Some((_, at @ At::Going(_))) = self.obligations.get_mut(place.obligation as usize) else { return };
+        let Some((_, at @ At::Going(_))) = self.obligations.get_mut(place.obligation as usize) else {
+            return;
+        };
         let At::Going(going) = at else { return };
         let waits = |(purpose, answer): &&mut (Purpose, Option<Answered>)| {
             *purpose == place.purpose && answer.is_none()

@@ -85,8 +85,14 @@ fn rounds(net: &Network, keep: Keep, options: &Options, budget: &Arc<Budget>) ->
         if let [last] = left[..] {
             break last;
         }
-        let chooser =
-            Chooser { system: &system, groups: &groups, around: Some(around), keep, limit: options.limit, budget };
+        let chooser = Chooser {
+            system: &system,
+            groups: &groups,
+            around: Some(around),
+            keep,
+            limit: options.limit,
+            budget,
+        };
         let choice = choose(&chooser, &mut memory, setting, options)?.ok_or(Trouble::TooLarge)?;
         largest = largest.max(choice.product.0);
         put_together(&mut system, choice, 0)?;

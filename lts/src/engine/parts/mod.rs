@@ -315,7 +315,12 @@ pub struct Setting<'a> {
 }
 
 impl<'a> Setting<'a> {
-    fn new(net: &'a Network, properties: &'a [Property], options: &Options<'a>, budget: &'a Arc<Budget>) -> Self {
+    fn new(
+        net: &'a Network,
+        properties: &'a [Property],
+        options: &Options<'a>,
+        budget: &'a Arc<Budget>,
+    ) -> Self {
         let Options { limit, groups, reduction, stages, members, .. } = *options;
         Setting { net, properties, limit, groups, reduction, stages, members, budget }
     }

@@ -140,12 +140,7 @@ const STATE: u64 = 8 + 40 + 8;
 const TRANSITION: u64 = 12;
 
 /// Explores a product.
-pub(super) fn compose(
-    a: &Lts,
-    b: Option<&Lts>,
-    table: &Table,
-    effort: Effort,
-) -> Result<Product, Trouble> {
+pub(super) fn compose(a: &Lts, b: Option<&Lts>, table: &Table, effort: Effort) -> Result<Product, Trouble> {
     let start = match b {
         Some(second) if is_bad(second, 0) => (NONE, 0),
         Some(_) if is_bad(a, 0) => (0, NONE),

@@ -103,9 +103,15 @@ pub struct Answered {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) enum End {
     /// A component, and its size before it was reduced.
-    Made { body: Body, product: (u64, u64) },
+    Made {
+        body: Body,
+        product: (u64, u64),
+    },
     /// The sizes of one that was made by an earlier run.
-    Known { product: (u64, u64), reduced: (u64, u64) },
+    Known {
+        product: (u64, u64),
+        reduced: (u64, u64),
+    },
     Explored(Found, Seen),
     /// There is more than the limit allows, and what was seen of interfaces.
     TooLarge(Option<Seen>),
