@@ -35,9 +35,9 @@ impl<P, T: Clone> Errands<P, T> {
         self.out.get(&number).map(|(_, task)| (number, task.clone()))
     }
 
-    /// The place of a job that is not answered.
-    pub fn place(&self, number: u64) -> Option<&P> {
-        self.out.get(&number).map(|(place, _)| place)
+    /// A job that is not answered.
+    pub fn get(&self, number: u64) -> Option<&(P, T)> {
+        self.out.get(&number)
     }
 
     /// A job is answered: its place, if this is the first answer.

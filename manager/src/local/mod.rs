@@ -164,7 +164,7 @@ impl Machine for Obligations {
 
     /// What depends on the memory of a machine is tried again by a run that is resumed.
     fn record(&self, answer: &LocalAnswer, batch: &mut Batch) -> Result<()> {
-        let Some(place) = self.errands.place(answer.number) else { return Ok(()) };
+        let Some((place, _)) = self.errands.get(answer.number) else { return Ok(()) };
         match answer.answered.end {
             End::Memory | End::Stopped | End::Failed(_) => Ok(()),
             End::Holds | End::Run(_) | End::Split(_) | End::TooLarge => {

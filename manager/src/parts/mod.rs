@@ -11,7 +11,9 @@ mod tests;
 use crate::grid::errands::Errands;
 use crate::grid::journal::{Batch, Tally};
 use crate::grid::machine::{Accepted, Machine, Next, Numbered, Reply};
+use crate::grid::wire;
 use crate::grid::work::{Work, Worker};
+use crate::method::fingerprint::print_of;
 use gridlock_lts::base::error::{Limit, Result};
 use gridlock_lts::base::memory::Budget;
 use gridlock_lts::engine::parts::{
@@ -40,10 +42,12 @@ pub struct PartsAnswer {
     peak_memory: u64,
 }
 
-/// What the journal keeps of it.
+/// What the journal keeps of it. The same place may have another task in a run that is resumed, if a task before it could not
+/// be done for lack of memory; so the fingerprint of the task belongs to it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Record {
     place: Place,
+    print: u128,
     answered: Answered,
 }
 
@@ -112,7 +116,7 @@ pub struct Aggregations {
     asked: Asked,
     board: Board,
     /// Answers of an earlier run.
-    known: BTreeMap<Place, Answered>,
+    known: BTreeMap<(Place, u128), Answered>,
     errands: Errands<Place, Task>,
     peak_memory: u64,
 }
@@ -125,10 +129,18 @@ impl Aggregations {
         Ok(Aggregations { board: Board::new(asked.setting()), asked, known, errands, peak_memory: 0 })
     }
 
+    /// What an earlier run came to.
+    fn remembered(&mut self, place: Place, task: &Task) -> Option<Answered> {
+        if self.known.is_empty() || !place.is_memorable() {
+            return None;
+        }
+        self.known.remove(&(place, print(task)?))
+    }
+
     /// What the journal keeps of an answer.
     fn kept(&self, answer: &PartsAnswer) -> Option<Record> {
-        let place = *self.errands.place(answer.number).filter(|place| place.is_memorable())?;
-        Some(Record { place, answered: answer.answered.remembered()? })
+        let (place, task) = self.errands.get(answer.number).filter(|(place, _)| place.is_memorable())?;
+        Some(Record { place: *place, print: print(task)?, answered: answer.answered.remembered()? })
     }
 
     /// What came out; see [`Board::report`]. The memory is that of the process that took most.
@@ -147,7 +159,7 @@ impl Machine for Aggregations {
     const DURABLE: bool = false;
 
     fn resume(&mut self, record: Record) -> Result<()> {
-        self.known.insert(record.place, record.answered);
+        self.known.insert((record.place, record.print), record.answered);
         Ok(())
     }
 
@@ -160,7 +172,7 @@ impl Machine for Aggregations {
                 return Next::Done;
             }
             match self.board.take(self.asked.setting()) {
-                Some((place, task)) => match self.known.remove(&place) {
+                Some((place, task)) => match self.remembered(place, &task) {
                     Some(answered) => self.board.put(self.asked.setting(), place, answered),
                     None => {
                         let number = self.errands.add(place, task.clone());
@@ -202,6 +214,11 @@ impl Machine for Aggregations {
     fn made_and_done(&self) -> (u64, u64) {
         self.errands.made_and_done()
     }
+}
+
+/// The fingerprint of a task.
+fn print(task: &Task) -> Option<u128> {
+    wire::encode(task).ok().map(|bytes| print_of(&bytes))
 }
 
 /// What workers of a process share.

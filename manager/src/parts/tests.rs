@@ -4,7 +4,6 @@
 use super::*;
 use crate::grid::driver::{Control, Ended};
 use crate::grid::journal::Journal;
-use crate::grid::wire;
 use crate::grid::work::Grid;
 use gridlock_lts::base::rng::Rng;
 use gridlock_lts::engine::parts::{self, Account, DEFAULT_MEMBERS, Options};
@@ -174,6 +173,35 @@ fn threads_and_a_journal_come_to_the_same() {
         }
     }
     assert!(resumed > 30, "{resumed}");
+}
+
+#[test]
+fn answers_to_other_tasks_do_not_count() {
+    let (life, mut compared) = (Life::default(), 0);
+    for seed in 0..60 {
+        let asked = sample(seed);
+        let expected = alone(&asked);
+        let work = Trying::new(Arc::new(Budget::new(1 << 30)), true);
+        // As if an earlier run had come to other tasks at the same places.
+        let mut other = Aggregations::new(again(&asked)).expect("no formulas");
+        let mut machine = Aggregations::new(again(&asked)).expect("no formulas");
+        while let Next::Job(job) = other.next() {
+            let answer = work.answer(&job, &life);
+            if let Some(record) = other.kept(&answer) {
+                machine.resume(Record { print: !record.print, ..record }).expect("a record");
+                compared += 1;
+            }
+            other.accept(answer, 0);
+        }
+        let known = machine.known.len();
+        while let Next::Job(job) = machine.next() {
+            let answer = work.answer(&job, &life);
+            machine.accept(answer, 0);
+        }
+        assert_eq!(machine.known.len(), known, "seed {seed}");
+        assert_eq!(timeless(machine.report(&|| None).expect("no fault of ours")), expected, "seed {seed}");
+    }
+    assert!(compared > 60, "{compared}");
 }
 
 #[test]
