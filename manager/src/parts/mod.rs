@@ -5,9 +5,6 @@
 //! those again that were chosen, which is a small part of all that were tried. Invariant: the tree of products, and all that is
 //! told about it, is the same for any number of workers and after any number of kills, as long as the memory suffices.
 
-#[cfg(test)]
-mod tests;
-
 use crate::grid::errands::Errands;
 use crate::grid::journal::{Batch, Tally};
 use crate::grid::machine::{Accepted, Machine, Next, Numbered, Reply};
