@@ -79,6 +79,52 @@ fn twenty_philosophers_are_no_trouble() {
     assert!(page.contains("<svg role=\"img\" aria-label=\"tree of parts\""), "{page}");
 }
 
+/// What must be the same for any number of workers, and after a run was resumed.
+fn facts(report: &Value) -> Value {
+    let mut obligations = report["parts"]["obligations"].clone();
+    for obligation in obligations.as_array_mut().expect("a list") {
+        obligation["seconds"] = Value::Null;
+    }
+    serde_json::json!([report["verdict"], report["trace"], obligations, report["parts"]["then"]])
+}
+
+#[test]
+fn workers_and_checkpoints_change_nothing() {
+    let (_dir, path) = directory();
+    let (consistent, unique) = (model("twophase/consistent.mcf"), model("dkr/unique.mcf"));
+    for (number, (spec, property)) in [
+        ("twophase/twophase-5.mcrl2", ["--property", &consistent]),
+        ("twophase/twophase-bug.mcrl2", ["--property", &consistent]),
+        ("dkr/dkr-bug.mcrl2", ["--property", &unique]),
+        ("philosophers/philosophers-bug-20.mcrl2", ["--tables", "auto"]),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let (spec, place) = (model(spec), path(&format!("run-{number}")));
+        let asked = [&[spec.as_str()][..], &property].concat();
+        let one = check(&[&asked[..], &["--workers", "1"]].concat()).expect("decided");
+        let kept = ["--checkpoint", &place, "--resume"];
+        let first = check(&[&asked[..], &["--workers", "3"], &kept].concat()).expect("decided");
+        let again = check(&[&asked[..], &["--workers", "2"], &kept].concat()).expect("decided");
+        assert_eq!((facts(&first), facts(&again)), (facts(&one), facts(&one)), "{spec}");
+        assert_eq!(first["parts"]["resumed"], 0, "{spec}");
+        let trials: u64 = again["parts"]["obligations"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .filter_map(|obligation| obligation["trials"].as_u64())
+            .sum();
+        assert!(again["parts"]["resumed"].as_u64() >= Some(trials), "{spec}: {again}");
+        // Another question is another run.
+        let other = [&["check", "--quiet", "--search", "parts"], &asked[..], &kept, &["--parts-limit", "77"]];
+        let output = run(&other.concat());
+        assert_eq!(output.status.code(), Some(2), "{spec}");
+        assert!(text(&output.stderr).contains("belongs to another run"), "{}", text(&output.stderr));
+    }
+    assert!(text(&run(&["status", &path("run-0")]).stdout).contains("trials"));
+}
+
 #[test]
 fn groups_are_as_the_user_says() {
     let spec = model("twophase/twophase.mcrl2");

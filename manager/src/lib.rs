@@ -4,6 +4,7 @@ pub mod grid;
 pub mod hunt;
 pub mod local;
 pub mod method;
+pub mod parts;
 pub mod plan;
 pub mod slices;
 pub mod traces;

@@ -20,6 +20,7 @@ mod hunt;
 mod killed;
 mod local;
 mod owned;
+mod parts;
 mod ranks;
 mod resumed;
 mod same;

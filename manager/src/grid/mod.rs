@@ -5,6 +5,7 @@
 //! where that is done. Invariant: nothing here knows a search.
 
 pub mod driver;
+pub mod errands;
 pub mod journal;
 pub mod ledger;
 pub mod machine;

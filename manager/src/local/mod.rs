@@ -8,6 +8,7 @@
 #[cfg(test)]
 mod tests;
 
+use crate::grid::errands::Errands;
 use crate::grid::journal::{Batch, Tally};
 use crate::grid::machine::{Accepted, Machine, Next, Numbered, Reply};
 use crate::grid::work::{Work, Worker};
@@ -17,7 +18,7 @@ use gridlock_lts::model::network::Network;
 use gridlock_lts::property::Property;
 use gridlock_worker::life::Life;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A task for a worker.
@@ -97,10 +98,7 @@ pub struct Obligations {
     board: Board,
     /// Answers of an earlier run.
     known: BTreeMap<Place, Answered>,
-    /// Jobs that are not answered, and those of them that nobody works on.
-    out: BTreeMap<u64, (Place, Task)>,
-    idle: BTreeSet<u64>,
-    made: u64,
+    errands: Errands<Place, Task>,
     status: Status,
     peak_memory: u64,
 }
@@ -111,9 +109,7 @@ impl Obligations {
         Obligations {
             board: Board::new(obligations),
             known: BTreeMap::new(),
-            out: BTreeMap::new(),
-            idle: BTreeSet::new(),
-            made: 0,
+            errands: Errands::default(),
             status: Status::default(),
             peak_memory: 0,
         }
@@ -149,10 +145,8 @@ impl Machine for Obligations {
     }
 
     fn next(&mut self) -> Next<LocalJob> {
-        if let Some(number) = self.idle.pop_first()
-            && let Some((_, task)) = self.out.get(&number)
-        {
-            return Next::Job(LocalJob { number, task: task.clone() });
+        if let Some((number, task)) = self.errands.again() {
+            return Next::Job(LocalJob { number, task });
         }
         loop {
             if self.board.is_over() {
@@ -163,16 +157,14 @@ impl Machine for Obligations {
                 self.put(place, answered);
                 continue;
             }
-            let number = self.made;
-            self.made += 1;
-            self.out.insert(number, (place, task.clone()));
+            let number = self.errands.add(place, task.clone());
             return Next::Job(LocalJob { number, task });
         }
     }
 
     /// What depends on the memory of a machine is tried again by a run that is resumed.
     fn record(&self, answer: &LocalAnswer, batch: &mut Batch) -> Result<()> {
-        let Some((place, _)) = self.out.get(&answer.number) else { return Ok(()) };
+        let Some((place, _)) = self.errands.get(answer.number) else { return Ok(()) };
         match answer.answered.end {
             End::Memory | End::Stopped | End::Failed(_) => Ok(()),
             End::Holds | End::Run(_) | End::Split(_) | End::TooLarge => {
@@ -188,23 +180,17 @@ impl Machine for Obligations {
             return if self.lost(number, worker) { Accepted::New } else { Accepted::Duplicate };
         }
         self.peak_memory = self.peak_memory.max(answer.peak_memory);
-        match self.out.remove(&number) {
-            Some((place, _)) => {
-                self.idle.remove(&number);
+        match self.errands.answered(number) {
+            Ok(place) => {
                 self.put(place, answer.answered);
                 Accepted::New
             }
-            None if number < self.made => Accepted::Duplicate,
-            None => Accepted::Unknown,
+            Err(why) => why,
         }
     }
 
     fn lost(&mut self, number: u64, _: u32) -> bool {
-        let waiting = self.out.contains_key(&number);
-        if waiting {
-            self.idle.insert(number);
-        }
-        waiting
+        self.errands.lost(number)
     }
 
     fn status(&self) -> Status {
@@ -212,7 +198,7 @@ impl Machine for Obligations {
     }
 
     fn made_and_done(&self) -> (u64, u64) {
-        (self.made, self.made - self.out.len() as u64)
+        self.errands.made_and_done()
     }
 }
 

@@ -66,7 +66,7 @@ fn scrambled(work: &Deciding, rng: &mut Rng, cuts: bool) -> Told {
             let mut batch = Batch::default();
             machine.record(&answer, &mut batch).expect("recorded");
             if batch.records() > 0 {
-                let place = machine.out[&answer.number].0.clone();
+                let place = machine.errands.get(answer.number).expect("a job").0.clone();
                 records.push(Record { place, answered: answer.answered.clone() });
             }
             assert_eq!(machine.accept(answer.clone(), 0), Accepted::New);

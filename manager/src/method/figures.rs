@@ -3,7 +3,7 @@
 //! Invariant: a report is made from [`Figures`] alone, so that text, JSON and the page know no method by name.
 
 use super::JSON_VERSION;
-use super::quantities::{bytes, count};
+use super::quantities::{bytes, count, counted};
 use crate::grid::journal::Identity;
 use gridlock_lts::engine::game::ProofLts;
 use serde::{Deserialize, Serialize};
@@ -40,6 +40,15 @@ impl Spent {
     pub fn workers(&self) -> Row {
         ("workers", count(self.workers as u64))
     }
+}
+
+/// The row that says where answers are kept, and how many were there before.
+pub fn kept_in(place: &str, resumed: usize) -> Row {
+    let resumed = match resumed {
+        0 => String::new(),
+        answers => format!(", {} were in it", counted(answers, "answer")),
+    };
+    ("checkpoint", format!("{place}{resumed}"))
 }
 
 /// What a method tells about a run of it.

@@ -6,10 +6,14 @@ use gridlock_lts::model::network::{Network, Outcome};
 
 /// The fingerprint of a text, 32 hexadecimal digits.
 pub fn fingerprint(text: &str) -> String {
+    format!("{:032x}", print_of(text.as_bytes()))
+}
+
+/// The fingerprint of bytes, as a number.
+pub fn print_of(bytes: &[u8]) -> u128 {
     const START: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
-    let hash = text.bytes().fold(START, |hash, byte| (hash ^ u128::from(byte)).wrapping_mul(PRIME));
-    format!("{hash:032x}")
+    bytes.iter().fold(START, |hash, &byte| (hash ^ u128::from(byte)).wrapping_mul(PRIME))
 }
 
 /// Tables for people, with a number that differs if anything in them does: states are numbers of local states.

@@ -30,7 +30,7 @@ pub mod traces;
 mod trials;
 
 pub use entry::{Chosen, Entry, Refusal};
-pub use figures::{Figures, Json, Nothing, Row, Spent, StatusPage, Traffic};
+pub use figures::{Figures, Json, Nothing, Row, Spent, StatusPage, Traffic, kept_in};
 pub use options::{Checkpoint, Patience};
 pub use outcome::{Bound, Conclusion, Outcome};
 pub use peers::{Peers, Team, Together};

@@ -18,6 +18,7 @@ use crate::engine::parts::system::{BAD, Component};
 use crate::model::explicit::{Builder, Lts, State};
 use crate::model::network::Label;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// An edge of the observer, and the leaves by which it can be taken.
 #[derive(Clone, Debug)]
@@ -146,7 +147,7 @@ impl Edge {
         let mut label_of = component.label_of.clone();
         label_of.extend(component.label_of.clone());
         let observer = Component {
-            lts: builder.finish_numbered(2 * labels, State(0)),
+            lts: Arc::new(builder.finish_numbered(2 * labels, State(0))),
             label_of,
             ..(**component).clone()
         };

@@ -1,21 +1,26 @@
 //! One obligation, from the leaves of the network to one component.
+//!
+//! What has to be computed is not computed here: an aggregation says which tasks come next, and goes on once it is told what
+//! came of all of them. Invariant: it is a function of the answers, so that whoever computes them, and whether an earlier
+//! run did, makes no difference.
 
-use super::choose::{Choice, Chooser, Memory};
+use super::choose::{Choice, Chooser, Choosing, Memory};
 use super::interface::{Found, Interfaces, Tree};
 use super::lift::{Lift, Root};
-use super::product::{Effort, compose};
-use super::reduce::{Reduced, reduce};
-use super::system::{Asked, Component, Held, Making, Origin, System, TAU, bytes_of};
+use super::product::{Effort, Table};
+use super::system::{Asked, Component, Making, Origin, System, TAU};
+use super::task::{Answered, End as Done, Kept, Part, Task, What, size, trouble};
 use super::{
-    Account, Fate, Keep, Node, Obligation, Options, Reduction, Seen, Stage, Stages, Stop, Trouble, Why,
+    Account, Fate, Keep, Node, Obligation, Reduction, Seen, Setting, Stage, Stages, Stop, Trouble, Why,
 };
 use crate::base::error::{Error, Limit};
 use crate::base::hash::{Map, Set};
-use crate::base::memory::Budget;
 use crate::engine::search::Verdict;
-use crate::model::explicit::{Lts, State};
-use crate::model::network::{LeafIx, Network};
+use crate::model::explicit::State;
+use crate::model::network::LeafIx;
 use crate::property::Property;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -29,15 +34,77 @@ pub(super) enum Answer {
     Failed(Error),
 }
 
+/// What a task is for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub(super) enum Purpose {
+    /// To hide the own steps of the leaf in a slot.
+    Leaf(u32),
+    /// To see what putting two components together comes to: the number of the trial.
+    Trial(u64),
+    /// To make a component again that an earlier run made: its node.
+    Again(u64),
+    /// To explore the components by their interfaces: how often that was done before.
+    Interfaces(u64),
+}
+
+/// What is to be done next.
+pub(super) enum Step {
+    /// These tasks, before it goes on.
+    Tasks(Vec<(Purpose, Task)>),
+    Ended(End),
+}
+
+/// How the rounds ended.
+pub(super) enum End {
+    Holds,
+    /// Components that show a violation together, with the states that they reach if these matter.
+    Violated(Vec<Root>),
+    /// A violation that was found in the interfaces of the components, in these groups and with that limit.
+    Found(Vec<Tree>, u64),
+    Left(Why),
+}
+
+/// What answers are waited for.
+enum Phase {
+    Nothing,
+    /// The own steps of these leaves are hidden, as their tables say.
+    Leaves(Vec<(u32, Table)>),
+    Choosing(Choosing),
+    /// The pair that was chosen is put together once more.
+    Again(Choice),
+    Exploring(Exploring),
+}
+
+/// Components are explored by their interfaces.
+struct Exploring {
+    /// The groups that are being tried, and those that are next.
+    trees: VecDeque<Vec<Tree>>,
+    /// Why nothing can be put together.
+    why: Why,
+}
+
+/// What comes after an answer.
+enum Next {
+    /// A round begins.
+    Round,
+    Choose(Choosing),
+    /// Nothing can be put together.
+    Explore(Exploring),
+    Decided(End),
+}
+
 /// See the module head.
-pub(super) struct Aggregation<'a> {
-    net: &'a Network,
-    properties: &'a [Property],
+pub(super) struct Aggregation {
     obligation: Obligation,
-    asked: Asked<'a>,
-    options: &'a Options<'a>,
-    budget: &'a Arc<Budget>,
     keep: Keep,
+    system: System,
+    /// For each slot the group that the user wants it in.
+    groups: Vec<Option<u32>>,
+    /// Components without connection to others that got stuck.
+    ended: Vec<Root>,
+    limit: u64,
+    phase: Phase,
+    explorations: u64,
     nodes: Vec<Node>,
     left: Vec<usize>,
     memory: Memory,
@@ -46,45 +113,43 @@ pub(super) struct Aggregation<'a> {
     start: Instant,
 }
 
-/// How the rounds ended.
-enum End {
-    Holds,
-    /// Components that show a violation together, with the states that they reach if these matter.
-    Violated(Vec<Root>),
-    /// Violated, replayed, or why the run cannot be told.
-    Told(Result<Verdict, Trouble>),
-    Left(Why),
-}
-
 /// The first limit on states, as far as the user allows it, and how much higher the next ones are. Where products are too
 /// large for a limit, the components are explored by their interfaces with the same one before it is raised: what takes
 /// one of the two seconds may take the other for ever.
 const FIRST_LIMIT: u64 = 1 << 14;
 const RAISED: u64 = 8;
 
-impl<'a> Aggregation<'a> {
-    pub(super) fn new(
-        net: &'a Network,
-        properties: &'a [Property],
-        obligation: Obligation,
-        asked: Asked<'a>,
-        options: &'a Options<'a>,
-        budget: &'a Arc<Budget>,
-    ) -> Self {
-        let keep = match (asked, options.reduction) {
+/// What a choice is made for. A function would borrow the whole aggregation, of which the memory is written meanwhile.
+macro_rules! chooser {
+    ($self:ident, $setting:ident) => {
+        Chooser {
+            system: &$self.system,
+            groups: &$self.groups,
+            around: None,
+            keep: $self.keep,
+            limit: $self.limit,
+            budget: $setting.budget,
+        }
+    };
+}
+
+impl Aggregation {
+    pub(super) fn new(setting: Setting, obligation: Obligation) -> Self {
+        let keep = match (obligation.asked(setting.properties), setting.reduction) {
             (Asked::Property(Property::DeadlockFree { .. }), _) => Keep::Deadlocks,
             (_, Reduction::WeakTraces) => Keep::WeakTraces,
             (_, Reduction::Branching) => Keep::Branching,
             (_, Reduction::Divergence) => Keep::Divergence,
         };
         Aggregation {
-            net,
-            properties,
             obligation,
-            asked,
-            options,
-            budget,
             keep,
+            system: System::empty(),
+            groups: Vec::new(),
+            ended: Vec::new(),
+            limit: setting.limit.min(FIRST_LIMIT),
+            phase: Phase::Nothing,
+            explorations: 0,
             nodes: Vec::new(),
             left: Vec::new(),
             memory: Memory::default(),
@@ -109,15 +174,19 @@ impl<'a> Aggregation<'a> {
         }
     }
 
-    /// Decides it.
-    pub(super) fn decide(&mut self) -> Answer {
-        let ended = self.rounds();
-        let told = match ended {
-            Ok(End::Holds) => return Answer::Holds,
-            Ok(End::Left(why)) => return Answer::Left(why),
-            Ok(End::Violated(roots)) => self.lifted(roots, None),
-            Ok(End::Told(told)) => told,
-            Err(trouble) => return trouble.answer(Why::Limit(self.options.limit)),
+    /// Components left, states of all components so far before reduction, and trials made.
+    pub(super) fn progress(&self) -> (u64, u64, u64) {
+        let states = self.nodes.iter().map(|node| node.product.0).sum();
+        (self.left.len() as u64, states, self.memory.made)
+    }
+
+    /// What an end comes to: the run of the network that shows a violation is put together.
+    pub(super) fn answer(&mut self, setting: Setting, end: End, stop: &Stop) -> Answer {
+        let told = match end {
+            End::Holds => return Answer::Holds,
+            End::Left(why) => return Answer::Left(why),
+            End::Violated(roots) => self.lifted(setting, stop, roots, None),
+            End::Found(tree, limit) => self.found(setting, stop, &tree, limit),
         };
         match told {
             Ok(verdict) => Answer::Verdict(verdict),
@@ -126,137 +195,225 @@ impl<'a> Aggregation<'a> {
         }
     }
 
-    /// The run of the network that shows a violation.
     fn lifted(
         &self,
+        setting: Setting,
+        stop: &Stop,
         roots: Vec<Root>,
         interfaces: Option<(&mut Interfaces, Found)>,
     ) -> Result<Verdict, Trouble> {
-        let stop = Stop(self.options.stop);
-        let lift = Lift { net: self.net, keep: self.keep, effort: self.effort(&stop) };
-        lift.verdict(roots, interfaces, self.obligation, self.properties)
+        let effort = Effort { states: setting.limit, budget: setting.budget, stop };
+        let lift = Lift { net: setting.net, keep: self.keep, effort };
+        lift.verdict(roots, interfaces, self.obligation, setting.properties)
     }
 
-    fn effort<'b>(&'b self, stop: &'b Stop<'b>) -> Effort<'b> {
-        Effort { states: self.options.limit, budget: self.budget, stop }
+    /// Whoever found a violation in the interfaces kept nothing of it, so they are explored again.
+    fn found(
+        &mut self,
+        setting: Setting,
+        stop: &Stop,
+        tree: &[Tree],
+        limit: u64,
+    ) -> Result<Verdict, Trouble> {
+        let effort = Effort { states: limit, budget: setting.budget, stop };
+        let mut interfaces = Interfaces::new(&self.system, tree, setting.members, effort)?;
+        let found = interfaces.explore(self.keep == Keep::Deadlocks)?;
+        let roots = std::mem::take(&mut self.ended);
+        self.lifted(setting, stop, roots, Some((&mut interfaces, found)))
     }
 
-    fn rounds(&mut self) -> Result<End, Trouble> {
-        let mut system = System::new(self.net, self.asked, self.budget)?;
-        self.list_leaves(&system);
-        system.prune(self.keep);
-        for slot in system.slots().collect::<Vec<_>>() {
-            self.hide_own(&mut system, slot)?;
+    /// The first step.
+    pub(super) fn begin(&mut self, setting: Setting) -> Result<Step, Trouble> {
+        let asked = self.obligation.asked(setting.properties);
+        self.system = System::new(setting.net, asked, setting.budget)?;
+        self.list_leaves(setting);
+        self.system.prune(self.keep);
+        let (mut leaves, mut tasks) = (Vec::new(), Vec::new());
+        for slot in self.system.slots().collect::<Vec<_>>() {
+            // A leaf is there already, however large it is.
+            let (table, syncs) = self.system.table(slot, None);
+            let first = Part::from(&**self.system.component(slot));
+            let what = What::Product { first, second: None, table: table.clone() };
+            tasks.push((Purpose::Leaf(slot), Task { what, keep: self.keep, limit: u64::MAX }));
+            leaves.push((slot, table));
+            self.system.rename(slot, None, syncs);
         }
-        let mut groups = grouped(&system, self.options.groups);
-        let mut ended = Vec::new();
-        let mut limit = self.options.limit.min(FIRST_LIMIT);
+        self.phase = Phase::Leaves(leaves);
+        if tasks.is_empty() {
+            return self.advance(setting, Vec::new());
+        }
+        Ok(Step::Tasks(tasks))
+    }
+
+    /// Goes on with what came of the tasks of the last step, in their order.
+    pub(super) fn advance(&mut self, setting: Setting, answers: Vec<Answered>) -> Result<Step, Trouble> {
+        let mut next = self.absorb(setting, answers)?;
         loop {
-            system.prune(self.keep);
-            let left = system.slots().count() as u64;
-            (self.options.progress)(left, self.states(), self.memory.made);
-            self.left = system.slots().map(|slot| system.component(slot).node).collect();
-            let decided = match self.keep {
-                Keep::Deadlocks => stuck(&mut system, &mut ended),
-                Keep::WeakTraces | Keep::Branching | Keep::Divergence | Keep::Strong => observed(&system),
-            };
-            if let Some(end) = decided {
-                return Ok(end);
-            }
-            let why = match self.choice(&system, &groups, limit)? {
-                Ok(choice) => {
-                    self.stage = Stage::Aggregation;
-                    let (first, second) = choice.slots;
-                    let same = |g: &u32| groups[second as usize] == Some(*g);
-                    groups[first as usize] = groups[first as usize].filter(same);
-                    self.join(&mut system, choice)?;
-                    continue;
+            next = match next {
+                Next::Round => self.round(setting),
+                Next::Choose(mut choosing) => {
+                    match choosing.tasks(&chooser!(self, setting), &mut self.memory) {
+                        Some(tasks) if tasks.is_empty() => {
+                            choosing.absorb(&chooser!(self, setting), &mut self.memory, [])?;
+                            Next::Choose(choosing)
+                        }
+                        Some(tasks) => {
+                            self.phase = Phase::Choosing(choosing);
+                            let tasks =
+                                tasks.into_iter().map(|(number, task)| (Purpose::Trial(number), task));
+                            return Ok(Step::Tasks(tasks.collect()));
+                        }
+                        None => match self.chosen(setting, choosing)? {
+                            Ok(next) => next,
+                            Err(step) => return Ok(step),
+                        },
+                    }
                 }
-                Err(why) => why,
+                Next::Explore(exploring) => match self.explore(setting, exploring) {
+                    Ok(step) => return Ok(step),
+                    Err(next) => next,
+                },
+                Next::Decided(end) => return Ok(Step::Ended(end)),
             };
-            if let Some(end) = self.by_interfaces(&system, &groups, &mut ended, limit)? {
-                self.stage = Stage::Interfaces;
-                return Ok(end);
-            }
-            if limit >= self.options.limit {
-                return Ok(End::Left(why));
-            }
-            limit = limit.saturating_mul(RAISED).min(self.options.limit);
         }
     }
 
-    /// Which two components are next, or why there are none.
-    fn choice(
-        &mut self,
-        system: &System,
-        groups: &[Option<u32>],
-        limit: u64,
-    ) -> Result<Result<Choice, Why>, Trouble> {
-        if self.options.stages == Stages::Interfaces {
-            return Ok(Err(Why::Limit(limit)));
+    fn absorb(&mut self, setting: Setting, answers: Vec<Answered>) -> Result<Next, Trouble> {
+        match std::mem::replace(&mut self.phase, Phase::Nothing) {
+            Phase::Nothing => Err(Trouble::Internal(Error::internal("answers that nobody waits for"))),
+            Phase::Leaves(leaves) => {
+                for ((slot, table), answered) in leaves.into_iter().zip(answers) {
+                    let kept = kept(answered.end, setting)?;
+                    let leaf = self.system.component(slot).clone();
+                    let node = leaf.node;
+                    self.nodes[node].reduced = size(&kept.lts);
+                    let making = Making { first: leaf, second: None, table };
+                    let component = component(&mut self.system, making, kept, node);
+                    self.system.components[slot as usize] = Some(Arc::new(component));
+                }
+                self.groups = grouped(&self.system, setting.groups);
+                Ok(Next::Round)
+            }
+            Phase::Choosing(mut choosing) => {
+                choosing.absorb(&chooser!(self, setting), &mut self.memory, answers)?;
+                Ok(Next::Choose(choosing))
+            }
+            Phase::Again(choice) => {
+                let again = answers.into_iter().next().map_or(Done::Stopped, |answered| answered.end);
+                let kept = Some(kept(again, setting)?);
+                self.join(Choice { kept, ..choice })?;
+                Ok(Next::Round)
+            }
+            Phase::Exploring(exploring) => {
+                let answered = answers.into_iter().next().map_or(Done::Stopped, |answered| answered.end);
+                self.explored(exploring, answered)
+            }
         }
-        let stop = Stop(self.options.stop);
-        let chooser = Chooser {
-            system,
-            groups,
-            around: None,
-            keep: self.keep,
-            effort: Effort { states: limit, budget: self.budget, stop: &stop },
-            workers: self.options.workers,
+    }
+
+    /// Looks at what there is, and begins to choose what is put together next.
+    fn round(&mut self, setting: Setting) -> Next {
+        self.system.prune(self.keep);
+        self.left = self.system.slots().map(|slot| self.system.component(slot).node).collect();
+        let decided = match self.keep {
+            Keep::Deadlocks => stuck(&mut self.system, &mut self.ended),
+            Keep::WeakTraces | Keep::Branching | Keep::Divergence | Keep::Strong => observed(&self.system),
         };
-        match chooser.choose(&mut self.memory) {
-            Ok(Some(choice)) => Ok(Ok(choice)),
-            Ok(None) => Ok(Err(Why::Limit(limit))),
-            Err(Trouble::Memory) => Ok(Err(Why::Memory)),
-            Err(trouble) => Err(trouble),
+        if let Some(end) = decided {
+            return Next::Decided(end);
         }
+        if setting.stages == Stages::Interfaces {
+            return Next::Explore(self.exploring(setting, Why::Limit(self.limit)));
+        }
+        Next::Choose(Choosing::new(&chooser!(self, setting), &mut self.memory))
     }
 
-    /// Explores the components by their interfaces; `None` if that is too large.
-    fn by_interfaces(
-        &mut self,
-        system: &System,
-        groups: &[Option<u32>],
-        ended: &mut Vec<Root>,
-        limit: u64,
-    ) -> Result<Option<End>, Trouble> {
-        if self.options.stages == Stages::Aggregation {
-            return Ok(None);
-        }
-        let stop = Stop(self.options.stop);
-        let effort = Effort { states: limit, budget: self.budget, stop: &stop };
-        for tree in trees(system, groups) {
-            let rounds = self.seen.as_ref().map_or(0, |seen| seen.rounds);
-            let explored = Interfaces::new(system, &tree, self.options.members, effort);
-            let (mut interfaces, found) = match explored {
-                Ok(mut interfaces) => {
-                    let found = interfaces.explore(self.keep == Keep::Deadlocks);
-                    self.seen = Some(Seen { rounds: rounds + 1, ..interfaces.account() });
-                    (interfaces, found)
+    /// Puts the pair together that was chosen, if there is one.
+    fn chosen(&mut self, setting: Setting, choosing: Choosing) -> Result<Result<Next, Step>, Trouble> {
+        let why = match choosing.chosen() {
+            Ok(Some(choice)) => {
+                if choice.kept.is_some() {
+                    self.join(choice)?;
+                    return Ok(Ok(Next::Round));
                 }
-                Err(Trouble::TooLarge | Trouble::Memory) => continue,
-                Err(trouble) => return Err(trouble),
-            };
-            match found {
-                Ok(Found::Nothing) => return Ok(Some(End::Holds)),
-                Ok(found) => {
-                    let told = self.lifted(std::mem::take(ended), Some((&mut interfaces, found)));
-                    return Ok(Some(End::Told(told)));
-                }
-                Err(Trouble::TooLarge | Trouble::Memory) => {}
-                Err(trouble) => return Err(trouble),
+                // That it is not too large is known.
+                let task = chooser!(self, setting).task(choice.slots, &choice.table, u64::MAX);
+                let purpose = Purpose::Again(self.nodes.len() as u64);
+                self.phase = Phase::Again(choice);
+                return Ok(Err(Step::Tasks(vec![(purpose, task)])));
             }
+            Ok(None) => Why::Limit(self.limit),
+            Err(Trouble::Memory) => Why::Memory,
+            Err(trouble) => return Err(trouble),
+        };
+        Ok(Ok(Next::Explore(self.exploring(setting, why))))
+    }
+
+    fn join(&mut self, choice: Choice) -> Result<(), Trouble> {
+        self.stage = Stage::Aggregation;
+        let (first, second) = choice.slots;
+        let group = self.groups[second as usize];
+        let same = |g: &u32| group == Some(*g);
+        self.groups[first as usize] = self.groups[first as usize].filter(same);
+        let reduced = choice.kept.as_ref().map_or((0, 0), |kept| size(&kept.lts));
+        let of = |slot: u32| self.system.component(slot).node;
+        let parts = vec![of(first), of(second)];
+        self.nodes.push(Node { name: None, parts, product: choice.product, reduced });
+        put_together(&mut self.system, choice, self.nodes.len() - 1)
+    }
+
+    /// Nothing can be put together with the present limit.
+    fn exploring(&self, setting: Setting, why: Why) -> Exploring {
+        let trees = match setting.stages {
+            Stages::Aggregation => Vec::new(),
+            Stages::All | Stages::Interfaces => trees(&self.system, &self.groups),
+        };
+        Exploring { trees: trees.into(), why }
+    }
+
+    /// Has the components explored by their interfaces; if that was too large, too, the limit is raised.
+    fn explore(&mut self, setting: Setting, exploring: Exploring) -> Result<Step, Next> {
+        let Some(tree) = exploring.trees.front() else {
+            if self.limit >= setting.limit {
+                return Ok(Step::Ended(End::Left(exploring.why)));
+            }
+            self.limit = self.limit.saturating_mul(RAISED).min(setting.limit);
+            return Err(Next::Round);
+        };
+        let what = What::Interfaces {
+            parts: self.system.parts(),
+            syncs: self.system.syncs.clone(),
+            tree: tree.clone(),
+            members: setting.members,
+        };
+        let purpose = Purpose::Interfaces(self.explorations);
+        self.explorations += 1;
+        self.phase = Phase::Exploring(exploring);
+        Ok(Step::Tasks(vec![(purpose, Task { what, keep: self.keep, limit: self.limit })]))
+    }
+
+    fn explored(&mut self, mut exploring: Exploring, end: Done) -> Result<Next, Trouble> {
+        let rounds = self.seen.as_ref().map_or(0, |seen| seen.rounds);
+        if let Done::Explored(_, seen) | Done::TooLarge(Some(seen)) | Done::Memory(Some(seen)) = &end {
+            self.seen = Some(Seen { rounds: rounds + 1, ..seen.clone() });
         }
-        Ok(None)
+        let tree = exploring.trees.pop_front();
+        match end {
+            Done::Explored(found, _) => {
+                self.stage = Stage::Interfaces;
+                Ok(Next::Decided(match found {
+                    Found::Nothing => End::Holds,
+                    Found::Bad | Found::Stuck => End::Found(tree.unwrap_or_default(), self.limit),
+                }))
+            }
+            Done::TooLarge(_) | Done::Memory(_) => Ok(Next::Explore(exploring)),
+            other => Err(trouble(other)),
+        }
     }
 
-    /// States of all components so far, before reduction.
-    fn states(&self) -> u64 {
-        self.nodes.iter().map(|node| node.product.0).sum()
-    }
-
-    fn list_leaves(&mut self, system: &System) {
-        let names = self.net.leaves.iter().map(|leaf| leaf.name.clone()).chain(["observer".to_owned()]);
+    fn list_leaves(&mut self, setting: Setting) {
+        let names = setting.net.leaves.iter().map(|leaf| leaf.name.clone()).chain(["observer".to_owned()]);
+        let system = &self.system;
         self.nodes = system
             .slots()
             .zip(names)
@@ -266,78 +423,41 @@ impl<'a> Aggregation<'a> {
             })
             .collect();
     }
+}
 
-    /// Hides the steps that a leaf takes alone, and reduces it.
-    fn hide_own(&mut self, system: &mut System, slot: u32) -> Result<(), Trouble> {
-        let stop = Stop(self.options.stop);
-        let node = system.component(slot).node;
-        self.nodes[node].reduced = hidden_own(system, slot, self.keep, self.effort(&stop))?;
-        Ok(())
-    }
-
-    fn join(&mut self, system: &mut System, choice: Choice) -> Result<(), Trouble> {
-        let (a, b) = choice.slots;
-        let parts = vec![system.component(a).node, system.component(b).node];
-        let (product, reduced) = (choice.product, size(&choice.reduced.lts));
-        self.nodes.push(Node { name: None, parts, product, reduced });
-        put_together(system, choice, self.nodes.len() - 1, self.budget)
+/// The component that a task was to make.
+pub(super) fn kept(end: Done, setting: Setting) -> Result<Kept, Trouble> {
+    match end {
+        Done::Made { body, .. } => Kept::new(body, setting.budget),
+        other => Err(trouble(other)),
     }
 }
 
-/// Hides the steps that a leaf takes alone, and reduces it; tells its size then.
-pub(super) fn hidden_own(
-    system: &mut System,
-    slot: u32,
-    keep: Keep,
-    effort: Effort,
-) -> Result<(u64, u64), Trouble> {
-    let (table, syncs) = system.table(slot, None);
-    let leaf = system.component(slot).clone();
-    // A leaf is there already, however large it is.
-    let effort = Effort { states: u64::MAX, ..effort };
-    let product = compose(&leaf, None, &table, effort)?;
-    let reduced = reduce(&product.lts, keep, leaf.observes, effort)?;
-    let node = leaf.node;
-    let making = Making { first: leaf, second: None, table };
-    let component = component(system, making, &reduced, node, effort.budget)?;
-    system.replace(slot, None, component, syncs);
-    Ok(size(&reduced.lts))
-}
-
-/// Replaces two components by their product.
-pub(super) fn put_together(
-    system: &mut System,
-    choice: Choice,
-    node: usize,
-    budget: &Arc<Budget>,
-) -> Result<(), Trouble> {
-    let Choice { slots: (a, b), table, syncs, reduced, .. } = choice;
+/// Replaces two components by their product, which must be at hand.
+pub(super) fn put_together(system: &mut System, choice: Choice, node: usize) -> Result<(), Trouble> {
+    let Choice { slots: (a, b), table, syncs, kept, .. } = choice;
+    let lacking = || Trouble::Internal(Error::internal("a product that nobody has made"));
+    let kept = kept.ok_or_else(lacking)?;
     let (first, second) = (system.component(a).clone(), system.component(b).clone());
     let making = Making { first, second: Some(second), table };
-    let component = component(system, making, &reduced, node, budget)?;
+    let component = component(system, making, kept, node);
     system.replace(a, Some(b), component, syncs);
     Ok(())
 }
 
-fn component(
-    system: &mut System,
-    making: Making,
-    reduced: &Reduced,
-    node: usize,
-    budget: &Arc<Budget>,
-) -> Result<Component, Trouble> {
-    let lts = reduced.lts.clone();
+pub(super) fn component(system: &mut System, making: Making, kept: Kept, node: usize) -> Component {
+    let Kept { lts, held } = kept;
     let observes = making.first.observes || making.second.as_ref().is_some_and(|c| c.observes);
-    Ok(Component {
+    Component {
         label_of: (0..lts.labels().len() as u32).map(|label| vec![label]).collect(),
         state_of: (0..lts.num_states() as u32).collect(),
         observes,
         node,
         version: system.version(),
-        _held: Arc::new(Held::new(budget, bytes_of(&lts))?),
+        _held: held,
         origin: Origin::Made(Arc::new(making)),
         lts,
-    })
+    }
 }
 
 /// For each slot the group that the user wants its leaf in.
@@ -390,10 +510,6 @@ pub(super) fn trees(system: &System, groups: &[Option<u32>]) -> Vec<Vec<Tree>> {
     paired.extend(slots.into_iter().filter(|slot| free.contains(slot)).map(Tree::Slot));
     let pairs = place.is_empty() && paired.len() < flat.len();
     std::iter::once(flat).chain(pairs.then_some(paired)).collect()
-}
-
-fn size(lts: &Lts) -> (u64, u64) {
-    (lts.num_states() as u64, lts.num_transitions() as u64)
 }
 
 impl Trouble {

@@ -4,15 +4,17 @@
 //! product of their sizes. A few of them are put together and reduced on trial, in batches; each batch has a limit that
 //! depends on the best so far, so that hopeless ones end early. What was measured is remembered as long as nothing about the
 //! pair changes.
+//!
+//! Invariant: which trials there are, and what is chosen, follows from what came of the trials before; who made them, and
+//! in which order, does not matter.
 
-use super::product::{Effort, Table, compose};
-use super::reduce::{Reduced, reduce};
-use super::system::{Component, Sync, System};
+use super::product::Table;
+use super::system::{Sync, System};
+use super::task::{Answered, End, Kept, Part, Task, What, size, trouble};
 use super::{Keep, Trouble};
 use crate::base::hash::Map;
+use crate::base::memory::Budget;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 
 /// The most pairs that are put together on trial in a round.
 const TRIALS: usize = 16;
@@ -25,9 +27,10 @@ const FEW: u64 = 4096;
 
 /// What a trial came to.
 #[derive(Clone, Debug)]
-pub(super) enum Trial {
-    /// The reduced product, and states and transitions before.
-    Made(Arc<Reduced>, (u64, u64)),
+enum Trial {
+    /// The product had so many states and transitions before and after it was reduced. What it was reduced to is not at hand
+    /// if an earlier run made it.
+    Made { kept: Option<Kept>, product: (u64, u64), reduced: (u64, u64) },
     /// More states than this.
     Over(u64),
 }
@@ -47,7 +50,8 @@ pub(super) struct Choice {
     pub(super) slots: (u32, u32),
     pub(super) table: Table,
     pub(super) syncs: Vec<Sync>,
-    pub(super) reduced: Arc<Reduced>,
+    /// What the product is reduced to, if it is at hand.
+    pub(super) kept: Option<Kept>,
     pub(super) product: (u64, u64),
 }
 
@@ -55,9 +59,12 @@ struct Candidate {
     slots: (u32, u32),
     table: Table,
     syncs: Vec<Sync>,
+    /// What it came to, if that is known already.
+    known: Option<Trial>,
 }
 
 /// What the choice is made for.
+#[derive(Clone, Copy)]
 pub(super) struct Chooser<'a> {
     pub(super) system: &'a System,
     /// For each slot its group, if it is in one.
@@ -65,58 +72,115 @@ pub(super) struct Chooser<'a> {
     /// The slot of a component that nothing is put together with.
     pub(super) around: Option<u32>,
     pub(super) keep: Keep,
-    pub(super) effort: Effort<'a>,
-    pub(super) workers: usize,
+    /// The most states of a product.
+    pub(super) limit: u64,
+    pub(super) budget: &'a Arc<Budget>,
 }
 
-impl Chooser<'_> {
-    /// The best pair; `None` if every trial was over the limit.
-    pub(super) fn choose(&self, memory: &mut Memory) -> Result<Option<Choice>, Trouble> {
-        memory.forget(self.system);
-        let mut best: Option<(f64, Choice)> = None;
-        let mut trouble = None;
-        let pairs = self.pairs();
-        for batch in pairs.chunks(BATCH) {
-            let cap = best.as_ref().map_or(self.effort.states, |(_, choice)| {
-                self.effort.states.min((choice.product.0 * HOPELESS).max(FEW))
-            });
-            let candidates: Vec<Candidate> = batch
-                .iter()
-                .map(|&slots| {
-                    let (table, syncs) = self.system.table(slots.0, Some(slots.1));
-                    Candidate { slots, table, syncs }
-                })
-                .collect();
-            let trials = self.run(&candidates, cap, memory);
-            for (candidate, trial) in candidates.into_iter().zip(trials) {
-                let Candidate { slots, table, syncs } = candidate;
-                let of = |slot: u32| self.system.component(slot);
-                let key = (of(slots.0).version, of(slots.1).version);
-                let trial = match trial {
-                    Ok(trial) => trial,
-                    Err(Trouble::Memory | Trouble::TooLarge) if best.is_some() => continue,
-                    Err(stopped @ (Trouble::Stopped(_) | Trouble::Internal(_))) => return Err(stopped),
-                    Err(other) => {
-                        trouble = Some(other);
-                        continue;
-                    }
-                };
-                memory.trials.insert(key, (table.clone(), trial.clone()));
-                let Trial::Made(reduced, product) = trial else { continue };
-                let after = reduced.lts.num_states() + reduced.lts.num_transitions();
-                let ratio = after as f64 / (of(slots.0).size() + of(slots.1).size()) as f64;
-                if best.as_ref().is_none_or(|(least, _)| ratio < *least) {
-                    best = Some((ratio, Choice { slots, table, syncs, reduced, product }));
+/// A choice while trials are made for it.
+pub(super) struct Choosing {
+    pairs: Vec<(u32, u32)>,
+    /// Pairs of batches that are through.
+    through: usize,
+    /// The batch that is being tried, and its limit.
+    batch: Vec<Candidate>,
+    cap: u64,
+    best: Option<(f64, Choice)>,
+    trouble: Option<Trouble>,
+}
+
+impl Choosing {
+    pub(super) fn new(chooser: &Chooser, memory: &mut Memory) -> Self {
+        memory.forget(chooser.system);
+        let (pairs, batch) = (chooser.pairs(), Vec::new());
+        Choosing { pairs, through: 0, batch, cap: chooser.limit, best: None, trouble: None }
+    }
+
+    /// The trials of the next batch, each with its number among all that were ever made; none: there is no batch left.
+    pub(super) fn tasks(&mut self, chooser: &Chooser, memory: &mut Memory) -> Option<Vec<(u64, Task)>> {
+        let pairs = self.pairs[self.through..].iter().take(BATCH).copied().collect::<Vec<_>>();
+        if pairs.is_empty() {
+            return None;
+        }
+        self.through += pairs.len();
+        let hopeless = |(_, choice): &(f64, Choice)| (choice.product.0 * HOPELESS).max(FEW);
+        self.cap = self.best.as_ref().map_or(chooser.limit, |best| chooser.limit.min(hopeless(best)));
+        let cap = self.cap;
+        self.batch = pairs.into_iter().map(|slots| chooser.candidate(slots, cap, memory)).collect();
+        let unknown = self.batch.iter().filter(|candidate| candidate.known.is_none());
+        let tasks = unknown.map(|candidate| {
+            memory.made += 1;
+            (memory.made - 1, chooser.task(candidate.slots, &candidate.table, cap))
+        });
+        Some(tasks.collect())
+    }
+
+    /// Takes what came of these trials, in the same order.
+    pub(super) fn absorb(
+        &mut self,
+        chooser: &Chooser,
+        memory: &mut Memory,
+        answers: impl IntoIterator<Item = Answered>,
+    ) -> Result<(), Trouble> {
+        let mut answers = answers.into_iter();
+        for candidate in std::mem::take(&mut self.batch) {
+            let Candidate { slots, table, syncs, known } = candidate;
+            let trial = match known {
+                Some(trial) => Ok(trial),
+                None => {
+                    let trial = self.trial(answers.next().map(|answered| answered.end), chooser.budget);
+                    memory.states += match &trial {
+                        Ok(Trial::Made { product, .. }) => product.0,
+                        _ => self.cap,
+                    };
+                    trial
                 }
+            };
+            let trial = match trial {
+                Ok(trial) => trial,
+                Err(Trouble::Memory | Trouble::TooLarge) if self.best.is_some() => continue,
+                Err(stopped @ (Trouble::Stopped(_) | Trouble::Internal(_))) => return Err(stopped),
+                Err(other) => {
+                    self.trouble = Some(other);
+                    continue;
+                }
+            };
+            let of = |slot: u32| chooser.system.component(slot);
+            let key = (of(slots.0).version, of(slots.1).version);
+            memory.trials.insert(key, (table.clone(), trial.clone()));
+            let Trial::Made { kept, product, reduced } = trial else { continue };
+            let ratio = (reduced.0 + reduced.1) as f64 / (of(slots.0).size() + of(slots.1).size()) as f64;
+            if self.best.as_ref().is_none_or(|(least, _)| ratio < *least) {
+                self.best = Some((ratio, Choice { slots, table, syncs, kept, product }));
             }
         }
-        match (best, trouble) {
+        Ok(())
+    }
+
+    /// What an answer says about a candidate.
+    fn trial(&self, end: Option<End>, budget: &Arc<Budget>) -> Result<Trial, Trouble> {
+        match end.unwrap_or(End::Stopped) {
+            End::Made { body, product } => {
+                let reduced = size(&body.0);
+                Ok(Trial::Made { kept: Some(Kept::new(body, budget)?), product, reduced })
+            }
+            End::Known { product, reduced } => Ok(Trial::Made { kept: None, product, reduced }),
+            End::TooLarge(_) => Ok(Trial::Over(self.cap)),
+            other => Err(trouble(other)),
+        }
+    }
+
+    /// The best pair; `None` if every trial was over the limit.
+    pub(super) fn chosen(self) -> Result<Option<Choice>, Trouble> {
+        match (self.best, self.trouble) {
             (Some((_, choice)), _) => Ok(Some(choice)),
             (None, Some(trouble)) => Err(trouble),
             (None, None) => Ok(None),
         }
     }
+}
 
+impl Chooser<'_> {
     /// The pairs worth a trial, the most promising first.
     fn pairs(&self) -> Vec<(u32, u32)> {
         let mut shared: Map<(u32, u32), bool> = Map::default();
@@ -160,67 +224,27 @@ impl Chooser<'_> {
         pairs
     }
 
-    /// Puts the pairs of a batch together.
-    fn run(&self, candidates: &[Candidate], cap: u64, memory: &mut Memory) -> Vec<Result<Trial, Trouble>> {
-        let components = |candidate: &Candidate| {
-            let (a, b) = candidate.slots;
-            (self.system.component(a), self.system.component(b))
-        };
-        let known = |candidate: &Candidate| {
-            let (a, b) = components(candidate);
-            let (table, trial) = memory.trials.get(&(a.version, b.version))?;
-            let still = match trial {
-                Trial::Made(..) => true,
+    /// A pair, with what it came to if that was tried with at least this limit and still is so.
+    fn candidate(&self, slots: (u32, u32), cap: u64, memory: &Memory) -> Candidate {
+        let (table, syncs) = self.system.table(slots.0, Some(slots.1));
+        let of = |slot: u32| self.system.component(slot);
+        let tried = memory.trials.get(&(of(slots.0).version, of(slots.1).version));
+        let still = |(as_table, trial): &&(Table, Trial)| {
+            let enough = match trial {
+                Trial::Made { .. } => true,
                 Trial::Over(limit) => *limit >= cap,
             };
-            (still && *table == candidate.table).then(|| trial.clone())
+            enough && *as_table == table
         };
-        let mut trials: Vec<Option<Result<Trial, Trouble>>> =
-            candidates.iter().map(|candidate| known(candidate).map(Ok)).collect();
-        let todo: Vec<usize> = (0..candidates.len()).filter(|&i| trials[i].is_none()).collect();
-        let one = |i: usize| {
-            let (a, b) = components(&candidates[i]);
-            self.trial(a, b, &candidates[i].table, cap)
-        };
-        if self.workers <= 1 || todo.len() <= 1 {
-            todo.iter().for_each(|&i| trials[i] = Some(one(i)));
-        } else {
-            let (next, results) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-            std::thread::scope(|scope| {
-                for _ in 0..self.workers.min(todo.len()) {
-                    scope.spawn(|| {
-                        while let Some(&i) = todo.get(next.fetch_add(1, Relaxed)) {
-                            let trial = one(i);
-                            results.lock().unwrap_or_else(PoisonError::into_inner).push((i, trial));
-                        }
-                    });
-                }
-            });
-            for (i, trial) in results.into_inner().unwrap_or_else(PoisonError::into_inner) {
-                trials[i] = Some(trial);
-            }
-        }
-        for &i in &todo {
-            memory.made += 1;
-            memory.states += match &trials[i] {
-                Some(Ok(Trial::Made(_, product))) => product.0,
-                _ => cap,
-            };
-        }
-        trials.into_iter().map(|trial| trial.unwrap_or(Ok(Trial::Over(cap)))).collect()
+        let known = tried.filter(still).map(|(_, trial)| trial.clone());
+        Candidate { slots, table, syncs, known }
     }
 
-    fn trial(&self, a: &Component, b: &Component, table: &Table, cap: u64) -> Result<Trial, Trouble> {
-        let effort = Effort { states: cap, ..self.effort };
-        let product = match compose(a, Some(b), table, effort) {
-            Ok(product) => product,
-            Err(Trouble::TooLarge) => return Ok(Trial::Over(cap)),
-            Err(other) => return Err(other),
-        };
-        let size = (product.lts.num_states() as u64, product.lts.num_transitions() as u64);
-        let reduced = reduce(&product.lts, self.keep, a.observes || b.observes, effort)?;
-        // Where states went is found out again if a counterexample needs it.
-        Ok(Trial::Made(Arc::new(reduced.without_places()), size))
+    /// Puts two components together and reduces the result.
+    pub(super) fn task(&self, slots: (u32, u32), table: &Table, limit: u64) -> Task {
+        let of = |slot: u32| Part::from(&**self.system.component(slot));
+        let (first, second) = (of(slots.0), Some(of(slots.1)));
+        Task { what: What::Product { first, second, table: table.clone() }, keep: self.keep, limit }
     }
 }
 

@@ -19,10 +19,11 @@ use super::{Seen, Trouble};
 use crate::base::hash::{Map, Set};
 use crate::model::explicit::{Builder, Lts, State};
 use crate::model::network::Label;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Which components are together.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) enum Tree {
     Slot(u32),
     Group(Vec<Tree>),
@@ -100,7 +101,7 @@ pub(super) struct Interfaces<'a> {
 }
 
 /// How the exploration ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) enum Found {
     /// A tuple is bad.
     Bad,

@@ -180,7 +180,7 @@ impl Lift<'_> {
         }
         let Making { first, second, table } = &**making;
         let effort = Effort { states: u64::MAX, ..self.effort };
-        let product = compose(first, second.as_deref(), table, effort)?;
+        let product = compose(&first.lts, second.as_ref().map(|c| &*c.lts), table, effort)?;
         let places = match end {
             Some(_) => reduce(&product.lts, self.keep, component.observes, effort)?.places,
             None => Vec::new(),
@@ -404,7 +404,7 @@ fn step(
 ) -> Result<Event, Trouble> {
     let (at, goal) = (product.pairs[from as usize], product.pairs[to as usize]);
     let mut found = None;
-    events(&making.first.lts, making.second.as_deref().map(|c| &c.lts), &making.table, at, |event| {
+    events(&making.first.lts, making.second.as_deref().map(|c| &*c.lts), &making.table, at, |event| {
         let fits = match wanted {
             None => event.label == TAU,
             Some(wanted) => event.label != TAU && owner[event.label as usize] == wanted,

@@ -6,11 +6,11 @@
 //!
 //! Invariant: what comes out is equivalent to the explicit state space. It is not the smallest yet: the caller minimises it.
 
-use super::aggregate::{hidden_own, put_together};
-use super::choose::{Chooser, Memory};
-use super::product::Effort;
-use super::system::{FIRST, Origin, System, TAU};
-use super::{Keep, Options, Stop, Trouble, check};
+use super::aggregate::{component, kept, put_together};
+use super::choose::{Choice, Chooser, Choosing, Memory};
+use super::system::{FIRST, Making, Origin, System, TAU};
+use super::task::{Part, Task, What};
+use super::{Keep, Options, Setting, Trouble, check, workers};
 use crate::base::error::{Error, Limit, Result};
 use crate::base::memory::Budget;
 use crate::engine::search::Verdict;
@@ -51,14 +51,13 @@ pub fn whole(net: &Network, equivalence: Equivalence, options: &Options) -> Resu
     rounds(net, keep, options, &budget).map_err(|trouble| match trouble {
         Trouble::TooLarge => Limit::States(options.limit).into(),
         Trouble::Memory => Limit::Memory(options.max_memory).into(),
-        Trouble::Stopped(limit) => limit.into(),
+        Trouble::Stopped(limit) => (options.stop)().unwrap_or(limit).into(),
         Trouble::Internal(error) => error,
     })
 }
 
 fn rounds(net: &Network, keep: Keep, options: &Options, budget: &Arc<Budget>) -> Result<Whole, Trouble> {
-    let stop = Stop(options.stop);
-    let effort = Effort { states: options.limit, budget, stop: &stop };
+    let setting = Setting::new(net, &[], options, budget);
     let mut system = System::leaves(net, budget)?;
     let around = system.surroundings(net, budget)?;
     system.syncs = net
@@ -75,7 +74,7 @@ fn rounds(net: &Network, keep: Keep, options: &Options, budget: &Arc<Budget>) ->
     system.prune(keep);
     let inside = |system: &System| system.slots().filter(|&slot| slot != around).collect::<Vec<_>>();
     for slot in inside(&system) {
-        hidden_own(&mut system, slot, keep, effort)?;
+        hide_own(&mut system, slot, keep, setting, options)?;
     }
     let (mut memory, mut largest) = (Memory::default(), 0);
     let groups = vec![None; system.components.len()];
@@ -91,14 +90,49 @@ fn rounds(net: &Network, keep: Keep, options: &Options, budget: &Arc<Budget>) ->
             groups: &groups,
             around: Some(around),
             keep,
-            effort,
-            workers: options.workers,
+            limit: options.limit,
+            budget,
         };
-        let choice = chooser.choose(&mut memory)?.ok_or(Trouble::TooLarge)?;
+        let choice = choose(&chooser, &mut memory, setting, options)?.ok_or(Trouble::TooLarge)?;
         largest = largest.max(choice.product.0);
-        put_together(&mut system, choice, 0, budget)?;
+        put_together(&mut system, choice, 0)?;
     };
     Ok(Whole { lts: named(net, &system, last, around), largest })
+}
+
+/// Hides the steps that a leaf takes alone, and reduces it.
+fn hide_own(
+    system: &mut System,
+    slot: u32,
+    keep: Keep,
+    setting: Setting,
+    options: &Options,
+) -> Result<(), Trouble> {
+    let (table, syncs) = system.table(slot, None);
+    let leaf = system.component(slot).clone();
+    let what = What::Product { first: Part::from(&*leaf), second: None, table: table.clone() };
+    // A leaf is there already, however large it is.
+    let answered = Task { what, keep, limit: u64::MAX }.run(setting.budget, options.stop, false);
+    let kept = kept(answered.end, setting)?;
+    let node = leaf.node;
+    let component = component(system, Making { first: leaf, second: None, table }, kept, node);
+    system.replace(slot, None, component, syncs);
+    Ok(())
+}
+
+/// Has pairs put together on trial, and tells the best.
+fn choose(
+    chooser: &Chooser,
+    memory: &mut Memory,
+    setting: Setting,
+    options: &Options,
+) -> Result<Option<Choice>, Trouble> {
+    let mut choosing = Choosing::new(chooser, memory);
+    while let Some(tasks) = choosing.tasks(chooser, memory) {
+        let tasks: Vec<Task> = tasks.into_iter().map(|(_, task)| task).collect();
+        choosing.absorb(chooser, memory, workers::all(&tasks, setting, options))?;
+    }
+    choosing.chosen()
 }
 
 /// The last component with the labels of the network.

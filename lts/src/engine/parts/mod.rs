@@ -2,17 +2,22 @@
 //! component is left. The state space of the whole never exists.
 //!
 //! Each property is an *obligation* of its own, and freedom from faults is one more, decided first. The observer of an
-//! obligation is a component like any other ([`system`]). A round prunes what no run of the system does ([`prune`]), puts
-//! pairs of components together on trial and keeps the one that pays best ([`choose`], [`product`]), reduced modulo an
-//! equivalence that keeps the answer ([`reduce`]). Where every product is too large, the components that are left are
+//! obligation is a component like any other ([`system`]). A round ([`aggregate`]) prunes what no run of the system does
+//! ([`prune`]), puts pairs of components together on trial and keeps the one that pays best ([`choose`], [`product`]), reduced
+//! modulo an equivalence that keeps the answer ([`reduce`]). Where every product is too large, the components that are left are
 //! explored by their interfaces alone ([`interface`]), which needs less where they keep each other in bounds. Limits rise
 //! step by step, and both are tried with each. A violation is lifted down the tree of products to a run of the network
 //! ([`lift`]) and replayed. Tables that cannot be completed have no products, but interfaces ([`open`]).
+//!
+//! What takes time are tasks ([`task`]): reductions of leaves, trials, explorations of interfaces. They are values, so threads
+//! ([`workers`]) or other processes may do them, and a run that is resumed remembers what came of them. The [`board`] says
+//! which there are and what counts.
 //!
 //! Invariants: an answer is exact, or there is none and the report says what was left and why. Nothing depends on the
 //! number of workers: which trials are made and with which limits is decided before they run.
 
 mod aggregate;
+mod board;
 mod choose;
 #[cfg(test)]
 mod count_tests;
@@ -30,24 +35,28 @@ mod reduce;
 mod spread;
 mod survey;
 pub(super) mod system;
+mod task;
 #[cfg(test)]
 mod tests;
 mod traces;
+mod workers;
 
 use crate::base::error::{Error, Limit, Result};
 use crate::base::memory::{Budget, Exhausted};
 use crate::engine::search::Verdict;
-use crate::model::network::{LeafIx, Network, Outcome};
-use crate::model::trace::Trace;
+use crate::model::network::{LeafIx, Network, Outcome, Vector};
 use crate::property::{self, Property};
-use aggregate::{Aggregation, Answer};
+use aggregate::Answer;
+pub use board::{Board, Place, Status};
 pub(super) use lift::replayed;
 pub use minimise::{Whole, whole};
 pub use open::check_open;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 pub use survey::{Counts, Part, Survey, count, survey};
 use system::Asked;
+pub use task::{Answered, Task};
 
 /// The most states of a product if nothing else is said.
 pub const DEFAULT_LIMIT: u64 = 1_000_000;
@@ -102,7 +111,7 @@ pub enum Stage {
 }
 
 /// What there was of components that are explored by their interfaces.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Seen {
     /// Components and groups of them that met each other.
     pub groups: u64,
@@ -138,7 +147,7 @@ pub enum Reduction {
 }
 
 /// What a reduction keeps.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) enum Keep {
     Deadlocks,
     WeakTraces,
@@ -181,7 +190,7 @@ impl Stop<'_> {
 }
 
 /// What an obligation is about.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Obligation {
     /// No step without meaning is reachable.
     Faults,
@@ -284,54 +293,65 @@ pub struct Report {
     pub time: Duration,
 }
 
+/// What a search is about, and what it may spend. See [`Options`].
+#[derive(Clone, Copy)]
+pub struct Setting<'a> {
+    /// A network whose tables are complete.
+    pub net: &'a Network,
+    /// What is asked of it; there must be no formula among it.
+    pub properties: &'a [Property],
+    /// See [`Options::limit`].
+    pub limit: u64,
+    /// See [`Options::groups`].
+    pub groups: &'a [Vec<LeafIx>],
+    /// See [`Options::reduction`].
+    pub reduction: Reduction,
+    /// See [`Options::stages`].
+    pub stages: Stages,
+    /// See [`Options::members`].
+    pub members: usize,
+    /// What components and products may take.
+    pub budget: &'a Arc<Budget>,
+}
+
+impl<'a> Setting<'a> {
+    fn new(
+        net: &'a Network,
+        properties: &'a [Property],
+        options: &Options<'a>,
+        budget: &'a Arc<Budget>,
+    ) -> Self {
+        let Options { limit, groups, reduction, stages, members, .. } = *options;
+        Setting { net, properties, limit, groups, reduction, stages, members, budget }
+    }
+}
+
 /// Decides properties of a network whose tables are complete; there must be no formula among them. A run that is told to
 /// stop ends with [`Verdict::Unknown`].
 pub fn check(net: &Network, properties: &[Property], options: &Options) -> Result<Report> {
-    if properties.iter().any(|property| matches!(property, Property::Formula(_))) {
-        return Err(Error::internal("a search by parts does not decide formulas"));
-    }
+    no_formulas(properties)?;
     let budget = Arc::new(Budget::new(options.max_memory));
-    let faulty = net.vectors.iter().any(|vector| matches!(vector.outcome, Outcome::Fault(_)));
-    decided(properties, faulty, &budget, |obligation| {
-        let asked = obligation.asked(properties);
-        let mut aggregation = Aggregation::new(net, properties, obligation, asked, options, &budget);
-        let answer = aggregation.decide();
-        (answer, aggregation.account())
-    })
+    let setting = Setting::new(net, properties, options, &budget);
+    workers::decide(Board::new(setting), setting, options).report(setting, options.stop)
 }
 
-/// Decides obligation by obligation; `decide` makes accounts without results.
-fn decided(
-    properties: &[Property],
-    faulty: bool,
-    budget: &Budget,
-    mut decide: impl FnMut(Obligation) -> (Answer, Account),
-) -> Result<Report> {
-    let start = Instant::now();
-    let mut accounts = Vec::new();
-    let report = |verdict, accounts| {
-        Ok(Report { verdict, accounts, peak_memory: budget.peak(), time: start.elapsed() })
-    };
-    if let Some(property) = property::violated_initially(properties) {
-        let verdict = Verdict::Violated { property, trace: Trace::default() };
-        return report(Some(verdict), accounts);
+/// An error if there is a formula among properties.
+pub fn no_formulas(properties: &[Property]) -> Result<()> {
+    match properties.iter().any(|property| matches!(property, Property::Formula(_))) {
+        true => Err(Error::internal("a search by parts does not decide formulas")),
+        false => Ok(()),
     }
-    for obligation in obligations(faulty, properties) {
-        let (answer, account) = decide(obligation);
-        let (result, verdict) = match answer {
-            Answer::Holds => (Fate::Holds, None),
-            Answer::Verdict(verdict) => (Fate::Violated, Some(verdict)),
-            Answer::Left(why) => (Fate::Left(why), None),
-            Answer::Stopped(limit) => (Fate::Left(Why::Stopped), Some(Verdict::Unknown(limit))),
-            Answer::Failed(error) => return Err(error),
-        };
-        let open = matches!(result, Fate::Left(_));
-        accounts.push(Account { result, ..account });
-        if open || verdict.is_some() {
-            return report(verdict, accounts);
-        }
-    }
-    report(Some(Verdict::Holds), accounts)
+}
+
+/// What an answer means for its obligation, and for all of them if it decides.
+fn result_of(answer: Answer) -> Result<(Fate, Option<Verdict>)> {
+    Ok(match answer {
+        Answer::Holds => (Fate::Holds, None),
+        Answer::Verdict(verdict) => (Fate::Violated, Some(verdict)),
+        Answer::Left(why) => (Fate::Left(why), None),
+        Answer::Stopped(limit) => (Fate::Left(Why::Stopped), Some(Verdict::Unknown(limit))),
+        Answer::Failed(error) => return Err(error),
+    })
 }
 
 impl Obligation {
@@ -353,4 +373,10 @@ pub(super) fn obligations(faulty: bool, properties: &[Property]) -> Vec<Obligati
     };
     let asked = properties.iter().enumerate().filter(|(index, property)| wanted((*index, property)));
     faults.into_iter().chain(asked.map(|(index, _)| Obligation::Property(index))).collect()
+}
+
+/// What has to be decided about a network whose tables are complete, in order.
+fn obligations_of(setting: Setting) -> Vec<Obligation> {
+    let is_fault = |vector: &Vector| matches!(vector.outcome, Outcome::Fault(_));
+    obligations(setting.net.vectors.iter().any(is_fault), setting.properties)
 }

@@ -14,12 +14,15 @@ use super::lift::Lift;
 use super::product::Effort;
 use super::system::{Asked, Component, Origin, System};
 use super::{
-    Account, Fate, Keep, Node, Obligation, Options, Report, Seen, Stage, Stop, Trouble, Why, decided,
+    Account, Fate, Keep, Node, Obligation, Options, Report, Seen, Stage, Stop, Trouble, Why, no_formulas,
+    obligations, result_of,
 };
-use crate::base::error::{Error, Result};
+use crate::base::error::Result;
 use crate::base::memory::Budget;
+use crate::engine::search::Verdict;
 use crate::model::network::{LeafIx, Local, Network, TableSource};
-use crate::property::Property;
+use crate::model::trace::Trace;
+use crate::property::{self, Property};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
@@ -35,9 +38,7 @@ pub fn check_open(
     properties: &[Property],
     options: &Options,
 ) -> Result<Report> {
-    if properties.iter().any(|property| matches!(property, Property::Formula(_))) {
-        return Err(Error::internal("a search by parts does not decide formulas"));
-    }
+    no_formulas(properties)?;
     let budget = Arc::new(Budget::new(options.max_memory));
     // A fault may turn up at any time.
     decided(properties, true, &budget, |obligation| {
@@ -58,6 +59,37 @@ pub fn check_open(
         };
         (answer, account)
     })
+}
+
+/// Decides obligation by obligation; `decide` makes accounts without results.
+fn decided(
+    properties: &[Property],
+    faulty: bool,
+    budget: &Budget,
+    mut decide: impl FnMut(Obligation) -> (Answer, Account),
+) -> Result<Report> {
+    let start = Instant::now();
+    let mut accounts = Vec::new();
+    let mut verdict = Some(Verdict::Holds);
+    let initially = property::violated_initially(properties);
+    let asked = match initially {
+        Some(_) => Vec::new(),
+        None => obligations(faulty, properties),
+    };
+    if let Some(property) = initially {
+        verdict = Some(Verdict::Violated { property, trace: Trace::default() });
+    }
+    for obligation in asked {
+        let (answer, account) = decide(obligation);
+        let (result, told) = result_of(answer)?;
+        let holds = result == Fate::Holds;
+        accounts.push(Account { result, ..account });
+        if !holds {
+            verdict = told;
+            break;
+        }
+    }
+    Ok(Report { verdict, accounts, peak_memory: budget.peak(), time: start.elapsed() })
 }
 
 /// The processes, as far as they are known.

@@ -3,19 +3,20 @@
 //! A [`Table`] says which labels go together and what the rest of the system sees of it. Exploration is deterministic, so
 //! a product need not be kept: what needs it again, as counterexamples do, explores it again.
 
-use super::system::{BAD, Component, Held, TAU, is_bad, moves_with};
+use super::system::{BAD, Held, TAU, is_bad, moves_with};
 use super::{Stop, Trouble};
 use crate::base::hash::Map;
 use crate::base::memory::Budget;
 use crate::model::explicit::{Builder, Lts, State};
 use crate::model::network::Label;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// No label: the component takes no part. No state: it does not matter.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// What a step of two components is called from outside.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(in crate::engine) struct Table {
     /// For each label of the first: with which label of the second, or [`NONE`], and what that is called.
     first: Vec<Vec<(u32, u32)>>,
@@ -139,13 +140,7 @@ const STATE: u64 = 8 + 40 + 8;
 const TRANSITION: u64 = 12;
 
 /// Explores a product.
-pub(super) fn compose(
-    first: &Component,
-    second: Option<&Component>,
-    table: &Table,
-    effort: Effort,
-) -> Result<Product, Trouble> {
-    let (a, b) = (&first.lts, second.map(|component| &component.lts));
+pub(super) fn compose(a: &Lts, b: Option<&Lts>, table: &Table, effort: Effort) -> Result<Product, Trouble> {
     let start = match b {
         Some(second) if is_bad(second, 0) => (NONE, 0),
         Some(_) if is_bad(a, 0) => (0, NONE),

@@ -68,7 +68,7 @@ impl System {
                 }
             }
             let component = Component {
-                lts: builder.finish_numbered(kept.len() as u32, State(0)),
+                lts: Arc::new(builder.finish_numbered(kept.len() as u32, State(0))),
                 label_of: kept.iter().map(|&label| component.label_of[label as usize].clone()).collect(),
                 state_of: states.iter().map(|&state| component.state_of[state as usize]).collect(),
                 version: self.version(),
@@ -122,7 +122,7 @@ impl System {
                 label_of[number[label] as usize].extend(of);
             }
             let component = Component {
-                lts: renamed(&component.lts, &number, labels),
+                lts: Arc::new(renamed(&component.lts, &number, labels)),
                 label_of,
                 version: self.version(),
                 ..(*component).clone()
@@ -146,6 +146,7 @@ impl System {
         }
         // Only where deadlocks are kept the origin of a state matters.
         let state_of = vec![0; lts.num_states()];
+        let lts = Arc::new(lts);
         let component = Component { lts, state_of, version: self.version(), ..(*component).clone() };
         self.components[slot as usize] = Some(Arc::new(component));
         true

@@ -31,11 +31,6 @@ impl Reduced {
         let held = Held::new(effort.budget, bytes_of(&lts) + 4 * places.len() as u64)?;
         Ok(Reduced { lts, places, _held: held })
     }
-
-    /// The same without where states went.
-    pub(super) fn without_places(self) -> Self {
-        Reduced { places: Vec::new(), ..self }
-    }
 }
 
 /// Bytes that a reduction takes for a state and a transition while it runs.

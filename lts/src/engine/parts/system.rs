@@ -76,7 +76,7 @@ pub(in crate::engine) struct Making {
 /// One process, or several that were put together.
 #[derive(Clone, Debug)]
 pub(in crate::engine) struct Component {
-    pub(in crate::engine) lts: Lts,
+    pub(in crate::engine) lts: Arc<Lts>,
     pub(in crate::engine) origin: Origin,
     /// For each label those of the origin that it stands for.
     pub(in crate::engine) label_of: Vec<Vec<u32>>,
@@ -219,7 +219,7 @@ impl System {
         let component = Component {
             label_of: (0..labels).map(|label| vec![label]).collect(),
             state_of: (0..lts.num_states() as u32).collect(),
-            lts,
+            lts: Arc::new(lts),
             origin,
             observes,
             node: self.components.len(),
@@ -277,7 +277,7 @@ impl System {
             let held = Arc::new(Held::new(budget, bytes_of(&lts))?);
             let mut label_of = component.label_of.clone();
             label_of.push(vec![label]);
-            let component = Component { lts, label_of, _held: held, ..(*component).clone() };
+            let component = Component { lts: Arc::new(lts), label_of, _held: held, ..(*component).clone() };
             self.components[slot] = Some(Arc::new(component));
             sync.push((slot as u32, label));
         }
@@ -349,6 +349,13 @@ impl System {
         (table, syncs)
     }
 
+    /// Has what components in one or two slots do called as their [table](System::table) says.
+    pub(super) fn rename(&mut self, first: u32, second: Option<u32>, syncs: Vec<Sync>) {
+        self.syncs.retain(|sync| sync.iter().all(|part| part.0 != first && Some(part.0) != second));
+        self.syncs.extend(syncs);
+        self.tidy();
+    }
+
     /// Puts a product in the place of what it was made of.
     pub(in crate::engine) fn replace(
         &mut self,
@@ -357,9 +364,7 @@ impl System {
         product: Component,
         syncs: Vec<Sync>,
     ) {
-        self.syncs.retain(|sync| sync.iter().all(|part| part.0 != first && Some(part.0) != second));
-        self.syncs.extend(syncs);
-        self.tidy();
+        self.rename(first, second, syncs);
         if let Some(second) = second {
             self.components[second as usize] = None;
         }

@@ -128,7 +128,7 @@ impl<'a> Counter<'a> {
     fn new(system: &'a System) -> Self {
         let slots: Vec<u32> = system.slots().collect();
         let place: Map<u32, u32> = slots.iter().copied().zip(0..).collect();
-        let components: Vec<&Lts> = slots.iter().map(|&slot| &system.component(slot).lts).collect();
+        let components: Vec<&Lts> = slots.iter().map(|&slot| &*system.component(slot).lts).collect();
         let syncs: Vec<Sync> = system
             .syncs
             .iter()

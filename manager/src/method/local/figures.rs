@@ -4,7 +4,7 @@ use super::page;
 use crate::method::quantities::{bytes, count, counted};
 use crate::method::subsystem::names;
 use crate::method::then::Handed;
-use crate::method::{Figures, Json, Row, Run, Spent, Traffic};
+use crate::method::{Figures, Json, Row, Run, Spent, Traffic, kept_in};
 use gridlock_lts::engine::local::{Account, Fate, Joined, Marking, Round, Why};
 use gridlock_lts::engine::parts::Obligation;
 use serde::Serialize;
@@ -223,13 +223,7 @@ impl Figures for Checked {
         let mut rows = Vec::new();
         rows.extend(self.handed.left.as_ref().map(|left| ("left", left.clone())));
         rows.extend(self.handed.then.map(|then| ("then", then.to_owned())));
-        rows.extend(self.checkpoint.as_ref().map(|place| {
-            let resumed = match self.resumed {
-                0 => String::new(),
-                answers => format!(", {} were in it", counted(answers, "answer")),
-            };
-            ("checkpoint", format!("{place}{resumed}"))
-        }));
+        rows.extend(self.checkpoint.as_deref().map(|place| kept_in(place, self.resumed)));
         rows.extend(self.traffic.map(|traffic| ("traffic", traffic.shown(self.obligations.len() as u64))));
         rows.extend(self.handed.inner.iter().flat_map(|inner| inner.settings()));
         rows

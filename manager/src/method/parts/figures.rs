@@ -3,7 +3,7 @@
 use super::{AUTO, Parts, page};
 use crate::method::quantities::{bytes, count, counted};
 use crate::method::then::Handed;
-use crate::method::{Figures, Json, Row, Run, Spent};
+use crate::method::{Figures, Json, Row, Run, Spent, Traffic, kept_in};
 use gridlock_lts::engine::parts::{Account, Fate, Node, Obligation, Seen, Stage, Why};
 use serde::Serialize;
 use std::io::{self, Write};
@@ -19,6 +19,10 @@ pub(super) struct Put {
     obligations: Vec<Shown>,
     #[serde(flatten)]
     handed: Handed,
+    checkpoint: Option<String>,
+    /// Answers that were in it.
+    resumed: usize,
+    traffic: Option<Traffic>,
     #[serde(skip)]
     peak_memory: u64,
 }
@@ -188,8 +192,21 @@ impl Put {
             limit: parts.parts_limit,
             obligations: accounts.into_iter().map(|account| Shown::new(run, account)).collect(),
             handed: Handed::default(),
+            checkpoint: None,
+            resumed: 0,
+            traffic: None,
             peak_memory,
         }
+    }
+
+    /// The same, with where it was put together.
+    pub(super) fn with_grid(
+        self,
+        checkpoint: Option<String>,
+        resumed: usize,
+        traffic: Option<Traffic>,
+    ) -> Self {
+        Put { checkpoint, resumed, traffic, ..self }
     }
 
     /// The same, with what became of what was left.
@@ -242,6 +259,8 @@ impl Figures for Put {
         rows.extend(self.groups.as_ref().map(|groups| ("groups", groups.clone())));
         rows.extend(self.handed.left.as_ref().map(|left| ("left", left.clone())));
         rows.extend(self.handed.then.map(|then| ("then", then.to_owned())));
+        rows.extend(self.checkpoint.as_deref().map(|place| kept_in(place, self.resumed)));
+        rows.extend(self.traffic.map(|traffic| ("traffic", traffic.shown(self.sum(|s| s.trials)))));
         rows.extend(self.handed.inner.iter().flat_map(|inner| inner.settings()));
         rows
     }

@@ -1,30 +1,39 @@
 //! A search by parts: processes are put together two at a time and made smaller each time, or explored by their interfaces.
 //!
-//! The library decides ([`gridlock_lts::engine::parts`]); this chooses groups by name, shortens counterexamples, and hands
-//! over to another search what is left. Invariant: the conclusion is that of the library or of the search that it was
+//! What there is to compute are jobs ([`crate::parts`]), for threads and for ranks; the library says which, and decides
+//! ([`gridlock_lts::engine::parts`]). This chooses groups by name, shortens counterexamples, and hands over to another search
+//! what is left. Interfaces of processes whose tables are filled meanwhile are explored by rank 0 alone. Invariant: the conclusion is that of the library or of the search that it was
 //! handed over to.
 
 mod figures;
 mod page;
 
+use super::fingerprint::tables_made;
 use super::quantities::{count, counted};
 use super::subsystem::{check_groups, find_groups};
 use super::then::{Left, Onward, Then};
-use super::{Common, Listed, Method, Outcome, Run, Tables};
+use super::{
+    Bound, Checkpoint, Common, Listed, Method, Outcome, Patience, Row, Run, StatusPage, Tables, Team,
+};
+use crate::grid::driver::{Control, Ended, Opened};
+use crate::grid::journal::Identity;
+use crate::parts::{Aggregations, Asked, Record, Trying};
 use figures::Put;
 use gridlock_lts::base::error::{Error, Result};
+use gridlock_lts::base::memory::Budget;
 use gridlock_lts::engine::parts::{
-    self, Account, DEFAULT_LIMIT, DEFAULT_MEMBERS, Fate, Options, Reduction, Stages, Why,
+    self, Account, DEFAULT_LIMIT, DEFAULT_MEMBERS, Fate, Options, Reduction, Report, Stages, Status, Why,
 };
 use gridlock_lts::engine::search::Verdict;
 use gridlock_lts::model::network::LeafIx;
-use gridlock_lts::property::Property;
+use gridlock_lts::model::trace::Trace;
+use gridlock_lts::property::{Property, violated_initially};
 use gridlock_worker::hunt::shorten;
 use gridlock_worker::life::Life;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A search by parts.
 #[derive(clap::Args, Clone, Debug)]
@@ -64,11 +73,19 @@ pub struct Parts {
     #[command(flatten)]
     onward: Onward,
 
+    #[command(flatten)]
+    checkpoint: Checkpoint,
+
+    #[command(flatten)]
+    patience: Patience,
+
     /// Write an HTML page about the run
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
 }
 
+/// What the figures are called in the page of a checkpoint.
+const NUMBERS: &str = "parts";
 /// What `--parts` says by default.
 const AUTO: &str = "auto";
 /// States that are expanded to shorten a counterexample.
@@ -104,6 +121,8 @@ impl Default for Parts {
             stages: Wanted::default(),
             members_limit: DEFAULT_MEMBERS as u64,
             onward: Onward::default(),
+            checkpoint: Checkpoint::default(),
+            patience: Patience::default(),
             report: None,
         }
     }
@@ -120,9 +139,25 @@ impl Listed for Parts {
             Property::Formula(_) => false,
         }
     }
+
+    fn status(page: &StatusPage) -> Vec<Row> {
+        let rows = |status: Status| {
+            vec![
+                ("obligations", format!("{} hold", count(status.decided))),
+                ("components left", count(status.left)),
+                ("all parts", format!("{} states", count(status.states))),
+                ("trials", count(status.trials)),
+            ]
+        };
+        page.figures::<Status>(NUMBERS).map_or(Vec::new(), rows)
+    }
 }
 
 impl Method for Parts {
+    fn runs_on_ranks(&self) -> bool {
+        true
+    }
+
     /// Where tables cannot be completed, only interfaces can be explored.
     fn prefers_complete_tables(&self) -> bool {
         true
@@ -132,7 +167,12 @@ impl Method for Parts {
         if self.onward.then == Then::Parts {
             return Err(Error::input("--then parts is for --search local: this is a search by parts"));
         }
+        self.checkpoint.check()?;
         check_groups("--parts", &self.parts)
+    }
+
+    fn checkpoint(&self) -> Option<&Checkpoint> {
+        Some(&self.checkpoint)
     }
 
     fn report(&self) -> Option<&Path> {
@@ -140,44 +180,107 @@ impl Method for Parts {
     }
 
     fn conduct(&self, run: &mut Run) -> Result<Outcome> {
-        let complete = run.tables().complete;
-        if !complete && self.stages == Wanted::Aggregation {
+        if self.waits_for_tables(run) {
+            return run.by_itself(|run| self.explore_open(run));
+        }
+        if !run.tables().complete {
             let figures = Put::new(self, run, Vec::new(), 0);
             return self.onward.go_on(run, Left::tables(), Duration::ZERO, false, |handed| {
                 Box::new(figures.handed(handed))
             });
         }
-        let groups = self.groups(run)?;
+        let start = Instant::now();
+        if let Some(property) = violated_initially(&run.properties) {
+            let verdict = Verdict::Violated { property, trace: Trace::default() };
+            let figures = Put::new(self, run, Vec::new(), 0);
+            return Ok(Outcome::of(verdict, start.elapsed(), Box::new(figures), || run.limit().into()));
+        }
+        let budget = Arc::new(Budget::new(run.room()));
+        let work = Arc::new(Trying::new(budget.clone(), false));
+        let mut machine = Aggregations::new(self.asked(run, budget)?)?;
+        let identity = self.identity(run);
+        let opened = self.checkpoint.open(&identity)?;
+        let resumed = opened.as_ref().map_or(0, |(_, records)| records.len());
+        let ended = self.lead(run, &identity, &mut machine, &work, opened)?;
         let host = run.host;
-        host.begin(if complete { "putting together" } else { "exploring interfaces" }, "states");
-        let progress = |left: u64, states: u64, trials: u64| {
-            host.progress(states, 0, format!("{} left, {} trials", count(left), count(trials)));
+        let report = machine.report(&|| host.stopped())?;
+        let undecided = matches!(report.verdict, Some(Verdict::Unknown(_)));
+        let outcome = self.outcome(run, report, start.elapsed(), true, |figures, run| {
+            figures.with_grid(self.checkpoint.shown(), resumed, run.peers.traffic())
+        })?;
+        Ok(match ended {
+            Ended::Journal(trouble) if undecided => {
+                Outcome::unknown(Bound::checkpoint(trouble), outcome.time, outcome.figures)
+            }
+            Ended::Journal(_) | Ended::Done | Ended::Stopped | Ended::Limit(_) => outcome,
+        })
+    }
+
+    fn serve(&self, run: &mut Run) -> Result<u8> {
+        if self.waits_for_tables(run) {
+            return run.peers.wait_for_end(None);
+        }
+        if !run.tables().complete {
+            return self.onward.serve(run);
+        }
+        if violated_initially(&run.properties).is_some() {
+            return run.peers.wait_for_end(None);
+        }
+        let work = Arc::new(Trying::new(Arc::new(Budget::new(run.room())), true));
+        let identity = self.identity(run);
+        let served = run.peers.serve(&self.team(run, &identity), |grid| grid.serve_until(&work))?;
+        drop(work);
+        served.map_or_else(|| self.onward.serve(run), Ok)
+    }
+}
+
+impl Parts {
+    /// Whether tables are filled while interfaces are explored. They cannot be filled in several places, nor, once they have
+    /// been filled in one, is the search that follows one for all ranks.
+    fn waits_for_tables(&self, run: &Run) -> bool {
+        !run.tables().complete && self.stages != Wanted::Aggregation
+    }
+
+    /// Explores interfaces while tables are filled.
+    fn explore_open(&self, run: &mut Run) -> Result<Outcome> {
+        let (groups, host) = (self.groups(run)?, run.host);
+        host.begin("exploring interfaces", "states");
+        let progress = |left: u64, states: u64, _: u64| {
+            host.progress(states, 0, format!("{} left", count(left)));
         };
         let stop = || host.stopped();
         let options = Options {
             workers: run.threads,
-            limit: run.common.max_states.map_or(self.parts_limit, |most| most.min(self.parts_limit)),
+            limit: self.limit(run),
             groups: &groups,
             reduction: Reduction::default(),
             stages: self.stages.into(),
-            members: usize::try_from(self.members_limit).unwrap_or(usize::MAX),
+            members: self.members(),
             max_memory: run.room(),
             stop: &stop,
             progress: &progress,
         };
         let properties = run.properties.clone();
-        let report = match complete {
-            true => parts::check(&run.tables().network.clone(), &properties, &options)?,
-            false => {
-                let Tables { network, mut source, complete } = run.take_tables()?;
-                let mut network = Arc::unwrap_or_clone(network);
-                let report = parts::check_open(&mut network, &mut *source, &properties, &options);
-                run.put_tables(Tables { network: Arc::new(network), source, complete });
-                report?
-            }
-        };
-        let left = report.verdict.is_none().then(|| left(report.accounts.last(), complete));
-        let figures = Put::new(self, run, report.accounts, report.peak_memory);
+        let Tables { network, mut source, complete } = run.take_tables()?;
+        let mut network = Arc::unwrap_or_clone(network);
+        let report = parts::check_open(&mut network, &mut *source, &properties, &options);
+        run.put_tables(Tables { network: Arc::new(network), source, complete });
+        let report = report?;
+        let time = report.time;
+        self.outcome(run, report, time, false, |figures, _| figures)
+    }
+
+    /// What a report means: a verdict, or another search decides. `release`: other ranks are doing jobs.
+    fn outcome(
+        &self,
+        run: &mut Run,
+        report: Report,
+        time: Duration,
+        release: bool,
+        with: impl FnOnce(Put, &Run) -> Put,
+    ) -> Result<Outcome> {
+        let left = report.verdict.is_none().then(|| left(report.accounts.last(), run.tables().complete));
+        let figures = with(Put::new(self, run, report.accounts, report.peak_memory), run);
         match (report.verdict, left) {
             (Some(verdict), _) => {
                 let verdict = shorter(run, verdict)?;
@@ -185,17 +288,82 @@ impl Method for Parts {
                     Verdict::Unknown(limit) => limit,
                     _ => run.limit(),
                 };
-                Ok(Outcome::of(verdict, report.time, Box::new(figures), || limit.into()))
+                let bound = || Bound::from(limit).resumable(self.checkpoint.checkpoint.is_some());
+                Ok(Outcome::of(verdict, time, Box::new(figures), bound))
             }
             (None, left) => {
                 let left = left.ok_or_else(|| Error::internal("no verdict, and nothing was left"))?;
-                self.onward.go_on(run, left, report.time, false, |handed| Box::new(figures.handed(handed)))
+                self.onward.go_on(run, left, time, release, |handed| Box::new(figures.handed(handed)))
             }
         }
     }
-}
 
-impl Parts {
+    fn limit(&self, run: &Run) -> u64 {
+        run.common.max_states.map_or(self.parts_limit, |most| most.min(self.parts_limit))
+    }
+
+    fn members(&self) -> usize {
+        usize::try_from(self.members_limit).unwrap_or(usize::MAX)
+    }
+
+    fn asked(&self, run: &Run, budget: Arc<Budget>) -> Result<Asked> {
+        Ok(Asked {
+            net: run.tables().network.clone(),
+            properties: run.properties.clone(),
+            limit: self.limit(run),
+            groups: self.groups(run)?,
+            stages: self.stages.into(),
+            members: self.members(),
+            budget,
+        })
+    }
+
+    /// What decides which jobs there are and what comes of them.
+    fn identity(&self, run: &Run) -> Identity {
+        let made = tables_made(&run.tables().network);
+        let (limit, members) = (self.limit(run).to_string(), self.members_limit.to_string());
+        let stages = format!("{:?}", self.stages).to_lowercase();
+        run.identity(
+            Self::NAME,
+            [
+                ("parts", self.parts.clone()),
+                ("parts limit", limit),
+                ("members limit", members),
+                ("stages", stages),
+                ("tables made", made),
+            ],
+        )
+    }
+
+    fn team<'a>(&self, run: &'a Run, identity: &'a Identity) -> Team<'a> {
+        let stuck_after = self.patience.stuck_after();
+        Team { identity, file: &run.file, threads: run.threads, stuck_after, warn: run.warn }
+    }
+
+    /// Has all jobs done, on threads or ranks.
+    fn lead(
+        &self,
+        run: &Run,
+        identity: &Identity,
+        machine: &mut Aggregations,
+        work: &Arc<Trying>,
+        opened: Option<Opened<Record>>,
+    ) -> Result<Ended> {
+        let (host, start) = (run.host, Instant::now());
+        host.begin("putting together", "states");
+        let progress = |status: &Status| {
+            let Status { left, states, trials, .. } = *status;
+            host.progress(states, 0, format!("{} left, {} trials", count(left), count(trials)));
+        };
+        let resumed = opened.as_ref().map_or(0, |(_, records)| records.len());
+        let page = StatusPage { resumed, ..StatusPage::new(&run.file, run.threads, identity) };
+        let page = |status: &Status| page.bytes(start.elapsed(), NUMBERS, status);
+        let stop = || host.stopped().is_some();
+        let control = Control { stop: &stop, progress: &progress, page: &page };
+        let grid = run.peers.grid(&self.team(run, identity), &stop)?;
+        Ok(grid.lead(machine, work, opened, &control)?.0)
+    }
+
     /// The leaves of each group that the user named.
     fn groups(&self, run: &Run) -> Result<Vec<Vec<LeafIx>>> {
         if self.parts == AUTO {
