@@ -82,8 +82,13 @@ impl<F: FnMut(Doer)> Visitor for Do<'_, F> {
         let system = &Recording { inner: system, expanded: Mutex::default() };
         let net = self.prepared.net();
         let (guide, shared) = (self.guide.clone(), Shared::new(system, net));
-        let mut hunter =
-            Hunter::new(Setting { system, net, properties: self.prepared.properties(), guide, shared });
+        let mut hunter = Hunter::new(Setting {
+            system,
+            net: net.into(),
+            properties: self.prepared.properties(),
+            guide,
+            shared,
+        });
         (self.with)(&mut |job| {
             let mut feedback = hunter.run(job, &Life::default());
             feedback.effort.nanoseconds = 0;
@@ -424,7 +429,7 @@ fn odd_jobs_fail_and_interrupted_ones_end() {
             let system = &*system;
             let shared = Shared::new(system, self.0);
             let mut hunter =
-                Hunter::new(Setting { system, net: self.0, properties: &[], guide: None, shared });
+                Hunter::new(Setting { system, net: self.0.into(), properties: &[], guide: None, shared });
             for method in methods(self.0).into_iter().filter(|m| !matches!(m, Method::Guided(_))) {
                 let limits = HuntLimits { states: u64::MAX, ..PLENTY };
                 let life = Life::default();
@@ -551,7 +556,7 @@ impl Visitor for Shorten<'_> {
     fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Self::Out {
         let system = &*system;
         let shared = Shared::new(system, self.net);
-        let setting = Setting { system, net: self.net, properties: &[], guide: None, shared };
+        let setting = Setting { system, net: self.net.into(), properties: &[], guide: None, shared };
         let moves = Moves::new(self.net, system.packing()).unwrap();
         let packed = |step: &Step| {
             let mut state = vec![0; system.packing().words()];
@@ -561,7 +566,7 @@ impl Visitor for Shorten<'_> {
         let path = self.path.iter().map(packed).collect();
         let mut finding = crate::job::Finding { what: self.what, path };
         let life = Life::default();
-        let mut shortener = Shortener::new(&setting, &moves, 1 << 26, &life);
+        let mut shortener = Shortener::new(&setting, Some(&moves), 1 << 26, &life);
         let expanded = shortener.shorten(&mut finding, self.states).unwrap();
         (finding, expanded)
     }
