@@ -14,8 +14,8 @@ fn an_endless_counter_is_hunted() {
     let (_dir, path) = directory();
     let (spec, out) = (path("counter.mcrl2"), path("out"));
     fs::write(&spec, COUNTER).expect("written");
-    let words = [&spec, "--never", "up(5)", "--out", &out, "--max-jobs", "200"];
-    for seed in ["1", "2", "3"] {
+    let words = [&spec, "--never", "up(5)", "--out", &out, "--max-jobs", "200", "--table-limit", "500"];
+    for seed in ["1", "2"] {
         let report = |workers: &str, more: &[&str]| {
             let own = ["--seed", seed, "--workers", workers, "--job-memory", "8M"];
             let mut report = hunt(&[&words[..], &own, more].concat());
@@ -33,13 +33,14 @@ fn an_endless_counter_is_hunted() {
             let alone = report("2", &["--portfolio", member]);
             assert_eq!(alone["verdict"], "violated", "{member}");
             let file = alone["findings"][0]["job_file"].as_str().expect("it is saved").to_owned();
-            let again = hunt(&[&spec, "--never", "up(5)", "--out", &path("again"), "--repeat", &file]);
+            let again = ["--out", &path("again"), "--repeat", &file, "--table-limit", "500"];
+            let again = hunt(&[&[&spec[..], "--never", "up(5)"], &again[..]].concat());
             assert_eq!(again["findings"][0]["trace"], alone["findings"][0]["trace"], "{member}");
             let trace = alone["findings"][0]["trace_file"].as_str().expect("it is saved");
             ends(&["replay", &spec, trace], 0);
         }
     }
-    let told = run(&["hunt", &spec, "--never", "up(5)", "--out", &out, "--seed", "1"]);
+    let told = run(&[&["hunt", "--seed", "1"], &words[..]].concat());
     let err = text(&told.stderr);
     assert!(err.contains("rare, beam, lasso and trap are left out: they need all local states"), "{err}");
     for (options, reason) in [
@@ -47,7 +48,7 @@ fn an_endless_counter_is_hunted() {
         (&["--prefer", "up(_)"], "--prefer needs complete tables"),
         (&["--inevitable", "down(3)"], "needs complete tables"),
     ] {
-        let output = run(&[&["hunt", &spec], options].concat());
+        let output = run(&[&["hunt", &spec, "--table-limit", "500"], options].concat());
         assert_eq!(output.status.code(), Some(2), "{options:?}");
         assert!(text(&output.stderr).contains(reason), "{options:?}: {}", text(&output.stderr));
     }
@@ -82,8 +83,8 @@ fn a_checkpoint_of_open_tables_is_resumed() {
     let (_dir, path) = directory();
     let (spec, place) = (path("counter.mcrl2"), path("run"));
     fs::write(&spec, COUNTER).expect("written");
-    let common = [&spec, "--never", "up(90)", "--seed", "5", "--portfolio", "prefix", "--job-memory", "8M"];
-    let words = [&common[..], &["--out", &path("out")]].concat();
+    let common = [&spec, "--never", "up(90)", "--seed", "5", "--portfolio", "prefix", "--table-limit", "500"];
+    let words = [&common[..], &["--out", &path("out"), "--job-memory", "8M"]].concat();
     let mut undisturbed = hunt(&[&words[..], &["--max-jobs", "60"]].concat());
     let with = [&words[..], &["--checkpoint", &place, "--resume"]].concat();
     hunt(&[&with[..], &["--max-jobs", "13", "--workers", "1"]].concat());

@@ -17,12 +17,13 @@ use gridlock_lts::engine::prepared::Prepared;
 use gridlock_lts::guide::Guide;
 use gridlock_lts::model::network::{LeafIx, Network, Outcome, VectorIx};
 use gridlock_lts::property::Property;
+use gridlock_worker::hunt::sketch;
 use gridlock_worker::job::JobLimits;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// What the states of one job take at most by default, and at least.
-const DEFAULT_JOB_MEMORY: std::ops::RangeInclusive<u64> = 1 << 20..=128 << 20;
+/// What the states of one job take at least by default, and at most.
+const DEFAULT_JOB_MEMORY: std::ops::RangeInclusive<u64> = 1 << 16..=128 << 20;
 /// A short look is enough to choose a subsystem that guides only some of the searches.
 const LOOK: JobLimits = JobLimits { states: 500, memory: 8 << 20 };
 /// How often the cycles of a subsystem that was chosen are closed.
@@ -98,7 +99,8 @@ impl Plan {
         let given = hunting.window.or_else(|| recorded(WINDOW));
         config.window = given.unwrap_or_else(|| window(run.workers()));
         let memory = hunting.job_memory.or_else(|| recorded(JOB_MEMORY));
-        config.job_memory = memory.unwrap_or_else(|| run.share(DEFAULT_JOB_MEMORY));
+        let kept = searched.view().known().map_or(0, |net| kept(net, config.window, run.threads));
+        config.job_memory = memory.unwrap_or_else(|| run.share_beside(kept, DEFAULT_JOB_MEMORY));
         if let Some(file) = repeated {
             config.portfolio = vec![file.member()?];
             config.job_memory = file.job.limits.memory;
@@ -157,6 +159,15 @@ impl Plan {
         }
         all
     }
+}
+
+/// Bytes that grow with the tables and not with the states of jobs: what answers say of local states and transitions, as many
+/// as may wait for their turn, and what each thread notes about them.
+fn kept(net: &Network, window: u64, threads: usize) -> u64 {
+    let states = net.leaves.iter().flat_map(|leaf| &leaf.states);
+    let noted = states.map(|state| 1 + state.moves.len() as u64).sum::<u64>();
+    let answers = (noted / 8 + sketch::REGISTERS as u64).saturating_mul(window);
+    answers.saturating_add((noted + 8 * net.vectors.len() as u64).saturating_mul(threads as u64))
 }
 
 /// Says no to what needs complete tables.
