@@ -33,8 +33,10 @@ fn an_endless_counter_is_hunted() {
             let alone = report("2", &["--portfolio", member]);
             assert_eq!(alone["verdict"], "violated", "{member}");
             let file = alone["findings"][0]["job_file"].as_str().expect("it is saved").to_owned();
-            let again = ["--out", &path("again"), "--repeat", &file, "--table-limit", "500"];
-            let again = hunt(&[&[&spec[..], "--never", "up(5)"], &again[..]].concat());
+            let place = path("again");
+            let again =
+                [&spec[..], "--never", "up(5)", "--out", &place, "--repeat", &file, "--table-limit", "500"];
+            let again = hunt(&again);
             assert_eq!(again["findings"][0]["trace"], alone["findings"][0]["trace"], "{member}");
             let trace = alone["findings"][0]["trace_file"].as_str().expect("it is saved");
             ends(&["replay", &spec, trace], 0);
@@ -58,11 +60,11 @@ fn an_endless_counter_is_hunted() {
 #[test]
 fn proofs_do_not_depend_on_how_tables_are_filled() {
     let (_dir, path) = directory();
+    let out = path("out");
     let (mut proved, mut violated) = (0, 0);
     let small = |e: &&crate::hunting::Expected| e.states.is_some_and(|n| n < 3_000);
     for case in expected().iter().filter(small).step_by(3) {
-        let options =
-            ["--portfolio", "prefix", "--seed", "4", "--max-states", "20000", "--out", &path("out")];
+        let options = ["--portfolio", "prefix", "--seed", "4", "--max-states", "20000", "--out", &out];
         let report = |tables: &str| hunt(&[&case.words()[..], &options, &["--tables", tables]].concat());
         let (open, complete) = (report("on-demand"), report("auto"));
         let at = &case.arguments;
@@ -81,10 +83,10 @@ fn proofs_do_not_depend_on_how_tables_are_filled() {
 #[test]
 fn a_checkpoint_of_open_tables_is_resumed() {
     let (_dir, path) = directory();
-    let (spec, place) = (path("counter.mcrl2"), path("run"));
+    let (spec, place, out) = (path("counter.mcrl2"), path("run"), path("out"));
     fs::write(&spec, COUNTER).expect("written");
     let common = [&spec, "--never", "up(90)", "--seed", "5", "--portfolio", "prefix", "--table-limit", "500"];
-    let words = [&common[..], &["--out", &path("out"), "--job-memory", "8M"]].concat();
+    let words = [&common[..], &["--out", &out, "--job-memory", "8M"]].concat();
     let mut undisturbed = hunt(&[&words[..], &["--max-jobs", "60"]].concat());
     let with = [&words[..], &["--checkpoint", &place, "--resume"]].concat();
     hunt(&[&with[..], &["--max-jobs", "13", "--workers", "1"]].concat());
