@@ -234,6 +234,10 @@ impl TableSource for Stoppable<'_> {
     fn describe(&self, leaf: LeafIx, local: Local) -> String {
         self.builder.describe(leaf, local)
     }
+
+    fn content(&self, leaf: LeafIx, local: Local) -> u128 {
+        self.builder.content(leaf, local)
+    }
 }
 
 fn failure(stop: Stop, watch: &Watch) -> Failure {

@@ -332,6 +332,10 @@ impl TableSource for Bounded<'_> {
     fn describe(&self, leaf: LeafIx, local: Local) -> String {
         self.builder.describe(leaf, local)
     }
+
+    fn content(&self, leaf: LeafIx, local: Local) -> u128 {
+        self.builder.content(leaf, local)
+    }
 }
 
 /// Expands local states until none is left or a limit is reached: which.

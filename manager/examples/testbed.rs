@@ -8,7 +8,9 @@ use gridlock_manager::grid::machine::{Machine, Next, Numbered, window};
 use gridlock_manager::hunt::{self, Hunt, Kind};
 use gridlock_manager::traces::swarm::{Config, Granularity, Pace, Swarm};
 use gridlock_manager::traces::testbed::{Shape, System};
-use gridlock_worker::hunt::job::{Coverage, HuntEnd, HuntFeedback, Traps};
+use gridlock_worker::hunt::job::{
+    Below, Coverage, HuntEnd, HuntFeedback, HuntJob, Left, Method, Pending, Traps,
+};
 use gridlock_worker::hunt::sketch;
 use gridlock_worker::job::{Effort, JobLimits};
 use std::time::{Duration, Instant};
@@ -41,7 +43,8 @@ impl Spent {
     fn rates(&self, processed: u64) -> String {
         let rate = |time: Duration| processed as f64 / time.as_secs_f64();
         let (wall, cpu) = (rate(self.wall), rate(self.cpu));
-        format!("{wall:.0} feedbacks a second on the wall, {cpu:.0} on the processor")
+        let each = self.cpu.as_secs_f64() * 1e6 / processed as f64;
+        format!("{wall:.0} feedbacks a second on the wall, {cpu:.0} on the processor: {each:.1} µs each")
     }
 }
 
@@ -104,30 +107,37 @@ fn swarm(name: &str, system: &System, config: Config, jobs: u64) {
     );
 }
 
-/// A hunt whose searches see the same each time.
-fn hunt(system: &System, jobs: u64) {
-    let portfolio = Kind::NAMED.into_iter().filter(|kind| !kind.is_guided() && !kind.is_for_formulas());
-    let config = hunt::Config {
-        portfolio: portfolio.filter(|kind| !matches!(kind, Kind::Beam | Kind::Prefix)).collect(),
-        window: window(WORKERS as u64),
-        ..hunt::Config::new(1, false, Vec::new())
-    };
+/// What remains of a job behind a path: states that no other job has, twenty levels of them, sixteen to a job.
+fn below(job: &HuntJob) -> Option<Below> {
+    let Method::Prefix { path, .. } = &job.method else { return None };
+    let pending = |k: u64| Pending { frame: 0, vector: 0, state: vec![job.number * 16 + k + 1] };
+    let left = (path.len() < 20).then(|| Left { spine: Vec::new(), pending: (0..16).map(pending).collect() });
+    Some(Below { from: vec![0], cut_off: true, left })
+}
+
+/// A hunt whose searches see the same each time, and new states if they search below paths.
+fn hunt(name: &str, system: &System, jobs: u64, portfolio: Vec<Kind>) {
+    let config =
+        hunt::Config { portfolio, window: window(WORKERS as u64), ..hunt::Config::new(1, false, Vec::new()) };
     let mut hunt = Hunt::new(&system.net, Packing::for_network(&system.net), None, config);
     let spent = drive(&mut hunt, jobs, |job| HuntFeedback {
         number: job.number,
         end: HuntEnd::OverBudget,
         findings: Vec::new(),
-        coverage: Coverage { sketch: vec![1; sketch::REGISTERS], ..Coverage::default() },
+        coverage: Coverage {
+            // Else jobs would be taken for repetitions, and made larger.
+            sketch: vec![if below(job).is_some() { 40 } else { 1 }; sketch::REGISTERS],
+            ..Coverage::default()
+        },
         guided: None,
-        below: None,
+        below: below(job),
         traps: Traps::default(),
         effort: Effort { states: job.limits.states, ..Effort::default() },
         shortening: 0,
     });
     let status = hunt.status();
     println!(
-        "{:6} {:>9} feedbacks processed, {:>6} jobs lost: {}",
-        "hunt",
+        "{name:6} {:>9} feedbacks processed, {:>6} jobs lost: {}",
         status.processed,
         status.lost,
         spent.rates(status.processed)
@@ -144,5 +154,9 @@ fn main() {
         let config = Config { granularity, ..config.clone() };
         swarm(&granularity.to_string(), &system, config, jobs);
     }
-    hunt(&system, jobs);
+    let usual = |kind: &Kind| !kind.is_guided() && !kind.is_for_formulas();
+    let usual =
+        Kind::NAMED.into_iter().filter(usual).filter(|kind| !matches!(kind, Kind::Beam | Kind::Prefix));
+    hunt("hunt", &system, jobs, usual.collect());
+    hunt("below", &system, jobs, vec![Kind::Prefix]);
 }

@@ -29,7 +29,7 @@ impl Visitor for Rates<'_> {
         let net = self.prepared.net();
         let mut hunter = Hunter::new(Setting {
             system,
-            net,
+            net: net.into(),
             properties: &[],
             guide: None,
             shared: Shared::new(system, net),

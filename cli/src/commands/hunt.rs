@@ -32,7 +32,8 @@ Ways to search (--portfolio):
 A hunt looks for violations with many cheap and very different searches. It never says `holds`: \
 the answer is `violated` (exit code 1) with counterexamples that were replayed and shortened, or \
 `unknown` (3); either way it says how much it has seen. Every finding is saved at once, with the \
-command that finds it again. All searches follow from one seed, which is printed. docs/hunt.md \
+command that finds it again. All searches follow from one seed, which is printed. Where tables \
+cannot be completed before the search, dfs, bitstate, prefix, walk and highway hunt. docs/hunt.md \
 explains the members of the portfolio and the figures.",
         members()
     )

@@ -10,6 +10,7 @@ mod findings;
 mod harness;
 mod hunting;
 mod live;
+mod open;
 mod prefix;
 mod same;
 mod wrong_use;

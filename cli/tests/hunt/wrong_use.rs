@@ -28,7 +28,7 @@ fn wrong_use_is_told() {
         (&["--repeat", &file], "a hunt writes no such file"),
         (&["--repeat", &file, "--seed", "1"], "cannot be used with"),
         (&["--json", "/nowhere/at/all.json"], "there is no directory"),
-        (&["--tables", "on-demand"], "a hunt needs complete tables"),
+        (&["--tables", "on-demand", "--portfolio", "rare"], "--portfolio rare needs complete tables"),
         (&["--never", "no_such(_)"], "no_such"),
     ];
     for (options, reason) in cases {

@@ -38,3 +38,26 @@ fn hunts_on_ranks_find_what_threads_find() {
         assert_eq!(facts(&threads.stdout), facts(&ranks.stdout), "{words:?}");
     }
 }
+
+/// Ranks fill tables of their own, each in another order.
+#[test]
+fn hunts_on_ranks_fill_tables_as_needed() {
+    let (_dir, path) = directory();
+    let (spec, out) = (path("counter.mcrl2"), path("out"));
+    let text_of_it = "act up, down: Nat;
+proc P(n: Nat) = up(n).P(n + 1) + (n > 0) -> down(n).P(Int2Nat(n - 1));
+init allow({up, down}, P(0) || P(0));";
+    std::fs::write(&spec, text_of_it).expect("written");
+    for (options, ranks) in [
+        (&["--never", "up(5)", "--findings", "1"][..], 3),
+        (&["--never", "up(60)", "--portfolio", "prefix", "--max-states", "60000"], 3),
+        (&["--never", "down(7)", "--findings", "2", "--portfolio", "prefix,bitstate"], 2),
+    ] {
+        let common = ["hunt", &spec, "--seed", "3", "--job-memory", "16M", "--out", &out, "--json", "-"];
+        let words = [&common[..], &["--max-jobs", "70", "--quiet", "--table-limit", "500"], options].concat();
+        let threads = run(&words);
+        let ranks = gridlock(ranks, &words).output().expect("mpirun starts");
+        assert_eq!(threads.status.code(), ranks.status.code(), "{}", text(&ranks.stderr));
+        assert_eq!(facts(&threads.stdout), facts(&ranks.stdout), "{words:?}");
+    }
+}

@@ -28,7 +28,7 @@ use crate::process::program::Program;
 use crate::process::steps::{MAX_CANDIDATES, Offer, Pending, Solution, unbounded};
 use crate::process::term::Term;
 use gridlock_lts::base::error::{Error, Limit, Result};
-use gridlock_lts::base::hash::{Map, Set};
+use gridlock_lts::base::hash::{Map, Set, content_of};
 use gridlock_lts::model::network::{Label, LeafIx, Local, LocalLabel, Network, Outcome, TableSource};
 use gridlock_lts::model::stuck::Stuck;
 use std::collections::VecDeque;
@@ -579,6 +579,11 @@ impl TableSource for Builder {
 
     fn describe(&self, leaf: LeafIx, local: Local) -> String {
         self.points.describe(&self.program, self.term(leaf.0 as usize, local))
+    }
+
+    /// What people read leaves out operators, and is slower.
+    fn content(&self, leaf: LeafIx, local: Local) -> u128 {
+        content_of(self.term(leaf.0 as usize, local))
     }
 
     fn excerpt(&self, leaf: LeafIx, local: Local) -> Option<String> {

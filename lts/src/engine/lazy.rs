@@ -10,15 +10,22 @@
 //! The numbers of local states depend on the order in which they are expanded. A search on several threads therefore asks
 //! for what is [`missing`](Successors::missing) and has it filled in a fixed order before it goes on.
 //!
+//! Searches whose threads or processes expand states in different orders and tell each other about them cannot have that.
+//! [`Lazy::in_order`] is for them: the steps of a state come in an order that depends on what they are and not on numbers
+//! ([`TableSource::content`]), so "the third step of this state" means the same everywhere.
+//!
 //! Locks: threads read the tables together; who must expand takes the source, then the tables for itself.
 
 use crate::base::error::{Error, Result};
+use crate::base::hash::{ContentHasher, content_of};
 use crate::engine::pack::{Field, Many, Packing};
 use crate::engine::successors::{EveryStep, Steps, Successors, Via};
-use crate::model::network::{LeafIx, Local, Network, Outcome, TableSource, VectorIx};
+use crate::model::network::{LeafIx, Local, LocalLabel, Network, Outcome, TableSource, Vector, VectorIx};
 use crate::property::{DeadEnd, Finding, Monitor, Property, deadlock_freedom};
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::hash::Hasher;
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 /// The network behind a successor function.
 pub trait Plain {
@@ -50,6 +57,8 @@ struct Judged {
     /// Its class for each monitor.
     classes: Vec<u32>,
     marked: bool,
+    /// What it is, if steps are put in order.
+    content: u128,
 }
 
 #[derive(Debug)]
@@ -57,6 +66,8 @@ struct Tables {
     net: Network,
     /// For each vector.
     judged: Vec<Judged>,
+    /// For each leaf what its local states are, if steps are put in order.
+    contents: Option<Vec<Vec<u128>>>,
 }
 
 impl Tables {
@@ -66,13 +77,30 @@ impl Tables {
     }
 }
 
+/// Properties of whoever made it, or its own.
+enum Asked<'p> {
+    Borrowed(&'p [Property]),
+    Shared(Arc<[Property]>),
+}
+
+impl Deref for Asked<'_> {
+    type Target = [Property];
+
+    fn deref(&self) -> &[Property] {
+        match self {
+            Asked::Borrowed(properties) => properties,
+            Asked::Shared(properties) => properties,
+        }
+    }
+}
+
 /// A network with the source of its tables, and its properties.
 pub struct Lazy<'p> {
     tables: RwLock<Tables>,
     source: Mutex<Box<dyn TableSource>>,
-    properties: &'p [Property],
-    /// The monitors, with the index of their property and their field.
-    monitors: Vec<(usize, &'p Monitor, Field)>,
+    properties: Asked<'p>,
+    /// The monitors by the index of their property, and their field.
+    monitors: Vec<(usize, Field)>,
     leaves: usize,
     packing: Packing,
 }
@@ -80,25 +108,54 @@ pub struct Lazy<'p> {
 impl<'p> Lazy<'p> {
     /// A network that has all its leaves, each with its initial state, and a source for everything else.
     pub fn new(net: Network, source: Box<dyn TableSource>, properties: &'p [Property]) -> Result<Self> {
+        Lazy::with(net, source, Asked::Borrowed(properties), None)
+    }
+
+    /// The same with steps in an order that does not depend on what was expanded before; see the module head.
+    pub fn in_order(
+        net: Network,
+        source: Box<dyn TableSource>,
+        properties: Arc<[Property]>,
+    ) -> Result<Lazy<'static>> {
+        let contents = vec![Vec::new(); net.leaves.len()];
+        Lazy::with(net, source, Asked::Shared(properties), Some(contents))
+    }
+
+    fn with(
+        net: Network,
+        source: Box<dyn TableSource>,
+        properties: Asked<'p>,
+        contents: Option<Vec<Vec<u128>>>,
+    ) -> Result<Self> {
         if let Some(leaf) = net.leaves.iter().find(|leaf| leaf.states.is_empty()) {
             return Err(Error::Internal(format!("the leaf `{}` has no local state", leaf.name)));
         }
-        let watching = |(k, property): (usize, &'p Property)| match property {
-            Property::Monitor(monitor) => Some((k, monitor)),
+        let watching = |(k, property): (usize, &Property)| match property {
+            Property::Monitor(monitor) => Some((k, usize::BITS - (monitor.states() - 1).leading_zeros())),
             Property::DeadlockFree { .. } | Property::Never(_) | Property::Formula(_) => None,
         };
-        let monitors: Vec<(usize, &Monitor)> = properties.iter().enumerate().filter_map(watching).collect();
-        let bits = |monitor: &Monitor| usize::BITS - (monitor.states() - 1).leading_zeros();
+        let monitors: Vec<(usize, u32)> = properties.iter().enumerate().filter_map(watching).collect();
         let leaves = net.leaves.len();
         let packing = Packing::for_bits(
-            std::iter::repeat_n(BITS, leaves).chain(monitors.iter().map(|(_, monitor)| bits(monitor))),
+            std::iter::repeat_n(BITS, leaves).chain(monitors.iter().map(|(_, bits)| *bits)),
         );
         let field = |n: usize| packing.field(LeafIx((leaves + n) as u32));
-        let monitors = monitors.into_iter().enumerate().map(|(n, (k, m))| (k, m, field(n))).collect();
-        let tables = RwLock::new(Tables { net, judged: Vec::new() });
+        let monitors = monitors.into_iter().enumerate().map(|(n, (k, _))| (k, field(n))).collect();
+        let tables = RwLock::new(Tables { net, judged: Vec::new(), contents });
         let lazy = Lazy { tables, source: Mutex::new(source), properties, monitors, leaves, packing };
-        lazy.judge(&mut lazy.tables.write().unwrap_or_else(PoisonError::into_inner))?;
+        {
+            let source = lazy.source.lock().unwrap_or_else(PoisonError::into_inner);
+            lazy.judge(&mut lazy.tables.write().unwrap_or_else(PoisonError::into_inner), &**source)?;
+        }
         Ok(lazy)
+    }
+
+    /// The monitors with the index of their property and their field.
+    fn monitors(&self) -> impl Iterator<Item = (usize, &Monitor, Field)> {
+        self.monitors.iter().filter_map(|&(k, field)| match &self.properties[k] {
+            Property::Monitor(monitor) => Some((k, monitor, field)),
+            _ => None,
+        })
     }
 
     /// The network as far as it is known, and the source.
@@ -112,18 +169,33 @@ impl<'p> Lazy<'p> {
         look(&self.read().net)
     }
 
-    pub(crate) fn properties(&self) -> &'p [Property] {
-        self.properties
+    /// Lets `look` see the network and its source, while all that need them wait.
+    pub fn with_parts<R>(&self, look: impl FnOnce(&mut Network, &mut Box<dyn TableSource>) -> R) -> R {
+        let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tables = self.tables.write().unwrap_or_else(PoisonError::into_inner);
+        look(&mut tables.net, &mut source)
+    }
+
+    /// What is asked.
+    pub fn properties(&self) -> &[Property] {
+        &self.properties
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Tables> {
         self.tables.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks the properties about vectors that they have not seen yet.
-    fn judge(&self, tables: &mut Tables) -> Result<()> {
+    /// Asks the properties about vectors that they have not seen yet, and the source about local states if steps are put in
+    /// order.
+    fn judge(&self, tables: &mut Tables, source: &dyn TableSource) -> Result<()> {
         if tables.net.vectors.len() >= Via::LIMIT as usize {
             return Err(Error::input("the network has more than 2^30 vectors"));
+        }
+        if let Some(contents) = &mut tables.contents {
+            for (k, (leaf, known)) in tables.net.leaves.iter().zip(contents).enumerate() {
+                let new = (known.len()..leaf.states.len()).map(|local| Local(local as u32));
+                known.extend(new.map(|local| source.content(LeafIx(k as u32), local)));
+            }
         }
         for v in tables.judged.len()..tables.net.vectors.len() {
             let (net, vector) = (&tables.net, VectorIx(v as u32));
@@ -134,11 +206,11 @@ impl<'p> Lazy<'p> {
             let forbids = |p: &Property| matches!(p, Property::Never(forbidden) if forbidden(net, vector));
             let never = self.properties.iter().position(forbids);
             let classes: Vec<u32> =
-                self.monitors.iter().map(|(_, monitor, _)| monitor.class(net, vector)).collect();
-            let may_be_bad =
-                self.monitors.iter().zip(&classes).any(|((_, m, _), &class)| m.can_turn_bad(class));
+                self.monitors().map(|(_, monitor, _)| monitor.class(net, vector)).collect();
+            let may_be_bad = self.monitors().zip(&classes).any(|((_, m, _), &class)| m.can_turn_bad(class));
             let marked = fault.is_some() || never.is_some() || may_be_bad;
-            tables.judged.push(Judged { fault, never, classes, marked });
+            let content = tables.contents.as_ref().map_or(0, |_| vector_content(net, vector));
+            tables.judged.push(Judged { fault, never, classes, marked, content });
         }
         Ok(())
     }
@@ -156,6 +228,16 @@ impl<'p> Lazy<'p> {
             drop(tables);
             self.fill(LeafIx(leaf as u32), self.local(state, leaf))?;
         }
+    }
+
+    /// What a state is.
+    fn content_in(&self, contents: &[Vec<u128>], state: &[u64]) -> u128 {
+        let mut hasher = ContentHasher::default();
+        for (leaf, contents) in contents.iter().enumerate() {
+            hasher.write_u128(contents[self.local(state, leaf).0 as usize]);
+        }
+        self.monitors.iter().for_each(|(_, field)| hasher.write_u32(field.get(state).0));
+        hasher.content()
     }
 
     /// Appends the steps of one vector.
@@ -187,12 +269,26 @@ impl<'p> Lazy<'p> {
             );
         }
         if judged.fault.is_none() {
-            for ((_, monitor, field), &class) in self.monitors.iter().zip(&judged.classes) {
+            for ((_, monitor, field), &class) in self.monitors().zip(&judged.classes) {
                 let next = monitor.next(field.get(state), class);
-                set_all(out.targets_from(first), self.packing.words(), *field, next);
+                set_all(out.targets_from(first), self.packing.words(), field, next);
             }
         }
     }
+}
+
+/// What a vector is: who does what, and what others see of it.
+fn vector_content(net: &Network, vector: VectorIx) -> u128 {
+    let Vector { parts, outcome, unhidden } = &net.vectors[vector.0 as usize];
+    let part = |&(leaf, label): &(LeafIx, LocalLabel)| {
+        (leaf.0, net.leaves[leaf.0 as usize].labels[label.0 as usize].as_str())
+    };
+    let shown = match *outcome {
+        Outcome::Step(label) => (true, &net.labels[label.0 as usize]),
+        Outcome::Fault(fault) => (false, &net.faults[fault as usize]),
+    };
+    let parts: Vec<(u32, &str)> = parts.iter().map(part).collect();
+    content_of(&(parts, shown, &net.labels[unhidden.0 as usize]))
 }
 
 fn set_all(targets: &mut [u64], words: usize, field: Field, local: Local) {
@@ -218,7 +314,7 @@ impl Successors for Lazy<'_> {
 
     fn expand(&self, state: &[u64], out: &mut Steps) -> Result<()> {
         let tables = self.expanded(state)?;
-        let net = &tables.net;
+        let (net, first) = (&tables.net, out.len());
         for (i, leaf) in net.leaves.iter().enumerate() {
             let local = self.packing.field(LeafIx(i as u32)).get(state);
             let mut last = None;
@@ -234,11 +330,21 @@ impl Successors for Lazy<'_> {
                 }
             }
         }
+        if let Some(contents) = &tables.contents {
+            out.sort_from(first, |target, via| {
+                (tables.judged[via.vector().0 as usize].content, self.content_in(contents, target))
+            });
+        }
         Ok(())
     }
 
     fn fills_tables(&self) -> bool {
         true
+    }
+
+    fn content(&self, state: &[u64]) -> Option<u64> {
+        let tables = self.read();
+        tables.contents.as_ref().map(|contents| self.content_in(contents, state) as u64)
     }
 
     fn missing(&self, states: &[u64], missing: &mut BTreeSet<(LeafIx, Local)>) {
@@ -260,7 +366,7 @@ impl Successors for Lazy<'_> {
         }
         let expanded = source.expand(&mut tables.net, leaf, local);
         // What the source did before it failed stays, and other threads go on until they notice.
-        self.judge(&mut tables)?;
+        self.judge(&mut tables, &**source)?;
         expanded?;
         if !tables.has(ix, local) || tables.net.leaves.len() != self.leaves {
             let name = &tables.net.leaves[ix].name;
@@ -277,7 +383,7 @@ impl Successors for Lazy<'_> {
             let leaves = &self.read().net.leaves;
             (0..self.leaves).all(|leaf| leaves[leaf].terminated == Some(self.local(state, leaf)))
         };
-        match deadlock_freedom(self.properties) {
+        match deadlock_freedom(&self.properties) {
             Some((_, true)) if ended() => DeadEnd::Regular,
             deadlock => DeadEnd::Deadlock(deadlock.map(|(property, _)| property)),
         }
@@ -289,8 +395,7 @@ impl Successors for Lazy<'_> {
         if let Some(fault) = judged.fault {
             return Some(Finding::Fault(fault));
         }
-        let bad =
-            self.monitors.iter().filter(|(_, m, field)| m.is_bad(field.get(target))).map(|(k, _, _)| *k);
+        let bad = self.monitors().filter(|(_, m, field)| m.is_bad(field.get(target))).map(|(k, _, _)| k);
         judged.never.into_iter().chain(bad).min().map(Finding::Property)
     }
 
@@ -301,10 +406,10 @@ impl Successors for Lazy<'_> {
             found.push(Finding::Fault(fault));
             return;
         }
-        let turned = |(_, monitor, field): &&(usize, &Monitor, Field)| {
+        let turned = |(_, monitor, field): &(usize, &Monitor, Field)| {
             monitor.is_bad(field.get(target)) && !monitor.is_bad(field.get(source))
         };
-        let turned = self.monitors.iter().filter(turned).map(|(k, _, _)| *k);
+        let turned = self.monitors().filter(turned).map(|(k, _, _)| k);
         found.extend(judged.never.into_iter().chain(turned).map(Finding::Property));
     }
 

@@ -11,7 +11,7 @@
 //! such transitions; leaves that take no part stay where they are.
 
 use crate::base::error::Result;
-use crate::base::hash::Map;
+use crate::base::hash::{Map, content_of};
 use crate::model::stuck::Stuck;
 use serde::{Deserialize, Serialize};
 
@@ -315,6 +315,11 @@ pub trait TableSource: Send {
 
     /// How a person reads a local state: control point and data.
     fn describe(&self, leaf: LeafIx, local: Local) -> String;
+
+    /// A hash of what a local state is: every source of the same system says the same, whatever was expanded before.
+    fn content(&self, leaf: LeafIx, local: Local) -> u128 {
+        content_of(&self.describe(leaf, local))
+    }
 
     /// The beginning of the text that stands at a control point, if the source has a text.
     fn excerpt(&self, _leaf: LeafIx, _local: Local) -> Option<String> {

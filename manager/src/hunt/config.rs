@@ -79,6 +79,21 @@ impl Kind {
         matches!(self, Kind::Guided(..))
     }
 
+    /// Whether it needs to know all local states and steps of the processes before it begins.
+    pub fn needs_complete_tables(self) -> bool {
+        match self {
+            Kind::DepthFirst | Kind::Bitstate | Kind::Prefix | Kind::Walk | Kind::Highway => false,
+            // Traces of a subsystem; counts of local steps; distances to them; a list of all vectors; certificates.
+            Kind::Guided(..)
+            | Kind::WeightedWalk
+            | Kind::Rare
+            | Kind::Aimed
+            | Kind::Beam
+            | Kind::Lasso
+            | Kind::Trap => true,
+        }
+    }
+
     /// Whether it looks for runs against formulas, and for nothing else.
     pub fn is_for_formulas(self) -> bool {
         matches!(self, Kind::Lasso | Kind::Trap)

@@ -60,17 +60,18 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Nothing yet.
-    pub fn new(net: &Network) -> Self {
+    /// Nothing yet. Without complete tables there is no saying how much of them is seen.
+    pub fn new(net: Option<&Network>) -> Self {
+        let all = net.map_or(&[][..], |net| &net.leaves);
         let leaf = |leaf: &gridlock_lts::model::network::Leaf| {
             let moves = leaf.states.iter().map(|state| state.moves.len() as u64).sum();
             let part = |total| Part { reached: 0, total };
             LeafCoverage { locals: part(leaf.states.len() as u64), moves: part(moves) }
         };
         Seen {
-            locals: vec![Vec::new(); net.leaves.len()],
-            moves: vec![Vec::new(); net.leaves.len()],
-            leaves: net.leaves.iter().map(leaf).collect(),
+            locals: vec![Vec::new(); all.len()],
+            moves: vec![Vec::new(); all.len()],
+            leaves: all.iter().map(leaf).collect(),
             sketch: vec![0; REGISTERS],
             distinct: 0.0,
             bits: Bits::default(),

@@ -122,7 +122,7 @@ impl<'n> Member<'n> {
     /// Its next job, with at most this many states.
     pub(super) fn turn(
         &mut self,
-        net: &'n Network,
+        net: Option<&'n Network>,
         guide: Option<&Arc<Guide>>,
         config: &Config,
         turn: Draw,
@@ -132,8 +132,8 @@ impl<'n> Member<'n> {
         }
         let Draw { seed, room, .. } = turn;
         let states = self.size().min(room);
-        match (self.kind, guide) {
-            (Kind::Guided(..), Some(guide)) => self.guided(net, guide, config, turn),
+        match (self.kind, guide.zip(net)) {
+            (Kind::Guided(..), Some((guide, net))) => self.guided(net, guide, config, turn),
             (Kind::Guided(..), None) => {
                 self.retired = true;
                 Turn::Nothing

@@ -27,14 +27,13 @@ use crate::grid::journal::Batch;
 use crate::grid::ledger::{Ledger, resume_in_order};
 use crate::grid::machine::{Accepted, Machine, Next, Reply};
 use coverage::Seen;
-use gridlock_lts::base::error::Result;
+use gridlock_lts::base::error::{Error, Result};
 use gridlock_lts::base::hash::Set;
 use gridlock_lts::base::rng::Rng;
 use gridlock_lts::engine::pack::Packing;
 use gridlock_lts::guide::Guide;
-use gridlock_lts::model::network::Network;
-use gridlock_worker::hunt::Key;
 use gridlock_worker::hunt::job::{HuntEnd, HuntFeedback, HuntJob, Traps};
+use gridlock_worker::hunt::{Key, View, spoken};
 use gridlock_worker::job::Effort;
 use member::{Draw, Member, Turn, limits};
 use std::collections::{BTreeMap, VecDeque};
@@ -65,7 +64,7 @@ struct Record {
 
 /// See the module head.
 pub struct Hunt<'n> {
-    net: &'n Network,
+    net: View<'n>,
     packing: Packing,
     guide: Option<Arc<Guide>>,
     config: Config,
@@ -100,8 +99,15 @@ pub struct Hunt<'n> {
 }
 
 impl<'n> Hunt<'n> {
-    /// A hunt through a network whose tables are complete; `packing` is that of the searched states.
-    pub fn new(net: &'n Network, packing: Packing, guide: Option<Arc<Guide>>, config: Config) -> Self {
+    /// A hunt through a network; `packing` is that of the searched states. Where tables are filled as needed, there is no
+    /// guide, and jobs and feedback are as messages have them ([`spoken`]).
+    pub fn new(
+        net: impl Into<View<'n>>,
+        packing: Packing,
+        guide: Option<Arc<Guide>>,
+        config: Config,
+    ) -> Self {
+        let net = net.into();
         Hunt {
             net,
             packing,
@@ -123,7 +129,7 @@ impl<'n> Hunt<'n> {
             news: VecDeque::new(),
             found: 0,
             everything: false,
-            seen: Seen::new(net),
+            seen: Seen::new(net.known()),
             cut_short: BTreeMap::new(),
             outcome: None,
             ended_by_job: false,
@@ -171,8 +177,16 @@ impl<'n> Hunt<'n> {
             return Err(Outcome::Jobs);
         }
         if let Some(only) = &self.config.only {
+            if self.ledger.made() > 0 {
+                return Err(Outcome::Jobs);
+            }
             let only = HuntJob { number: 0, ..only.clone() };
-            return if self.ledger.made() == 0 { Ok(self.made(only, 0)) } else { Err(Outcome::Jobs) };
+            let only = match self.net {
+                View::Complete(_) => only,
+                View::Open(lazy) => spoken::hear_job(lazy, &only)
+                    .map_err(|why| Outcome::Failed { number: 0, reason: why.to_string() })?,
+            };
+            return Ok(self.made(only, 0));
         }
         let spent = self.total.states.saturating_add(self.out);
         let room = self.config.max_states.map_or(u64::MAX, |most| most.saturating_sub(spent));
@@ -182,7 +196,7 @@ impl<'n> Hunt<'n> {
         let seed = self.rng.bits() >> (64 - SEED_BITS);
         let draw = Draw { seed, room, made: self.ledger.made() };
         for k in self.steering.order() {
-            match self.members[k].turn(self.net, self.guide.as_ref(), &self.config, draw) {
+            match self.members[k].turn(self.net.known(), self.guide.as_ref(), &self.config, draw) {
                 Turn::Nothing => {}
                 Turn::Everything if self.has_formulas() => self.retire_others(),
                 Turn::Everything => {
@@ -211,6 +225,25 @@ impl<'n> Hunt<'n> {
         self.out = self.out.saturating_add(job.limits.states);
         self.due = self.due.max((self.ledger.made() + 1).saturating_sub(self.config.window));
         job
+    }
+
+    /// A job as a message has it.
+    fn told(&mut self, job: HuntJob) -> Next<HuntJob> {
+        let View::Open(lazy) = self.net else { return Next::Job(job) };
+        match spoken::tell_job(lazy, &job) {
+            Ok(job) => Next::Job(job),
+            Err(why) => self.fails(job.number, why),
+        }
+    }
+
+    /// Ends the hunt, unless it is only told to stop.
+    fn fails(&mut self, number: u64, why: Error) -> Next<HuntJob> {
+        if let Error::Limit(_) = why {
+            self.ledger.lose(number);
+            return Next::Wait;
+        }
+        self.outcome = Some(Outcome::Failed { number, reason: why.to_string() });
+        Next::Done
     }
 
     /// Whether runs against formulas are looked for: to have seen every state is no end then.
@@ -250,10 +283,11 @@ impl Machine for Hunt<'_> {
             return Next::Done;
         }
         if let Some(last) = self.last {
-            return self.ledger.hand_out_again(last + 1).map_or(Next::Wait, Next::Job);
+            let again = self.ledger.hand_out_again(last + 1);
+            return again.map_or(Next::Wait, |job| self.told(job));
         }
         if let Some(job) = self.ledger.hand_out_again(u64::MAX) {
-            return Next::Job(job);
+            return self.told(job);
         }
         loop {
             while self.ledger.processed() < self.due {
@@ -265,7 +299,7 @@ impl Machine for Hunt<'_> {
                 }
             }
             match self.make() {
-                Ok(job) => return Next::Job(job),
+                Ok(job) => return self.told(job),
                 Err(why) if self.ledger.is_empty() => {
                     self.outcome = Some(why);
                     return Next::Done;

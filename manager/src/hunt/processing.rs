@@ -4,8 +4,9 @@ use super::status::{Found, MemberStatus, Outcome, Status};
 use super::steering::worth;
 use super::{Charged, Hunt, Record};
 use crate::grid::ledger::Made;
-use gridlock_worker::hunt::Key;
+use gridlock_lts::base::error::Error;
 use gridlock_worker::hunt::job::{HuntEnd, HuntFeedback, Method};
+use gridlock_worker::hunt::{Key, View, spoken};
 use gridlock_worker::job::End;
 
 impl Hunt<'_> {
@@ -49,28 +50,48 @@ impl Hunt<'_> {
     /// Reports a finding of a job, unless there is one like it.
     fn report_one(&mut self, number: u64, k: usize) {
         let Some(Made { job, about, answer: Some(feedback) }) = self.ledger.get(number) else { return };
-        let finding = &feedback.findings[k];
-        let Some(key) = Key::of_any(self.net, &self.packing, finding) else {
+        let (mut job, mut finding, member) = (job.clone(), feedback.findings[k].clone(), about.member);
+        if let View::Open(lazy) = self.net {
+            let heard = spoken::hear_finding(lazy, &mut finding.finding);
+            match heard.and_then(|()| spoken::tell_job(lazy, &job)) {
+                Ok(told) => job = told,
+                Err(Error::Limit(_)) => return,
+                Err(why) => {
+                    self.outcome = Some(Outcome::Failed { number, reason: why.to_string() });
+                    return;
+                }
+            }
+        }
+        let Some(key) = self.net.with(|net| Key::of_any(net, &self.packing, &finding)) else {
             let reason = "a finding does not fit the network".to_owned();
-            self.outcome = Some(Outcome::Failed { number: job.number, reason });
+            self.outcome = Some(Outcome::Failed { number, reason });
             return;
         };
         if !self.keys.insert(key) {
             return;
         }
         self.found += 1;
-        self.news.push_back(Found {
-            number: self.found,
-            job: job.clone(),
-            member: self.members[about.member].kind,
-            finding: finding.clone(),
-            states: self.reported_states + finding.after_states,
-        });
+        let states = self.reported_states + finding.after_states;
+        let member = self.members[member].kind;
+        self.news.push_back(Found { number: self.found, job, member, finding, states });
     }
 
     /// Processes the feedback to the next job, if it is there.
     pub(super) fn process(&mut self) -> bool {
-        let Some((job, Charged { member, charge }, feedback)) = self.ledger.process() else { return false };
+        let Some((job, Charged { member, charge }, mut feedback)) = self.ledger.process() else {
+            return false;
+        };
+        if let View::Open(lazy) = self.net {
+            match spoken::hear_below(lazy, &job, &mut feedback) {
+                Ok(()) => {}
+                // The hunt is being stopped; nothing is proved by what nobody hears.
+                Err(Error::Limit(_)) => feedback.below = None,
+                Err(why) => {
+                    self.outcome = Some(Outcome::Failed { number: job.number, reason: why.to_string() });
+                    return true;
+                }
+            }
+        }
         self.members[member].take_prefix(&feedback, job.limits.states);
         self.members[member].take_run(&job.method, &feedback.end);
         let HuntFeedback { end, findings, coverage, guided, effort, shortening, traps, .. } = feedback;

@@ -10,7 +10,9 @@ use crate::grid::machine::{Accepted, Machine, Next, Numbered, Reply};
 use crate::grid::work::{AnyWork, Grid, Work, Worker};
 use gridlock_lts::base::error::{Error, Result};
 use gridlock_lts::engine::game::{Evidence, live};
-use gridlock_lts::engine::prepared::{Prepared, Visitor};
+use gridlock_lts::engine::lazy::Lazy;
+use gridlock_lts::engine::pack::Packing;
+use gridlock_lts::engine::prepared::{self, Prepared, Visitor};
 use gridlock_lts::engine::search::Verdict;
 use gridlock_lts::engine::successors::Successors;
 use gridlock_lts::guide::Guide;
@@ -18,7 +20,7 @@ use gridlock_lts::model::network::{Step, VectorIx};
 use gridlock_lts::model::trace::Trace;
 use gridlock_lts::property::Property;
 use gridlock_worker::hunt::job::{HuntEnd, HuntFeedback, HuntFinding, HuntJob};
-use gridlock_worker::hunt::{Hunter, Setting, Shared};
+use gridlock_worker::hunt::{Hunter, Setting, Shared, View};
 use gridlock_worker::job::What;
 use std::sync::Arc;
 
@@ -81,8 +83,67 @@ impl Reply for HuntFeedback {
     }
 }
 
+/// What is searched.
+#[derive(Clone)]
+pub enum Searched {
+    /// A network whose tables are complete.
+    Complete(Arc<Prepared>),
+    /// One whose tables are filled as needed.
+    Open(Arc<Lazy<'static>>),
+}
+
+impl Searched {
+    /// The network.
+    pub fn view(&self) -> View<'_> {
+        match self {
+            Searched::Complete(prepared) => prepared.net().into(),
+            Searched::Open(lazy) => View::Open(lazy),
+        }
+    }
+
+    fn packing(&self) -> &Packing {
+        match self {
+            Searched::Complete(prepared) => prepared.packing(),
+            Searched::Open(lazy) => lazy.packing(),
+        }
+    }
+
+    fn properties(&self) -> &[Property] {
+        match self {
+            Searched::Complete(prepared) => prepared.properties(),
+            Searched::Open(lazy) => lazy.properties(),
+        }
+    }
+
+    /// What workers do: searches of all kinds; the guide is for those that follow one.
+    pub fn work(&self, guide: Option<&Arc<Guide>>) -> Result<AnyWork<HuntJob, HuntFeedback>> {
+        let (searched, guide) = (self.clone(), guide.cloned());
+        match self {
+            Searched::Complete(prepared) => prepared.visit(Compile { searched, guide }),
+            Searched::Open(lazy) => {
+                Ok(Arc::new(Hunting { searched, guide, system: lazy.clone(), shared: Shared::none() }))
+            }
+        }
+    }
+}
+
+struct Compile {
+    searched: Searched,
+    guide: Option<Arc<Guide>>,
+}
+
+impl Visitor for Compile {
+    type Out = AnyWork<HuntJob, HuntFeedback>;
+
+    fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Self::Out {
+        let Compile { searched, guide } = self;
+        let shared = searched.view().with(|net| Shared::new(&*system, net));
+        Arc::new(Hunting { searched, guide, system, shared })
+    }
+}
+
 struct Hunting<S> {
-    prepared: Arc<Prepared>,
+    searched: Searched,
     guide: Option<Arc<Guide>>,
     system: Arc<S>,
     shared: Arc<Shared>,
@@ -93,39 +154,23 @@ impl<S: Successors + Send + Sync + 'static> Work for Hunting<S> {
     type Answer = HuntFeedback;
 
     fn worker(&self) -> Worker<'_, HuntJob, HuntFeedback> {
-        let net = self.prepared.net();
+        let (net, properties) = (self.searched.view(), self.searched.properties());
         let (guide, shared) = (self.guide.clone(), self.shared.clone());
-        let properties = self.prepared.properties();
         let mut hunter = Hunter::new(Setting { system: &*self.system, net, properties, guide, shared });
         Box::new(move |job, life| hunter.run(&job, life))
     }
 }
 
-/// What workers do: searches of all kinds; the guide is for those that follow one.
-pub fn work(prepared: &Arc<Prepared>, guide: Option<&Arc<Guide>>) -> Result<AnyWork<HuntJob, HuntFeedback>> {
-    struct Compile(Arc<Prepared>, Option<Arc<Guide>>);
-
-    impl Visitor for Compile {
-        type Out = AnyWork<HuntJob, HuntFeedback>;
-
-        fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Self::Out {
-            let shared = Shared::new(&*system, self.0.net());
-            Arc::new(Hunting { prepared: self.0, guide: self.1, system, shared })
-        }
-    }
-    prepared.visit(Compile(prepared.clone(), guide.cloned()))
-}
-
 /// What a finding says once it has been replayed.
-fn verdict(prepared: &Prepared, found: &HuntFinding) -> Result<(Verdict, Option<Evidence>)> {
+fn verdict(searched: &Searched, found: &HuntFinding) -> Result<(Verdict, Option<Evidence>)> {
     let HuntFinding { finding, ending, .. } = found;
     if let (Some(ending), What::Property(property)) = (ending, finding.what) {
-        let Some(Property::Formula(equations)) = prepared.properties().get(property) else {
+        let Some(Property::Formula(equations)) = searched.properties().get(property) else {
             return Err(Error::internal("a run is against a property that is no formula"));
         };
-        let net = prepared.net();
+        let net = searched.view().complete()?;
         let step = |(vector, target): &(u32, Vec<u64>)| {
-            let mut target = prepared.packing().unpack(target);
+            let mut target = searched.packing().unpack(target);
             target.truncate(net.leaves.len());
             Step { vector: VectorIx(*vector), target }
         };
@@ -136,13 +181,16 @@ fn verdict(prepared: &Prepared, found: &HuntFinding) -> Result<(Verdict, Option<
     }
     let step = |(vector, target): &(u32, Vec<u64>)| (VectorIx(*vector), target.clone());
     let path: Vec<_> = finding.path.iter().map(step).collect();
-    prepared.verdict(finding.what, &path).map(|verdict| (verdict, None))
+    let (properties, packing) = (searched.properties(), searched.packing());
+    let verdict =
+        searched.view().with(|net| prepared::verdict(net, properties, packing, finding.what, &path))?;
+    Ok((verdict, None))
 }
 
 /// A hunt whose findings are told.
 struct Telling<'a> {
     hunt: Hunt<'a>,
-    prepared: &'a Prepared,
+    searched: &'a Searched,
     on_finding: OnFinding<'a>,
     trouble: Option<Error>,
 }
@@ -150,7 +198,7 @@ struct Telling<'a> {
 impl Telling<'_> {
     fn tell(&mut self) {
         for found in self.hunt.take_news() {
-            match verdict(self.prepared, &found.finding) {
+            match verdict(self.searched, &found.finding) {
                 Ok((verdict, evidence)) => (self.on_finding)(&found, verdict, evidence),
                 Err(why) => self.trouble = Some(why),
             }
@@ -206,7 +254,7 @@ impl Machine for Telling<'_> {
 
 /// Hunts; what guides the guided members comes with it.
 pub fn conduct(
-    prepared: &Arc<Prepared>,
+    searched: &Searched,
     guide: Option<&Arc<Guide>>,
     config: Config,
     grid: &Grid,
@@ -214,9 +262,9 @@ pub fn conduct(
     control: &Control<Status>,
     on_finding: OnFinding,
 ) -> Result<Report> {
-    let hunt = Hunt::new(prepared.net(), prepared.packing().clone(), guide.cloned(), config);
-    let mut telling = Telling { hunt, prepared, on_finding, trouble: None };
-    let (ended, _) = grid.lead(&mut telling, &work(prepared, guide)?, journal, control)?;
+    let hunt = Hunt::new(searched.view(), searched.packing().clone(), guide.cloned(), config);
+    let mut telling = Telling { hunt, searched, on_finding, trouble: None };
+    let (ended, _) = grid.lead(&mut telling, &searched.work(guide)?, journal, control)?;
     telling.hunt.finish();
     telling.tell();
     if let Some(why) = telling.trouble {
@@ -225,7 +273,11 @@ pub fn conduct(
     let end = match (ended, telling.hunt.outcome()) {
         (Ended::Journal(trouble), _) => End::Journal(trouble),
         (_, Some(Outcome::Failed { number, reason })) => {
-            return Err(Error::Internal(format!("job {number} failed: {reason}")));
+            return Err(match searched {
+                Searched::Complete(_) => Error::Internal(format!("job {number} failed: {reason}")),
+                // Most often it is the specification that cannot be evaluated there.
+                Searched::Open(_) => Error::Input(reason.clone()),
+            });
         }
         (_, Some(outcome)) => End::Over(outcome.clone()),
         (_, None) => End::Stopped,
@@ -276,7 +328,7 @@ mod tests {
         let run = |silent: u32| {
             let config = Config { max_jobs: Some(40), ..Config::new(1, false, Vec::new()) };
             let control = Control { stop: &|| false, progress: &|_| {}, page: &|_| Vec::new() };
-            let inner = work(&prepared, None).expect("a system");
+            let inner = Searched::Complete(prepared.clone()).work(None).expect("a system");
             let balky = Arc::new(Balky { inner, silent: AtomicU32::new(silent) });
             let mut hunt = Hunt::new(prepared.net(), prepared.packing().clone(), None, config);
             let grid = Grid::threads(2, Some(Duration::from_millis(200)));

@@ -9,6 +9,7 @@ use gridlock_worker::hunt::sketch;
 use gridlock_worker::job::{Finding, What};
 use std::collections::BTreeSet;
 
+mod open;
 mod prefix;
 
 fn system() -> System {

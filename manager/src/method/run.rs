@@ -215,7 +215,12 @@ impl Run<'_> {
     /// An equal share of the memory for each thread, a power of two: machines that are nearly the same make the same
     /// jobs.
     pub fn share(&self, bounds: std::ops::RangeInclusive<u64>) -> u64 {
-        let share = self.room() / self.threads.max(1) as u64;
+        self.share_beside(0, bounds)
+    }
+
+    /// The same of what is left beside some bytes that jobs do not account for.
+    pub fn share_beside(&self, kept: u64, bounds: std::ops::RangeInclusive<u64>) -> u64 {
+        let share = self.room().saturating_sub(kept) / self.threads.max(1) as u64;
         1 << share.clamp(*bounds.start(), *bounds.end()).ilog2()
     }
 

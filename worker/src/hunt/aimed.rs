@@ -104,7 +104,7 @@ pub(super) fn run<'h, S: Successors>(
         width: width as usize,
         patience,
         rng,
-        aims: Aims::new(survey.net.vectors.len()),
+        aims: Aims::new(survey.net.with(|net| net.vectors.len())),
         distances: Distances(Vec::new()),
         cost: 0,
         path: Stack::new(budget),

@@ -4,6 +4,7 @@
 //! time elsewhere.
 
 use super::job::{HuntEnd, HuntFinding};
+use super::seen::hash;
 use super::survey::Survey;
 use crate::guided::Worker;
 use crate::job::{End, Feedback, Job, JobLimits, Then};
@@ -31,7 +32,7 @@ pub(super) fn run<S: Successors>(
         steps.clear();
         // It is about to expand the state as well, and says what is wrong if that fails.
         if system.expand(state, &mut steps).is_ok() {
-            seen.enter(None, state);
+            seen.enter(None, state, hash(state));
             seen.look_at(state, &steps);
         }
     });

@@ -5,7 +5,7 @@
 //! and if nothing was ever left out all reachable states were expanded.
 
 use super::job::{HuntEnd, Keep};
-use super::moves::{Moves, Tally};
+use super::moves::Tally;
 use super::survey::{Path, Survey};
 use crate::states::{Origin, States};
 use crate::stop::Stop;
@@ -86,19 +86,18 @@ impl<'h> Candidates<'h> {
     }
 }
 
-/// Searches to the end or until it is stopped.
+/// Searches to the end or until it is stopped; the tally is for one after what is rare.
 pub(super) fn run<'h, S: Successors>(
     survey: &mut Survey<'h, S>,
-    moves: &'h Moves,
+    tally: Option<Tally<'h>>,
     width: u32,
     keep: &'h Keep,
     rng: Rng,
 ) -> HuntEnd {
     let (budget, words) = (survey.budget, survey.system.width().words());
-    let (preferred, tally) = match keep {
-        Keep::Random => (None, None),
-        Keep::Preferred(vectors) => (Some(&vectors[..]), None),
-        Keep::Rare => (None, Some(Tally::new(moves))),
+    let preferred = match keep {
+        Keep::Preferred(vectors) => Some(&vectors[..]),
+        Keep::Random | Keep::Rare => None,
     };
     let kept = States::new(words, true, budget);
     let steps = Steps::new(words);

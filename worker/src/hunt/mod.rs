@@ -19,19 +19,23 @@ mod prefix;
 mod seen;
 pub mod shorten;
 pub mod sketch;
+pub mod spoken;
 mod survey;
 #[cfg(test)]
 mod tests;
+mod view;
 mod visited;
 mod walk;
 
 pub use key::Key;
+pub use view::View;
 
 use crate::guided::Worker;
 use crate::life::Life;
 use gridlock_lts::base::error::{Error, Result};
 use gridlock_lts::base::memory::{Budget, Exhausted};
 use gridlock_lts::base::rng::Rng;
+use gridlock_lts::engine::lazy::Lazy;
 use gridlock_lts::engine::successors::Successors;
 use gridlock_lts::guide::Guide;
 use gridlock_lts::model::network::Network;
@@ -57,8 +61,8 @@ const MOST_HASHES: u8 = 32;
 pub struct Setting<'a, S> {
     /// The compiled system, properties built in.
     pub system: &'a S,
-    /// The network as specified; its tables are complete.
-    pub net: &'a Network,
+    /// The network as specified.
+    pub net: View<'a>,
     /// What is asked; formulas among it are for the searches that look for runs.
     pub properties: &'a [Property],
     /// The first guide of guided jobs; without one they fail.
@@ -70,13 +74,24 @@ pub struct Setting<'a, S> {
 /// Tables that all hunters of a process look at: as large as the network's own, so there is one of them.
 #[derive(Debug)]
 pub struct Shared {
-    moves: Result<Moves>,
+    /// None if tables are filled as needed.
+    moves: Option<Result<Moves>>,
 }
 
 impl Shared {
     /// The tables of a system.
     pub fn new<S: Successors>(system: &S, net: &Network) -> Arc<Self> {
-        Arc::new(Shared { moves: Moves::new(net, system.packing()) })
+        Arc::new(Shared { moves: Some(Moves::new(net, system.packing())) })
+    }
+
+    /// There are none of a system whose tables are filled as needed.
+    pub fn none() -> Arc<Self> {
+        Arc::new(Shared { moves: None })
+    }
+
+    /// The local transitions, if all are known.
+    fn moves(&self) -> Result<Option<&Moves>> {
+        self.moves.as_ref().map(|moves| moves.as_ref().map_err(Error::clone)).transpose()
     }
 }
 
@@ -107,28 +122,44 @@ impl<'a, S: Successors> Hunter<'a, S> {
     /// A hunter.
     pub fn new(setting: Setting<'a, S>) -> Self {
         let Setting { system, net, guide, .. } = setting.clone();
-        let worker =
-            guide.map(|guide| Worker::new(crate::guided::Setting { system, net, guide, relevance: None }));
+        let worker = guide
+            .zip(net.known())
+            .map(|(guide, net)| Worker::new(crate::guided::Setting { system, net, guide, relevance: None }));
         Hunter { setting, worker }
     }
 
-    /// Does a job. It ends early, as interrupted, soon after it is cancelled.
+    /// Does a job. It ends early, as interrupted, soon after it is cancelled. Where tables are filled as needed, job and
+    /// feedback are as messages have them ([`spoken`]).
     pub fn run(&mut self, job: &HuntJob, life: &Life) -> HuntFeedback {
         let begun = Instant::now();
-        let mut feedback = match self.hunt(job, life) {
+        let done = match self.setting.net {
+            View::Complete(_) => self.hunt(job, life),
+            View::Open(lazy) => self.hunt_as_told(lazy, job, life),
+        };
+        let mut feedback = match done {
             Ok(feedback) => feedback,
+            // The source of the tables was told to stop.
+            Err(Error::Limit(_)) => HuntFeedback { end: HuntEnd::Interrupted, ..failed(job, no_guide()) },
             Err(why) => failed(job, why),
         };
         feedback.effort.nanoseconds = begun.elapsed().as_nanos().try_into().unwrap_or(u64::MAX);
         feedback
     }
 
+    fn hunt_as_told(&mut self, lazy: &Lazy<'static>, job: &HuntJob, life: &Life) -> Result<HuntFeedback> {
+        let job = spoken::hear_job(lazy, job)?;
+        let mut feedback = self.hunt(&job, life)?;
+        spoken::tell_feedback(lazy, &job, &mut feedback)?;
+        Ok(feedback)
+    }
+
     fn hunt(&mut self, job: &HuntJob, life: &Life) -> Result<HuntFeedback> {
         check(job, self.setting.net)?;
         let Hunter { setting, worker } = self;
-        let moves = setting.shared.moves.as_ref().map_err(Error::clone)?;
+        let moves = setting.shared.moves()?;
+        let complete = || moves.ok_or_else(|| Error::input("the job needs complete tables"));
         let budget = Budget::new(job.limits.memory);
-        let seen = Seen::new(setting.net, moves);
+        let seen = Seen::new(setting.net.known(), moves);
         let Setting { system, net, .. } = *setting;
         let mut survey = Survey::new(system, net, job.limits, life, &budget, seen);
         let mut feedback = failed(job, Error::internal("the job has not begun"));
@@ -146,7 +177,7 @@ impl<'a, S: Successors> Hunter<'a, S> {
                 Err(Exhausted { .. }) => HuntEnd::OverBudget,
             },
             Method::Bitstate { log2_bits, hashes, depth } => {
-                let bits = Bits::new(system.width(), *log2_bits, *hashes, rng.bits(), &budget)
+                let bits = Bits::new(system, *log2_bits, *hashes, rng.bits(), &budget)
                     .map_err(|Exhausted { limit }| no_room(*log2_bits, limit))?;
                 let depth::Searched { end, visited, .. } = depth::run(&mut survey, bits, &[], *depth, rng);
                 (bits_set, taken_for_visited) = (visited.bits_set(), visited.taken_for_visited());
@@ -158,7 +189,7 @@ impl<'a, S: Successors> Hunter<'a, S> {
                 end
             }
             Method::Walk { length, weighted } => {
-                let tally = weighted.then(|| Tally::new(moves));
+                let tally = weighted.then(|| complete().map(Tally::new)).transpose()?;
                 walk::run(&mut survey, *length, tally, rng)
             }
             Method::Lasso { property, depth } => {
@@ -176,8 +207,11 @@ impl<'a, S: Successors> Hunter<'a, S> {
                 (feedback.traps, feedback.shortening) = (traps, shortening);
                 end
             }
-            Method::Levels { width, keep } => levels::run(&mut survey, moves, *width, keep, rng),
-            Method::Aimed { width, patience } => aimed::run(&mut survey, moves, *width, *patience, rng),
+            Method::Levels { width, keep } => {
+                let tally = (*keep == Keep::Rare).then(|| complete().map(Tally::new)).transpose()?;
+                levels::run(&mut survey, tally, *width, keep, rng)
+            }
+            Method::Aimed { width, patience } => aimed::run(&mut survey, complete()?, *width, *patience, rng),
         };
         let Survey { seen, effort, findings, kept, .. } = survey;
         feedback.coverage = seen.coverage();
@@ -221,7 +255,7 @@ fn no_room(log2_bits: u8, limit: u64) -> Error {
 }
 
 /// Refuses a job that makes no sense.
-fn check(job: &HuntJob, net: &Network) -> Result<()> {
+fn check(job: &HuntJob, net: View) -> Result<()> {
     if job.limits.findings == 0 {
         return Err(Error::input("a job must be allowed at least one finding"));
     }
@@ -247,7 +281,8 @@ fn check(job: &HuntJob, net: &Network) -> Result<()> {
         }
         Method::Levels { keep: Keep::Preferred(vectors), .. } => {
             let ascending = vectors.windows(2).all(|pair| pair[0] < pair[1]);
-            let known = vectors.last().is_none_or(|&last| (last as usize) < net.vectors.len());
+            let known =
+                vectors.last().is_none_or(|&last| net.with(|net| (last as usize) < net.vectors.len()));
             if ascending && known {
                 Ok(())
             } else {

@@ -35,8 +35,10 @@ fn follow<S: Successors>(survey: &Survey<S>, path: &[(u32, Vec<u64>)]) -> Result
     for (number, (vector, target)) in path.iter().enumerate() {
         steps.clear();
         survey.system.expand(&state, &mut steps)?;
-        let known = survey.net.vectors.get(*vector as usize);
-        let leads_on = known.is_some_and(|known| matches!(known.outcome, Outcome::Step(_)));
+        let leads_on = survey.net.with(|net| {
+            let known = net.vectors.get(*vector as usize);
+            known.is_some_and(|known| matches!(known.outcome, Outcome::Step(_)))
+        });
         let same = |(to, via): (&[u64], gridlock_lts::engine::successors::Via)| {
             via.vector().0 == *vector && to == &target[..]
         };

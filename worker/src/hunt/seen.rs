@@ -9,14 +9,15 @@ use super::job::Coverage;
 use super::moves::Moves;
 use super::sketch;
 use crate::states;
-use gridlock_lts::engine::successors::Steps;
+use gridlock_lts::engine::successors::{Steps, Successors};
 use gridlock_lts::model::network::{Network, VectorIx};
 
 /// A record under way.
 #[derive(Debug)]
 pub(super) struct Seen<'h> {
-    net: &'h Network,
-    moves: &'h Moves,
+    net: Option<&'h Network>,
+    /// None if tables are filled as needed: then there is no saying how much of them was seen.
+    moves: Option<&'h Moves>,
     locals: Vec<bool>,
     taken: Vec<bool>,
     /// For each group of transitions how many were not seen.
@@ -32,6 +33,12 @@ pub fn hash(state: &[u64]) -> u64 {
     finish(states::hash(state))
 }
 
+/// The same for a state of a system, also if its numbers mean something in this process only.
+#[inline]
+pub(super) fn hash_of<S: Successors>(system: &S, state: &[u64]) -> u64 {
+    system.content(state).map_or_else(|| hash(state), finish)
+}
+
 /// Makes all bits of a hash depend on all others; no two hashes become one.
 #[inline]
 pub(super) fn finish(mut hash: u64) -> u64 {
@@ -42,14 +49,14 @@ pub(super) fn finish(mut hash: u64) -> u64 {
 
 impl<'h> Seen<'h> {
     /// Nothing was seen yet.
-    pub(super) fn new(net: &'h Network, moves: &'h Moves) -> Self {
+    pub(super) fn new(net: Option<&'h Network>, moves: Option<&'h Moves>) -> Self {
         let mut seen = Seen {
             net,
             moves,
-            locals: vec![false; moves.locals()],
-            taken: vec![false; moves.len()],
-            unseen: moves.groups().0.to_vec(),
-            open: moves.parts_of_vectors().collect(),
+            locals: vec![false; moves.map_or(0, Moves::locals)],
+            taken: vec![false; moves.map_or(0, Moves::len)],
+            unseen: moves.map_or(Vec::new(), |moves| moves.groups().0.to_vec()),
+            open: moves.map_or(Vec::new(), |moves| moves.parts_of_vectors().collect()),
             sketch: vec![0; sketch::REGISTERS],
         };
         // A vector with a group that has no transitions is never taken.
@@ -61,19 +68,21 @@ impl<'h> Seen<'h> {
         seen
     }
 
-    /// A state is expanded that was reached by a step of that vector from a state expanded before, or from nowhere known.
+    /// A state with this hash is expanded that was reached by a step of that vector from a state expanded before, or from
+    /// nowhere known.
     #[inline]
-    pub(super) fn enter(&mut self, vector: Option<VectorIx>, state: &[u64]) {
-        sketch::add(&mut self.sketch, hash(state));
+    pub(super) fn enter(&mut self, vector: Option<VectorIx>, state: &[u64], hash: u64) {
+        sketch::add(&mut self.sketch, hash);
+        let Some(moves) = self.moves else { return };
         match vector {
             Some(vector) => {
-                for leaf in self.moves.leaves_in(vector) {
-                    self.locals[self.moves.local(leaf, state)] = true;
+                for leaf in moves.leaves_in(vector) {
+                    self.locals[moves.local(leaf, state)] = true;
                 }
             }
             None => {
-                for leaf in 0..self.moves.leaves() {
-                    self.locals[self.moves.local(leaf, state)] = true;
+                for leaf in 0..moves.leaves() {
+                    self.locals[moves.local(leaf, state)] = true;
                 }
             }
         }
@@ -82,15 +91,15 @@ impl<'h> Seen<'h> {
     /// The steps of a state are looked at.
     #[inline]
     pub(super) fn look_at(&mut self, state: &[u64], steps: &Steps) {
+        let Some(moves) = self.moves else { return };
         for (k, via) in steps.vias().iter().enumerate() {
             if self.open[via.vector().0 as usize] != 0 {
-                self.mark(via.vector(), state, steps.target(k));
+                self.mark(moves, via.vector(), state, steps.target(k));
             }
         }
     }
 
-    fn mark(&mut self, vector: VectorIx, state: &[u64], target: &[u64]) {
-        let moves = self.moves;
+    fn mark(&mut self, moves: &Moves, vector: VectorIx, state: &[u64], target: &[u64]) {
         for (index, group) in moves.taken(vector, state, target) {
             if !std::mem::replace(&mut self.taken[index], true) {
                 self.unseen[group] -= 1;
@@ -104,18 +113,19 @@ impl<'h> Seen<'h> {
     /// All transitions of a group were seen.
     #[cold]
     fn close(&mut self, group: usize) {
-        let (leaf, label) = self.moves.groups().1[group];
-        for vector in &self.net.leaves[leaf.0 as usize].vectors_of[label.0 as usize] {
+        let (Some(moves), Some(net)) = (self.moves, self.net) else { return };
+        let (leaf, label) = moves.groups().1[group];
+        for vector in &net.leaves[leaf.0 as usize].vectors_of[label.0 as usize] {
             self.open[vector.0 as usize] -= 1;
         }
     }
 
     /// The record, for a message.
     pub(super) fn coverage(&self) -> Coverage {
-        let leaves = 0..self.moves.leaves();
+        let leaves = || self.moves.into_iter().flat_map(|moves| (0..moves.leaves()).map(move |l| (moves, l)));
         Coverage {
-            locals: leaves.clone().map(|leaf| bits(&self.locals[self.moves.locals_of(leaf)])).collect(),
-            moves: leaves.map(|leaf| bits(&self.taken[self.moves.moves_of(leaf)])).collect(),
+            locals: leaves().map(|(moves, leaf)| bits(&self.locals[moves.locals_of(leaf)])).collect(),
+            moves: leaves().map(|(moves, leaf)| bits(&self.taken[moves.moves_of(leaf)])).collect(),
             sketch: self.sketch.clone(),
             bits_set: 0,
             taken_for_visited: 0,

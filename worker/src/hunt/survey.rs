@@ -5,7 +5,8 @@
 
 use super::job::{HuntEnd, HuntFinding, HuntLimits};
 use super::key::Key;
-use super::seen::Seen;
+use super::seen::{Seen, hash_of};
+use super::view::View;
 use crate::job::{Effort, Finding, What};
 use crate::life::Life;
 use crate::stop::Stop;
@@ -14,7 +15,7 @@ use gridlock_lts::base::memory::Budget;
 use gridlock_lts::engine::game::live::Ending;
 use gridlock_lts::engine::look;
 use gridlock_lts::engine::successors::{Steps, Successors};
-use gridlock_lts::model::network::{Network, VectorIx};
+use gridlock_lts::model::network::VectorIx;
 use gridlock_lts::property::DeadEnd;
 use std::collections::BTreeSet;
 
@@ -37,7 +38,7 @@ impl From<Stop> for HuntEnd {
 /// A search under way, whatever its method.
 pub(super) struct Survey<'h, S> {
     pub(super) system: &'h S,
-    pub(super) net: &'h Network,
+    pub(super) net: View<'h>,
     pub(super) limits: HuntLimits,
     pub(super) life: &'h Life,
     pub(super) budget: &'h Budget,
@@ -53,7 +54,7 @@ impl<'h, S: Successors> Survey<'h, S> {
     /// A search that has not begun.
     pub(super) fn new(
         system: &'h S,
-        net: &'h Network,
+        net: View<'h>,
         limits: HuntLimits,
         life: &'h Life,
         budget: &'h Budget,
@@ -83,7 +84,7 @@ impl<'h, S: Successors> Survey<'h, S> {
         steps.clear();
         self.system.expand(state, steps)?;
         self.effort.states += 1;
-        self.seen.enter(vector, state);
+        self.seen.enter(vector, state, hash_of(self.system, state));
         self.seen.look_at(state, steps);
         if steps.is_empty() {
             self.without_steps(state, length, way)?;
@@ -99,7 +100,8 @@ impl<'h, S: Successors> Survey<'h, S> {
         let end = self.system.dead_end(state);
         self.effort.deadlocks += u64::from(end.is_deadlock());
         let DeadEnd::Deadlock(Some(property)) = end else { return Ok(()) };
-        let key = Key::deadlock(self.net, self.system.packing(), property, state);
+        let packing = self.system.packing();
+        let key = self.net.with(|net| Key::deadlock(net, packing, property, state));
         self.keep(key, What::Deadlock(property), None, length, way)
     }
 
@@ -112,7 +114,8 @@ impl<'h, S: Successors> Survey<'h, S> {
         way: impl Fn() -> Path,
     ) -> Result<(), Stop> {
         look::all(self.system, state, steps, |what, vector, target| {
-            let Some(key) = Key::step(self.net, what, vector.0) else { return Ok(()) };
+            let key = self.net.with(|net| Key::step(net, what, vector.0));
+            let Some(key) = key else { return Ok(()) };
             self.keep(key, what, Some((vector.0, target)), length, &way)
         })
     }
@@ -148,7 +151,7 @@ impl<'h, S: Successors> Survey<'h, S> {
         let finding = Finding { what: What::Property(property), path };
         let (found_steps, after_states) = (found as u64, self.effort.states);
         let found = HuntFinding { finding, ending: Some(ending), found_steps, after_states };
-        let key = Key::of_any(self.net, self.system.packing(), &found);
+        let key = self.net.with(|net| Key::of_any(net, self.system.packing(), &found));
         let key = key.ok_or_else(|| Stop::Failed(Error::internal("a run of unknown steps")))?;
         if self.keys.contains(&key) {
             return Ok(());

@@ -53,8 +53,8 @@ impl<W: Width> Visited for Exact<'_, W> {
 const BLOCK: u32 = 9;
 
 /// Bits for states.
-pub(super) struct Bits<'b, W> {
-    width: W,
+pub(super) struct Bits<'b, S> {
+    system: &'b S,
     words: Region,
     /// Which bits of a hash choose the block, and which of another number a bit in it.
     block_mask: u64,
@@ -69,10 +69,10 @@ pub(super) struct Bits<'b, W> {
     budget: &'b Budget,
 }
 
-impl<'b, W: Width> Bits<'b, W> {
+impl<'b, S: Successors> Bits<'b, S> {
     /// An array of two to the power `log2` of bits, at least 64, with this many bits a state.
     pub(super) fn new(
-        width: W,
+        system: &'b S,
         log2: u8,
         hashes: u8,
         salt: u64,
@@ -92,7 +92,7 @@ impl<'b, W: Width> Bits<'b, W> {
         let (block_mask, bit_mask) = ((1 << (log2 - in_block)) - 1, (1 << in_block) - 1);
         let (taken_for_visited, places) = (0, Vec::new());
         Ok(Bits {
-            width,
+            system,
             words,
             block_mask,
             bit_mask,
@@ -118,19 +118,20 @@ impl<'b, W: Width> Bits<'b, W> {
     /// The first word of a state's block, and a number whose rotations say which bits.
     #[inline(always)]
     fn place(&self, state: &[u64]) -> (usize, u64) {
-        let hash = finish(states::hash(state) ^ self.salt);
+        let hash = self.system.content(state).unwrap_or_else(|| states::hash(state));
+        let hash = finish(hash ^ self.salt);
         let bits = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         // An array that is smaller than a block is the only one.
         (((hash >> 16) & self.block_mask) as usize * (1 << (BLOCK - 6)), bits ^ (bits >> 29))
     }
 }
 
-impl<W: Width> Visited for Bits<'_, W> {
+impl<S: Successors> Visited for Bits<'_, S> {
     const EXACT: bool = false;
 
     #[inline]
     fn insert(&mut self, state: &[u64], _depth: u32) -> Result<bool, Exhausted> {
-        let (block, mut bits) = self.place(&state[..self.width.words()]);
+        let (block, mut bits) = self.place(&state[..self.system.width().words()]);
         let mut all = 1;
         for _ in 0..self.hashes {
             let bit = bits & self.bit_mask;
@@ -149,7 +150,7 @@ impl<W: Width> Visited for Bits<'_, W> {
     /// where each lookup misses all caches.
     #[inline]
     fn absent(&mut self, targets: &[u64], _depth: u32, absent: &mut Vec<u32>) {
-        let words = self.width.words();
+        let words = self.system.width().words();
         let count = targets.len() / words;
         absent.resize(count, 0);
         self.places.clear();
@@ -174,7 +175,7 @@ impl<W: Width> Visited for Bits<'_, W> {
     }
 }
 
-impl<W> Drop for Bits<'_, W> {
+impl<S> Drop for Bits<'_, S> {
     fn drop(&mut self) {
         self.budget.give(self.bytes);
     }

@@ -119,6 +119,23 @@ impl Steps {
         self.len = kept;
     }
 
+    /// Puts the steps from one on into the order of their keys; those with equal keys stay as they are.
+    pub(crate) fn sort_from<K: Ord>(&mut self, first: usize, key: impl Fn(&[u64], Via) -> K) {
+        let words = self.words;
+        let mut order: Vec<(K, usize)> =
+            (first..self.len).map(|k| (key(self.target(k), self.vias[k]), k)).collect();
+        if order.is_sorted_by(|a, b| a.0 <= b.0) {
+            return;
+        }
+        order.sort_by(|a, b| a.0.cmp(&b.0));
+        let (targets, vias) = (self.targets().to_vec(), self.vias().to_vec());
+        for (place, (_, k)) in (first..).zip(order) {
+            self.vias[place] = vias[k];
+            self.targets[place * words..(place + 1) * words]
+                .copy_from_slice(&targets[k * words..(k + 1) * words]);
+        }
+    }
+
     /// Room behind the steps for at least `more`.
     #[inline(always)]
     pub(super) fn spare(&mut self, more: usize) -> (&mut [u64], &mut [Via]) {

@@ -1,10 +1,11 @@
 //! Hunts by prefixes: "no violation within k steps" against breadth-first search, whoever works on it.
 
 use super::*;
-use crate::hunt::run::work;
+use crate::hunt::run::Searched;
 use gridlock_lts::engine::prepared::Prepared;
 use gridlock_lts::engine::search::{self, Verdict};
-use gridlock_lts::model::network::{Outcome as Leads, Step};
+use gridlock_lts::model::network::{Network, Outcome as Leads, Step};
+use gridlock_lts::property::Property;
 use gridlock_lts::samples::random::{self, Shape};
 use gridlock_lts::samples::synthetic;
 use gridlock_worker::hunt::{hash, sketch};
@@ -13,6 +14,12 @@ use std::collections::BTreeSet;
 
 /// A random network with properties, and the steps of its nearest violation or fault.
 fn case(seed: u64) -> (Arc<Prepared>, Option<u64>) {
+    let (net, properties, nearest) = random_case(seed);
+    (Arc::new(Prepared::new(net, properties)), nearest)
+}
+
+/// The same as it was made.
+pub(super) fn random_case(seed: u64) -> (Network, Vec<Property>, Option<u64>) {
     let net = Shape { acyclic: seed.is_multiple_of(5), faults: 5, ..Shape::default() }.network(seed);
     // One property, so that some networks have their violation far away and some have none.
     let one = |net: &Network| {
@@ -27,7 +34,7 @@ fn case(seed: u64) -> (Arc<Prepared>, Option<u64>) {
         Verdict::Unknown(why) => panic!("seed {seed}: {why:?}"),
     };
     let properties = one(&net);
-    (Arc::new(Prepared::new(net, properties)), nearest)
+    (net, properties, nearest)
 }
 
 fn config(seed: u64, job_states: u64) -> Config {
@@ -49,7 +56,7 @@ fn hunt(
     mut spoil: impl FnMut(&HuntJob, &mut HuntFeedback),
 ) -> Course {
     let hunt = Hunt::new(prepared.net(), prepared.packing().clone(), None, config);
-    let work = work(prepared, None).expect("a system");
+    let work = Searched::Complete(prepared.clone()).work(None).expect("a system");
     let mut worker = work.worker();
     play_with(hunt, workers, chance, |job| {
         let mut feedback = worker(job.clone(), &Life::default());
@@ -183,7 +190,7 @@ fn what_was_not_searched_is_not_proved() {
     assert_eq!(with_finding.status.within, None);
     let mut hunt = Hunt::new(prepared.net(), prepared.packing().clone(), None, config(1, 50));
     let Next::Job(job) = hunt.next() else { panic!("a job") };
-    let work = work(&prepared, None).expect("a system");
+    let work = Searched::Complete(prepared.clone()).work(None).expect("a system");
     let mut feedback = (work.worker())(job, &Life::default());
     feedback.end = HuntEnd::Interrupted;
     hunt.cut_short(feedback);

@@ -112,8 +112,8 @@ pub struct Member {
 }
 
 impl Numbers {
-    /// The figures of a status.
-    pub fn new(net: &Network, status: &Status) -> Self {
+    /// The figures of a status; the network if its tables are complete.
+    pub fn new(net: Option<&Network>, status: &Status) -> Self {
         let seconds = |nanoseconds: u64| nanoseconds as f64 / 1e9;
         let leaf = |(leaf, seen): (&network::Leaf, &LeafCoverage)| Leaf {
             name: leaf.name.clone(),
@@ -126,7 +126,7 @@ impl Numbers {
         let coverage = Coverage {
             everything: status.everything,
             no_violation_within: status.within,
-            leaves: net.leaves.iter().zip(&status.leaves).map(leaf).collect(),
+            leaves: net.map_or(&[][..], |net| &net.leaves).iter().zip(&status.leaves).map(leaf).collect(),
             distinct_states: status.distinct.round(),
             distinct_states_error: sketch::ERROR,
             traces: traces(&status.members),
@@ -207,8 +207,10 @@ impl Numbers {
                 format!("{walks} walks: {proved} into a trap, {discarded} into none, {undecided} left open by the budget"),
             ));
         }
-        rows.push(("local states", sum(|l| l.local_states, |l| l.local_states_total)));
-        rows.push(("local steps", sum(|l| l.local_transitions, |l| l.local_transitions_total)));
+        if !leaves.is_empty() {
+            rows.push(("local states", sum(|l| l.local_states, |l| l.local_states_total)));
+            rows.push(("local steps", sum(|l| l.local_transitions, |l| l.local_transitions_total)));
+        }
         if let Some(t) = &self.coverage.traces {
             let number = |digits: &str| digits.parse::<BigUint>().map_or(digits.to_owned(), |n| big(&n));
             let (explored, pruned, all) = (number(&t.explored), number(&t.pruned), number(&t.all));

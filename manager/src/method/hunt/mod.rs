@@ -4,6 +4,7 @@
 
 mod figures;
 mod job_file;
+mod open;
 mod options;
 mod plan;
 
@@ -17,14 +18,14 @@ use super::{
 };
 use crate::grid::driver::Control;
 use crate::grid::journal::Identity;
-use crate::hunt::run::{self, End};
+use crate::hunt::run::{self, End, Searched};
 use crate::hunt::{self, Found, Status};
 use figures::{Hunted, Numbers};
 use gridlock_lts::base::error::{Limit, Result};
 use gridlock_lts::engine::game::Evidence;
 use gridlock_lts::engine::search::Verdict;
 use gridlock_lts::model::trace::Trace;
-use gridlock_lts::property::Property;
+use gridlock_lts::property::{self, Property};
 use job_file::Record;
 use plan::Plan;
 use std::path::PathBuf;
@@ -108,8 +109,8 @@ impl Method for Hunting {
         true
     }
 
-    fn needs_complete_tables(&self) -> Option<&'static str> {
-        Some("a hunt")
+    fn prefers_complete_tables(&self) -> bool {
+        true
     }
 
     fn check(&self, _: &Common) -> Result<()> {
@@ -142,38 +143,67 @@ impl Method for Hunting {
     }
 
     fn conduct(&self, run: &mut Run) -> Result<Outcome> {
-        let prepared = run.prepared();
-        let (mut first, mut figures) = (First::default(), Hunted::new(self));
-        if let Some(verdict) = prepared.violated_initially() {
+        if let Some(property) = property::violated_initially(&run.properties) {
+            let verdict = Verdict::Violated { property, trace: Trace::default() };
+            let (mut first, figures) = (First::default(), Hunted::new(self));
             first.see(&verdict, None);
             run.host.found(run.tables(), Finding { number: 1, verdict, shown: None, origin: None });
             let ending = self.over(&hunt::Outcome::Findings);
             return Ok(first.outcome(ending, Duration::ZERO, figures));
         }
-        let plan = Plan::new(self, run, &prepared)?;
+        open::with_searched(run, |run, searched| self.hunt(run, searched))
+    }
+
+    fn serve(&self, run: &mut Run) -> Result<u8> {
+        if property::violated_initially(&run.properties).is_some() {
+            return run.peers.wait_for_end(None);
+        }
+        open::with_searched(run, |run, searched| {
+            let plan = Plan::new(self, run, searched)?;
+            let guide = plan.guide.as_ref().map(|guided| &guided.guide);
+            let identity = plan.agreed(self.job_memory);
+            run.peers.serve(&self.team(run, &identity), |grid| grid.serve(&searched.work(guide)?))
+        })
+    }
+}
+
+/// Tells what all choices come from, and what the user may not have expected.
+fn announce(plan: &Plan, run: &Run) {
+    let seed = plan.config.seed;
+    run.host.note(&format!("seed {seed} (--seed {seed} makes the same searches)"));
+    if let Some(note) = plan.left_out() {
+        run.host.note(&note);
+    }
+    run.note_idle(plan.config.window);
+}
+
+impl Hunting {
+    fn hunt(&self, run: &Run, searched: &Searched) -> Result<Outcome> {
+        let (mut first, mut figures) = (First::default(), Hunted::new(self));
+        let plan = Plan::new(self, run, searched)?;
         announce(&plan, run);
         let guide = plan.guide.as_ref().map(|guided| &guided.guide);
         let opened = self.checkpoint.open(&plan.identity)?;
         let resumed = opened.as_ref().map_or(0, |(_, records)| records.len());
         run.host.begin("hunting", "states");
-        let (start, net) = (Instant::now(), prepared.net().clone());
+        let (start, net) = (Instant::now(), searched.view().known());
         let tell = |status: &Status| run.host.progress(status.total.states, 0, figures::progress(status));
         let page = StatusPage { resumed, ..StatusPage::new(&run.file, run.threads, &plan.identity) };
-        let page = |status: &Status| page.bytes(start.elapsed(), NUMBERS, &Numbers::new(&net, status));
+        let page = |status: &Status| page.bytes(start.elapsed(), NUMBERS, &Numbers::new(net, status));
         let stop = || run.host.stopped().is_some();
         let control = Control { stop: &stop, progress: &tell, page: &page };
         let mut found = |found: &Found, verdict: Verdict, evidence: Option<Evidence>| {
             let shown = evidence.as_ref().map(Shown::of);
             first.see(&verdict, shown.as_ref());
             let origin = Some(self.origin(&plan, found, start.elapsed()));
-            run.host.found(run.tables(), Finding { number: found.number, verdict, shown, origin });
+            let finding = Finding { number: found.number, verdict, shown, origin };
+            open::with_tables(run, searched, |tables| run.host.found(tables, finding));
         };
         let identity = plan.agreed(self.job_memory);
         let team = self.team(run, &identity);
         let grid = run.peers.grid(&team, &stop)?;
-        let report =
-            run::conduct(&prepared, guide, plan.config.clone(), &grid, opened, &control, &mut found)?;
-        figures.fill(&plan, Numbers::new(&net, &report.status), resumed, run.peers.traffic());
+        let report = run::conduct(searched, guide, plan.config.clone(), &grid, opened, &control, &mut found)?;
+        figures.fill(&plan, Numbers::new(net, &report.status), resumed, run.peers.traffic());
         let ending = match report.end {
             End::Over(outcome) => self.over(&outcome),
             End::Stopped => self.ending(run.limit()),
@@ -185,26 +215,6 @@ impl Method for Hunting {
         Ok(first.outcome(ending, start.elapsed(), figures))
     }
 
-    fn serve(&self, run: &mut Run) -> Result<u8> {
-        let prepared = run.prepared();
-        if prepared.violated_initially().is_some() {
-            return run.peers.wait_for_end(None);
-        }
-        let plan = Plan::new(self, run, &prepared)?;
-        let guide = plan.guide.as_ref().map(|guided| &guided.guide);
-        let identity = plan.agreed(self.job_memory);
-        run.peers.serve(&self.team(run, &identity), |grid| grid.serve(&run::work(&prepared, guide)?))
-    }
-}
-
-/// Tells what all choices come from, and what the user may not have expected.
-fn announce(plan: &Plan, run: &Run) {
-    let seed = plan.config.seed;
-    run.host.note(&format!("seed {seed} (--seed {seed} makes the same searches)"));
-    run.note_idle(plan.config.window);
-}
-
-impl Hunting {
     fn team<'a>(&self, run: &'a Run, identity: &'a Identity) -> Team<'a> {
         let stuck_after = self.patience.stuck_after();
         Team { identity, file: &run.file, threads: run.threads, stuck_after, warn: run.warn }

@@ -4,6 +4,7 @@ use super::job_file::Record;
 use super::options::Hunting;
 use crate::grid::journal::Identity;
 use crate::grid::machine::window;
+use crate::hunt::run::Searched;
 use crate::hunt::{Config, Found, Kind};
 use crate::method::checkpoint::{JOB_MEMORY, given_job_memory};
 use crate::method::subsystem::{self, split_names};
@@ -16,12 +17,13 @@ use gridlock_lts::engine::prepared::Prepared;
 use gridlock_lts::guide::Guide;
 use gridlock_lts::model::network::{LeafIx, Network, Outcome, VectorIx};
 use gridlock_lts::property::Property;
+use gridlock_worker::hunt::sketch;
 use gridlock_worker::job::JobLimits;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// What the states of one job take at most by default, and at least.
-const DEFAULT_JOB_MEMORY: std::ops::RangeInclusive<u64> = 1 << 20..=128 << 20;
+/// What the states of one job take at least by default, and at most.
+const DEFAULT_JOB_MEMORY: std::ops::RangeInclusive<u64> = 1 << 16..=128 << 20;
 /// A short look is enough to choose a subsystem that guides only some of the searches.
 const LOOK: JobLimits = JobLimits { states: 500, memory: 8 << 20 };
 /// How often the cycles of a subsystem that was chosen are closed.
@@ -38,6 +40,8 @@ pub struct Plan {
     pub guide: Option<Guided>,
     /// What this run is.
     pub identity: Identity,
+    /// Members that would need complete tables, if there are none.
+    left_out: Vec<Kind>,
 }
 
 /// The subsystem of the guided members.
@@ -52,23 +56,39 @@ pub struct Guided {
 
 impl Plan {
     /// Settles everything.
-    pub fn new(hunting: &Hunting, run: &Run, prepared: &Prepared) -> Result<Plan> {
+    pub fn new(hunting: &Hunting, run: &Run, searched: &Searched) -> Result<Plan> {
         let repeated = hunting.repeat.as_ref().map(|path| Record::read(path)).transpose()?;
-        let net = prepared.net();
-        let guide = match &repeated {
-            Some(file) => file.subsystem().map(|(names, unroll)| named(net, &names, unroll)).transpose()?,
-            None => choose_guide(hunting, run, prepared)?,
+        let (guide, preferred, formulas) = match searched {
+            Searched::Complete(prepared) => {
+                let net = prepared.net();
+                let guide = match &repeated {
+                    Some(file) => {
+                        file.subsystem().map(|(names, unroll)| named(net, &names, unroll)).transpose()?
+                    }
+                    None => choose_guide(hunting, run, prepared)?,
+                };
+                (guide, preferred(net, &run.patterns), formulas(run, net)?)
+            }
+            Searched::Open(_) => {
+                check_open(hunting, run)?;
+                (None, Vec::new(), Vec::new())
+            }
         };
         let recorded = |name| hunting.checkpoint.recorded_number(Hunting::NAME, name);
         let seed = repeated.as_ref().map(|file| file.seed).or(hunting.seed);
         let seed = seed.or_else(|| recorded(SEED)).unwrap_or_else(any_seed);
-        let mut config = Config::new(seed, guide.is_some(), preferred(net, &run.patterns));
-        let formulas = formulas(run, net)?;
+        let mut config = Config::new(seed, guide.is_some(), preferred);
         let alone = formulas.len() == run.properties.len();
         if !formulas.is_empty() {
             config = config.with_formulas(formulas, alone);
         }
+        let mut left_out = Vec::new();
+        if matches!(searched, Searched::Open(_)) {
+            left_out = Kind::NAMED.into_iter().filter(|kind| kind.needs_complete_tables()).collect();
+            config.portfolio.retain(|kind| !kind.needs_complete_tables());
+        }
         if !hunting.portfolio.is_empty() {
+            left_out.clear();
             check_members(&hunting.portfolio, &config)?;
             config.portfolio = hunting.portfolio.clone();
         }
@@ -79,14 +99,26 @@ impl Plan {
         let given = hunting.window.or_else(|| recorded(WINDOW));
         config.window = given.unwrap_or_else(|| window(run.workers()));
         let memory = hunting.job_memory.or_else(|| recorded(JOB_MEMORY));
-        config.job_memory = memory.unwrap_or_else(|| run.share(DEFAULT_JOB_MEMORY));
+        let kept = searched.view().known().map_or(0, |net| kept(net, config.window, run.threads));
+        config.job_memory = memory.unwrap_or_else(|| run.share_beside(kept, DEFAULT_JOB_MEMORY));
         if let Some(file) = repeated {
             config.portfolio = vec![file.member()?];
             config.job_memory = file.job.limits.memory;
             config.only = Some(file.job);
         }
         let identity = identity(hunting, run, &config, guide.as_ref());
-        Ok(Plan { config, guide, identity })
+        Ok(Plan { config, guide, identity, left_out })
+    }
+
+    /// A sentence about members that are left out, if any are.
+    pub fn left_out(&self) -> Option<String> {
+        let names: Vec<&str> = self.left_out.iter().map(|kind| kind.name()).collect();
+        let (last, before) = names.split_last()?;
+        Some(format!(
+            "note: {} and {last} are left out: they need all local states and steps of the processes beforehand, and \
+             tables are filled on demand",
+            before.join(", ")
+        ))
     }
 
     /// What all processes of a run must agree on: what jobs mean. The jobs themselves come from one of them.
@@ -126,6 +158,42 @@ impl Plan {
             all.push("--no-steering".to_owned());
         }
         all
+    }
+}
+
+/// Bytes that grow with the tables and not with the states of jobs: what answers say of local states and transitions, as many
+/// as may wait for their turn, and what each thread notes about them.
+fn kept(net: &Network, window: u64, threads: usize) -> u64 {
+    let states = net.leaves.iter().flat_map(|leaf| &leaf.states);
+    let noted = states.map(|state| 1 + state.moves.len() as u64).sum::<u64>();
+    let answers = (noted / 8 + sketch::REGISTERS as u64).saturating_mul(window);
+    answers.saturating_add((noted + 8 * net.vectors.len() as u64).saturating_mul(threads as u64))
+}
+
+/// Says no to what needs complete tables.
+fn check_open(hunting: &Hunting, run: &Run) -> Result<()> {
+    let needs = |what: &str| {
+        Err(Error::input(format_args!(
+            "{what} needs complete tables, and those of this specification are filled on demand\n  help: leave it \
+             out, or see with `gridlock info` why tables are not complete"
+        )))
+    };
+    if let Some(kind) = hunting.portfolio.iter().find(|kind| kind.needs_complete_tables()) {
+        return needs(&format!("--portfolio {kind}"));
+    }
+    if !hunting.prefer.is_empty() {
+        return needs("--prefer");
+    }
+    if split_names(&hunting.subsystem).iter().any(|name| name != "auto") {
+        return needs("--subsystem");
+    }
+    let formula = run.properties.iter().position(|property| matches!(property, Property::Formula(_)));
+    match formula {
+        Some(k) => {
+            let name = run.names.get(k).map_or("a formula", String::as_str);
+            needs(&format!("to hunt for runs against {name}"))
+        }
+        None => Ok(()),
     }
 }
 

@@ -9,13 +9,13 @@ pub(super) mod lasso;
 pub(super) mod trap;
 
 use super::survey::{Path, Survey};
+use super::view::View;
 use crate::stop::Stop;
 use gridlock_lts::base::error::Result;
 use gridlock_lts::base::hash::Map;
 use gridlock_lts::engine::game::live::{Alternative, Refuter};
 use gridlock_lts::engine::look;
 use gridlock_lts::engine::successors::{Steps, Successors};
-use gridlock_lts::model::network::Network;
 use gridlock_lts::property::formula::{Class, Equations, Position};
 
 /// A packed state with the number of a position behind it.
@@ -38,7 +38,7 @@ fn bytes(words: usize) -> u64 {
 /// The steps of one state at a time, and how positions are refuted by them.
 struct Pairs<'h, S> {
     system: &'h S,
-    net: &'h Network,
+    net: View<'h>,
     refuter: Refuter<'h>,
     steps: Steps,
     classes: Vec<Class>,
@@ -58,7 +58,8 @@ impl<'h, S: Successors> Pairs<'h, S> {
     fn classify(&mut self) -> Result<()> {
         self.classes.clear();
         for via in self.steps.vias() {
-            self.classes.push(self.refuter.class(self.net, via.vector())?);
+            let class = self.net.with(|net| self.refuter.class(net, via.vector()))?;
+            self.classes.push(class);
         }
         Ok(())
     }

@@ -35,7 +35,8 @@ const LEAST: u64 = 64;
 /// Shortens findings.
 pub(super) struct Shortener<'h, S> {
     setting: &'h Setting<'h, S>,
-    moves: &'h Moves,
+    /// None if tables are filled as needed: nothing is known of distances then, and windows are left out.
+    moves: Option<&'h Moves>,
     memory: u64,
     life: &'h Life,
 }
@@ -70,13 +71,19 @@ impl Trace<'_> {
 
 impl<'h, S: Successors> Shortener<'h, S> {
     /// A shortener that uses this many bytes at a time.
-    pub(super) fn new(setting: &'h Setting<'h, S>, moves: &'h Moves, memory: u64, life: &'h Life) -> Self {
+    pub(super) fn new(
+        setting: &'h Setting<'h, S>,
+        moves: Option<&'h Moves>,
+        memory: u64,
+        life: &'h Life,
+    ) -> Self {
         Shortener { setting, moves, memory, life }
     }
 
     /// Shortens a finding, and says how many states it expanded for that. Fails only if the system does.
     pub(super) fn shorten(&mut self, finding: &mut Finding, states: u64) -> Result<u64> {
-        let Some(key) = Key::of(self.setting.net, self.setting.system.packing(), finding) else {
+        let packing = self.setting.system.packing();
+        let Some(key) = self.setting.net.with(|net| Key::of(net, packing, finding)) else {
             return Err(Error::internal("a finding without an end"));
         };
         let budget = Budget::new(self.memory);
@@ -146,14 +153,16 @@ impl<'h, S: Successors> Shortener<'h, S> {
         shorter: &mut Path,
     ) -> Result<(), Stop> {
         let all = spent.most;
-        spent.most = all / 2;
-        let mut window = trace.len();
-        while window >= 2 && spent.left() >= LEAST {
-            trace = self.pass(trace, key, window, budget, spent)?;
-            *shorter = trace.path();
-            window = (window / 2).min(trace.len());
+        if let Some(moves) = self.moves {
+            spent.most = all / 2;
+            let mut window = trace.len();
+            while window >= 2 && spent.left() >= LEAST {
+                trace = self.pass(trace, moves, key, window, budget, spent)?;
+                *shorter = trace.path();
+                window = (window / 2).min(trace.len());
+            }
+            spent.most = all;
         }
-        spent.most = all;
         if trace.len() > 0 {
             let question = Question { from: 0, goal: Goal::Any, most: spent.left() };
             if let Some(cut) = shortcut::search(self, &trace, key, &question, budget, spent)? {
@@ -170,6 +179,7 @@ impl<'h, S: Successors> Shortener<'h, S> {
     fn pass<'b>(
         &mut self,
         trace: Trace<'b>,
+        moves: &Moves,
         key: &Key,
         window: usize,
         budget: &'b Budget,
@@ -183,8 +193,8 @@ impl<'h, S: Successors> Shortener<'h, S> {
         let (mut at, mut changed) = (0, false);
         while at + 1 < trace.len() && spent.left() > 0 && !self.life.is_cancelled() {
             let end = (at + window).min(trace.len());
-            let backwards = self.moves.backwards();
-            let goal = Goal::State(end, backwards.distances(self.moves, trace.states.get(end)));
+            let backwards = moves.backwards();
+            let goal = Goal::State(end, backwards.distances(moves, trace.states.get(end)));
             spent.used += backwards.cost();
             let question = Question { from: at, goal, most: share };
             match shortcut::search(self, &trace, key, &question, budget, spent)? {

@@ -79,7 +79,8 @@ struct ShortcutSearch<'s, 'b> {
     trace: &'s Trace<'b>,
     key: &'s Key,
     question: &'s Question,
-    moves: &'s Moves,
+    moves: Option<&'s Moves>,
+    leaves: usize,
     packing: &'s Packing,
     states: States<'b>,
     /// For each state the steps to it, and its distance to the goal.
@@ -102,11 +103,13 @@ pub(super) fn search<'b, S: Successors>(
     spent: &mut Spent,
 ) -> Result<Option<Shortcut>, Stop> {
     let system = shortener.setting.system;
+    let leaves = shortener.setting.net.with(|net| net.leaves.len());
     let mut search = ShortcutSearch {
         trace,
         key,
         question,
         moves: shortener.moves,
+        leaves,
         packing: system.packing(),
         states: States::new(system.width().words(), true, budget),
         ways: Stack::new(budget),
@@ -114,7 +117,7 @@ pub(super) fn search<'b, S: Successors>(
         queue_bytes: 0,
         budget,
         best: None,
-        mask: mask(shortener.moves.leaves(), system.packing()),
+        mask: mask(leaves, system.packing()),
     };
     let outcome = search.search(shortener, spent);
     budget.give(search.queue_bytes);
@@ -217,7 +220,8 @@ impl ShortcutSearch<'_, '_> {
         let (length, _) = self.ways[index as usize];
         let gain = (self.trace.len() - self.question.from).saturating_sub(length as usize);
         let looked: Result<(), Infallible> = look::all(system, state, steps, |what, vector, target| {
-            if gain > self.gain() && Key::step(net, what, vector.0).as_ref() == Some(self.key) {
+            if gain > self.gain() && net.with(|net| Key::step(net, what, vector.0)).as_ref() == Some(self.key)
+            {
                 let last = Some((vector.0, target.to_vec()));
                 self.best = Some(Best { gain, to: self.trace.len(), end: index as usize, last });
             }
@@ -228,22 +232,22 @@ impl ShortcutSearch<'_, '_> {
 
     /// The distance of a state to the goal.
     fn distance(&self, state: &[u64]) -> u32 {
-        let Goal::State(_, distances) = &self.question.goal else { return 0 };
-        let leaves = (0..self.moves.leaves()).map(|leaf| distances.0[self.moves.local(leaf, state)]);
+        let (Goal::State(_, distances), Some(moves)) = (&self.question.goal, self.moves) else { return 0 };
+        let leaves = (0..self.leaves).map(|leaf| distances.0[moves.local(leaf, state)]);
         let sum = leaves.fold(0u32, u32::saturating_add);
         sum.saturating_add(self.monitors(state))
     }
 
     /// The distance after a step, from that before.
     fn further(&self, distance: u32, vector: VectorIx, from: &[u64], to: &[u64]) -> u32 {
-        let Goal::State(_, distances) = &self.question.goal else { return 0 };
+        let (Goal::State(_, distances), Some(moves)) = (&self.question.goal, self.moves) else { return 0 };
         let mut sum = i64::from(distance) - i64::from(self.monitors(from)) + i64::from(self.monitors(to));
-        for leaf in self.moves.leaves_in(vector) {
-            let after = distances.0[self.moves.local(leaf, to)];
+        for leaf in moves.leaves_in(vector) {
+            let after = distances.0[moves.local(leaf, to)];
             if after == FAR {
                 return FAR;
             }
-            sum += i64::from(after) - i64::from(distances.0[self.moves.local(leaf, from)]);
+            sum += i64::from(after) - i64::from(distances.0[moves.local(leaf, from)]);
         }
         u32::try_from(sum).unwrap_or(FAR)
     }
@@ -252,8 +256,7 @@ impl ShortcutSearch<'_, '_> {
     fn monitors(&self, state: &[u64]) -> u32 {
         let Goal::State(goal, _) = self.question.goal else { return 0 };
         let goal = self.trace.states.get(goal);
-        let fields =
-            (self.moves.leaves()..self.packing.leaves()).map(|k| self.packing.field(LeafIx(k as u32)));
+        let fields = (self.leaves..self.packing.leaves()).map(|k| self.packing.field(LeafIx(k as u32)));
         fields.filter(|field| field.get(state) != field.get(goal)).count() as u32
     }
 }

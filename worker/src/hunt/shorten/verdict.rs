@@ -88,8 +88,9 @@ impl Visitor for Shortening<'_> {
     fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Self::Out {
         let Shortening { net, mut finding, effort, life } = self;
         let (system, shared) = (&*system, Shared::new(&*system, net));
-        let setting = Setting { system, net, properties: &[], guide: None, shared: shared.clone() };
-        let moves = shared.moves.as_ref().map_err(Clone::clone)?;
+        let setting =
+            Setting { system, net: net.into(), properties: &[], guide: None, shared: shared.clone() };
+        let moves = shared.moves()?;
         Shortener::new(&setting, moves, effort.memory, life).shorten(&mut finding, effort.states)?;
         Ok(finding.path.into_iter().map(|(vector, target)| (VectorIx(vector), target)).collect())
     }

@@ -1,0 +1,169 @@
+//! Paths in messages where tables are filled as needed.
+//!
+//! Numbers of vectors and local states then mean something in one process only, and there only until it ends. What does not
+//! depend on that is the order of a state's steps ([`Lazy::in_order`]). So in a message a step is the number of the step
+//! among those of its state, in place of the vector, and its target is left out. Who gets the message takes the steps on
+//! its own tables. Invariant: a path that was put into a message and taken out again, here or elsewhere, leads to the
+//! same state.
+
+use super::job::{Below, HuntFeedback, HuntJob, Left, Method};
+use super::survey::Path;
+use crate::job::{Finding, What};
+use gridlock_lts::base::error::{Error, Result};
+use gridlock_lts::engine::lazy::Lazy;
+use gridlock_lts::engine::pack::Width;
+use gridlock_lts::engine::successors::{Steps, Successors};
+use gridlock_lts::model::network::Outcome;
+
+/// Where a step is among those of its state, in place of vector and target, or the other way round.
+struct Speaker<'a> {
+    lazy: &'a Lazy<'static>,
+    steps: Steps,
+}
+
+impl<'a> Speaker<'a> {
+    fn new(lazy: &'a Lazy<'static>) -> Self {
+        Speaker { lazy, steps: Steps::new(lazy.width().words()) }
+    }
+
+    /// What a step is in a message.
+    fn tell(&mut self, from: &[u64], step: &(u32, Vec<u64>)) -> Result<u32> {
+        self.steps.clear();
+        self.lazy.expand(from, &mut self.steps)?;
+        let place = self.steps.iter().position(|(to, via)| via.vector().0 == step.0 && to == &step.1[..]);
+        place.map(|place| place as u32).ok_or_else(|| Error::internal("a step of a path is not possible"))
+    }
+
+    /// What a step of a message is here.
+    fn hear(&mut self, from: &[u64], place: u32) -> Result<(u32, Vec<u64>)> {
+        self.steps.clear();
+        self.lazy.expand(from, &mut self.steps)?;
+        let place = place as usize;
+        if place >= self.steps.len() {
+            return Err(Error::input("a path has a step that its state does not have"));
+        }
+        Ok((self.steps.vias()[place].vector().0, self.steps.target(place).to_vec()))
+    }
+
+    fn tell_path(&mut self, from: &[u64], path: &Path) -> Result<Path> {
+        let mut at = from;
+        let mut told = Vec::with_capacity(path.len());
+        for step in path {
+            told.push((self.tell(at, step)?, Vec::new()));
+            at = &step.1;
+        }
+        Ok(told)
+    }
+
+    fn hear_path(&mut self, from: &[u64], path: &Path) -> Result<Path> {
+        let mut heard: Path = Vec::with_capacity(path.len());
+        for (place, _) in path {
+            let at = heard.last().map_or(from, |(_, state)| state);
+            let step = self.hear(at, *place)?;
+            heard.push(step);
+        }
+        Ok(heard)
+    }
+}
+
+/// Where the search of a job begins.
+fn first_of(lazy: &Lazy<'static>, job: &HuntJob) -> Vec<u64> {
+    match &job.method {
+        Method::Prefix { path, .. } => path.last().map(|(_, state)| state.clone()),
+        _ => None,
+    }
+    .unwrap_or_else(|| lazy.initial())
+}
+
+/// A job as a message has it.
+pub fn tell_job(lazy: &Lazy<'static>, job: &HuntJob) -> Result<HuntJob> {
+    with_path(lazy, job, |speaker, from, path| speaker.tell_path(from, path))
+}
+
+/// A job of a message.
+pub fn hear_job(lazy: &Lazy<'static>, job: &HuntJob) -> Result<HuntJob> {
+    with_path(lazy, job, |speaker, from, path| speaker.hear_path(from, path))
+}
+
+type Change = fn(&mut Speaker, &[u64], &Path) -> Result<Path>;
+
+fn with_path(lazy: &Lazy<'static>, job: &HuntJob, change: Change) -> Result<HuntJob> {
+    let mut job = job.clone();
+    if let Method::Prefix { path, .. } = &mut job.method {
+        *path = change(&mut Speaker::new(lazy), &lazy.initial(), path)?;
+    }
+    Ok(job)
+}
+
+/// Makes the feedback to a job that has its path as it is here what a message has.
+pub fn tell_feedback(lazy: &Lazy<'static>, job: &HuntJob, feedback: &mut HuntFeedback) -> Result<()> {
+    let (mut speaker, end) = (Speaker::new(lazy), first_of(lazy, job));
+    for found in &mut feedback.findings {
+        found.finding.path = speaker.tell_path(&lazy.initial(), &found.finding.path)?;
+        if let What::Fault(number) = &mut found.finding.what {
+            *number = 0;
+        }
+    }
+    if let Some(Below { from, left, .. }) = &mut feedback.below {
+        from.clear();
+        if let Some(Left { spine, pending }) = left {
+            for pending in pending {
+                let at = frame(spine, pending.frame, &end)?;
+                let state = std::mem::take(&mut pending.state);
+                pending.vector = speaker.tell(at, &(pending.vector, state))?;
+            }
+            *spine = speaker.tell_path(&end, spine)?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes a finding of a message what it is here.
+pub fn hear_finding(lazy: &Lazy<'static>, finding: &mut Finding) -> Result<()> {
+    let mut speaker = Speaker::new(lazy);
+    finding.path = speaker.hear_path(&lazy.initial(), &finding.path)?;
+    match (&mut finding.what, finding.path.last()) {
+        (What::Fault(number), Some((vector, _))) => {
+            let outcome = lazy.with_network(|net| net.vectors[*vector as usize].outcome);
+            let Outcome::Fault(fault) = outcome else {
+                return Err(Error::input("a finding does not end with a fault"));
+            };
+            *number = fault;
+        }
+        // A replay looks at the table of every local state there.
+        (What::Deadlock(_), last) => {
+            let end = last.map_or_else(|| lazy.initial(), |(_, state)| state.clone());
+            speaker.steps.clear();
+            lazy.expand(&end, &mut speaker.steps)?;
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Makes what a feedback of a message says of prefixes, to a job that has its path as it is here, what it is here.
+pub fn hear_below(lazy: &Lazy<'static>, job: &HuntJob, feedback: &mut HuntFeedback) -> Result<()> {
+    let (mut speaker, end) = (Speaker::new(lazy), first_of(lazy, job));
+    if let Some(Below { from, left, .. }) = &mut feedback.below {
+        from.clone_from(&end);
+        if let Some(Left { spine, pending }) = left {
+            *spine = speaker.hear_path(&end, spine)?;
+            for pending in pending {
+                let at = frame(spine, pending.frame, &end)?;
+                (pending.vector, pending.state) = speaker.hear(at, pending.vector)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The state after so many steps of a spine.
+fn frame<'s>(spine: &'s Path, frame: u32, first: &'s [u64]) -> Result<&'s [u64]> {
+    match (frame as usize).checked_sub(1) {
+        None => Ok(first),
+        Some(before) => spine
+            .get(before)
+            .map(|(_, state)| &state[..])
+            .ok_or_else(|| Error::input("a pending state is behind no step of the spine")),
+    }
+}
