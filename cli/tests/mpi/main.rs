@@ -11,8 +11,9 @@
 //! Other tests are about what Open MPI does with signals and dead ranks.
 #![cfg(unix)]
 
-// Not all of it is needed here.
+mod discovered;
 mod formulas;
+// Not all of it is needed here.
 #[allow(dead_code)]
 #[path = "../harness/mod.rs"]
 mod harness;

@@ -18,7 +18,7 @@ use crate::engine::successors::{EveryStep, Steps, Successors, Via};
 use crate::model::network::{LeafIx, Local, Network, Outcome, TableSource, VectorIx};
 use crate::property::{DeadEnd, Finding, Monitor, Property, deadlock_freedom};
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, TryLockError};
 
 /// The network behind a successor function.
 pub trait Plain {
@@ -66,13 +66,41 @@ impl Tables {
     }
 }
 
+/// Properties, borrowed or shared: threads that nobody waits for borrow nothing.
+enum Held<'p> {
+    Borrowed(&'p [Property]),
+    Shared(Arc<[Property]>),
+}
+
+impl Held<'_> {
+    fn list(&self) -> &[Property] {
+        match self {
+            Held::Borrowed(properties) => properties,
+            Held::Shared(properties) => properties,
+        }
+    }
+}
+
+/// A source that has nothing to tell any more.
+struct Gone;
+
+impl TableSource for Gone {
+    fn expand(&mut self, _: &mut Network, _: LeafIx, _: Local) -> Result<()> {
+        Err(Error::internal("the source of the tables is gone"))
+    }
+
+    fn describe(&self, _: LeafIx, _: Local) -> String {
+        String::new()
+    }
+}
+
 /// A network with the source of its tables, and its properties.
 pub struct Lazy<'p> {
     tables: RwLock<Tables>,
     source: Mutex<Box<dyn TableSource>>,
-    properties: &'p [Property],
-    /// The monitors, with the index of their property and their field.
-    monitors: Vec<(usize, &'p Monitor, Field)>,
+    properties: Held<'p>,
+    /// The index of each monitor among the properties, and its field.
+    monitors: Vec<(usize, Field)>,
     leaves: usize,
     packing: Packing,
 }
@@ -80,21 +108,26 @@ pub struct Lazy<'p> {
 impl<'p> Lazy<'p> {
     /// A network that has all its leaves, each with its initial state, and a source for everything else.
     pub fn new(net: Network, source: Box<dyn TableSource>, properties: &'p [Property]) -> Result<Self> {
+        Self::holding(net, source, Held::Borrowed(properties))
+    }
+
+    fn holding(net: Network, source: Box<dyn TableSource>, properties: Held<'p>) -> Result<Self> {
         if let Some(leaf) = net.leaves.iter().find(|leaf| leaf.states.is_empty()) {
             return Err(Error::Internal(format!("the leaf `{}` has no local state", leaf.name)));
         }
-        let watching = |(k, property): (usize, &'p Property)| match property {
-            Property::Monitor(monitor) => Some((k, monitor)),
+        let watching = |(k, property)| match property {
+            &Property::Monitor(ref monitor) => Some((k, monitor)),
             Property::DeadlockFree { .. } | Property::Never(_) | Property::Formula(_) => None,
         };
-        let monitors: Vec<(usize, &Monitor)> = properties.iter().enumerate().filter_map(watching).collect();
+        let monitors: Vec<(usize, &Monitor)> =
+            properties.list().iter().enumerate().filter_map(watching).collect();
         let bits = |monitor: &Monitor| usize::BITS - (monitor.states() - 1).leading_zeros();
         let leaves = net.leaves.len();
         let packing = Packing::for_bits(
             std::iter::repeat_n(BITS, leaves).chain(monitors.iter().map(|(_, monitor)| bits(monitor))),
         );
         let field = |n: usize| packing.field(LeafIx((leaves + n) as u32));
-        let monitors = monitors.into_iter().enumerate().map(|(n, (k, m))| (k, m, field(n))).collect();
+        let monitors = monitors.into_iter().enumerate().map(|(n, (k, _))| (k, field(n))).collect();
         let tables = RwLock::new(Tables { net, judged: Vec::new() });
         let lazy = Lazy { tables, source: Mutex::new(source), properties, monitors, leaves, packing };
         lazy.judge(&mut lazy.tables.write().unwrap_or_else(PoisonError::into_inner))?;
@@ -107,13 +140,38 @@ impl<'p> Lazy<'p> {
         (tables.net, self.source.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// The same of one that others may still hold; they can fill nothing any more.
+    pub fn take_parts(lazy: Arc<Self>) -> Result<(Network, Box<dyn TableSource>)> {
+        let lazy = match Arc::try_unwrap(lazy) {
+            Ok(lazy) => return Ok(lazy.into_parts()),
+            Err(lazy) => lazy,
+        };
+        let mut source = match lazy.source.try_lock() {
+            Ok(source) => source,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                return Err(Error::internal("a thread that was given up still fills tables"));
+            }
+        };
+        let source = std::mem::replace(&mut *source, Box::new(Gone));
+        Ok((lazy.with_network(Network::clone), source))
+    }
+
     /// Lets `look` see the network as far as it is known.
     pub fn with_network<R>(&self, look: impl FnOnce(&Network) -> R) -> R {
         look(&self.read().net)
     }
 
-    pub(crate) fn properties(&self) -> &'p [Property] {
-        self.properties
+    pub(crate) fn properties(&self) -> &[Property] {
+        self.properties.list()
+    }
+
+    /// The monitors, with the index of their property and their field.
+    fn monitors(&self) -> impl Iterator<Item = (usize, &Monitor, Field)> {
+        self.monitors.iter().filter_map(|&(k, field)| match &self.properties()[k] {
+            Property::Monitor(monitor) => Some((k, monitor, field)),
+            Property::DeadlockFree { .. } | Property::Never(_) | Property::Formula(_) => None,
+        })
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Tables> {
@@ -132,11 +190,10 @@ impl<'p> Lazy<'p> {
                 Outcome::Step(_) => None,
             };
             let forbids = |p: &Property| matches!(p, Property::Never(forbidden) if forbidden(net, vector));
-            let never = self.properties.iter().position(forbids);
+            let never = self.properties().iter().position(forbids);
             let classes: Vec<u32> =
-                self.monitors.iter().map(|(_, monitor, _)| monitor.class(net, vector)).collect();
-            let may_be_bad =
-                self.monitors.iter().zip(&classes).any(|((_, m, _), &class)| m.can_turn_bad(class));
+                self.monitors().map(|(_, monitor, _)| monitor.class(net, vector)).collect();
+            let may_be_bad = self.monitors().zip(&classes).any(|((_, m, _), &class)| m.can_turn_bad(class));
             let marked = fault.is_some() || never.is_some() || may_be_bad;
             tables.judged.push(Judged { fault, never, classes, marked });
         }
@@ -187,11 +244,22 @@ impl<'p> Lazy<'p> {
             );
         }
         if judged.fault.is_none() {
-            for ((_, monitor, field), &class) in self.monitors.iter().zip(&judged.classes) {
+            for ((_, monitor, field), &class) in self.monitors().zip(&judged.classes) {
                 let next = monitor.next(field.get(state), class);
-                set_all(out.targets_from(first), self.packing.words(), *field, next);
+                set_all(out.targets_from(first), self.packing.words(), field, next);
             }
         }
+    }
+}
+
+impl Lazy<'static> {
+    /// The same as [`Lazy::new`], for threads that nobody waits for.
+    pub fn shared(
+        net: Network,
+        source: Box<dyn TableSource>,
+        properties: Arc<[Property]>,
+    ) -> Result<Lazy<'static>> {
+        Self::holding(net, source, Held::Shared(properties))
     }
 }
 
@@ -277,7 +345,7 @@ impl Successors for Lazy<'_> {
             let leaves = &self.read().net.leaves;
             (0..self.leaves).all(|leaf| leaves[leaf].terminated == Some(self.local(state, leaf)))
         };
-        match deadlock_freedom(self.properties) {
+        match deadlock_freedom(self.properties()) {
             Some((_, true)) if ended() => DeadEnd::Regular,
             deadlock => DeadEnd::Deadlock(deadlock.map(|(property, _)| property)),
         }
@@ -289,8 +357,7 @@ impl Successors for Lazy<'_> {
         if let Some(fault) = judged.fault {
             return Some(Finding::Fault(fault));
         }
-        let bad =
-            self.monitors.iter().filter(|(_, m, field)| m.is_bad(field.get(target))).map(|(k, _, _)| *k);
+        let bad = self.monitors().filter(|(_, m, field)| m.is_bad(field.get(target))).map(|(k, _, _)| k);
         judged.never.into_iter().chain(bad).min().map(Finding::Property)
     }
 
@@ -301,10 +368,10 @@ impl Successors for Lazy<'_> {
             found.push(Finding::Fault(fault));
             return;
         }
-        let turned = |(_, monitor, field): &&(usize, &Monitor, Field)| {
+        let turned = |(_, monitor, field): &(usize, &Monitor, Field)| {
             monitor.is_bad(field.get(target)) && !monitor.is_bad(field.get(source))
         };
-        let turned = self.monitors.iter().filter(turned).map(|(k, _, _)| *k);
+        let turned = self.monitors().filter(turned).map(|(k, _, _)| k);
         found.extend(judged.never.into_iter().chain(turned).map(Finding::Property));
     }
 
