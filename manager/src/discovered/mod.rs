@@ -124,8 +124,16 @@ pub fn conduct(
     let full = || Error::input("there is no memory for a single state: --job-memory allows more");
     let mut swarm = Swarm::new(task.config, stand, &lazy.initial(), &budget).map_err(|_| full())?;
     let (ended, _) = grid.lead(&mut swarm, &Arc::new(Discovering(growing.clone())), journal, control)?;
-    // Other ranks may have done the jobs; without their tables vectors have no meaning here.
-    growing.fill(swarm.filled(), &Life::default())?;
+    let mut largest = task.largest;
+    if largest > 0 || matches!(swarm.outcome(), Some(Outcome::Found(_))) {
+        // Other ranks may have done the jobs; without their tables vectors have no meaning here.
+        match (growing.fill(swarm.filled(), &Life::default()), swarm.outcome()) {
+            (Err(error), Some(Outcome::Found(_))) => return Err(error),
+            // A run that is to stop fills nothing any more, and has no names for its moves.
+            (Err(_), _) => largest = 0,
+            (Ok(()), _) => {}
+        }
+    }
     let conclusion = match (ended, swarm.outcome()) {
         (Ended::Journal(trouble), _) => Conclusion::Journal(trouble),
         (Ended::Stopped | Ended::Limit(_), None) => Conclusion::Stopped,
@@ -140,7 +148,7 @@ pub fn conduct(
     let labels = |(states, searched, prefix): (u64, u64, Vec<u32>)| {
         (states, searched, prefix.into_iter().map(|vector| label(growing, vector)).collect())
     };
-    let largest = swarm.largest(task.largest).into_iter().map(labels).collect();
+    let largest = swarm.largest(largest).into_iter().map(labels).collect();
     Ok(Report { conclusion, status: crate::grid::machine::Machine::status(&swarm), largest })
 }
 

@@ -16,6 +16,10 @@ use std::collections::{BTreeSet, VecDeque};
 
 /// A job gets at least this many states that wait, if there are so many.
 const FEWEST: u64 = 16;
+/// So few states a job may always have at once,
+const FEW: u64 = 1_024;
+/// and beyond, this number of known ones for each that waits.
+const KNOWN: u64 = 16;
 
 /// How a swarm is run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,7 +28,7 @@ pub struct Config {
     pub limits: JobLimits,
     /// The most jobs of a round.
     pub width: u64,
-    /// Up to this many known states a round is one job, which has all places.
+    /// Up to this many known states a round may be one job, which has all places.
     pub whole: u64,
     /// The most states that are expanded, if that is bounded.
     pub states: Option<u64>,
@@ -156,7 +160,8 @@ impl<'b> Swarm<'b> {
     /// The places of each job: all of them, or neighbours with about the same number of states that wait.
     fn divide(&self, waiting: u64) -> VecDeque<Vec<u32>> {
         let all = 0..self.places.list.len() as u32;
-        if !self.alone && self.places.states() <= self.config.whole {
+        let most = self.config.whole.min(FEW.max(waiting.saturating_mul(KNOWN)));
+        if !self.alone && self.places.states() <= most {
             return [all.collect()].into();
         }
         let jobs = (waiting / FEWEST).clamp(1, self.config.width.max(1));

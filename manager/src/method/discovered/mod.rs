@@ -219,7 +219,7 @@ impl Discovered<'_> {
             properties: &run.properties,
             config: plan.config,
             memory: run.room() / KNOWN,
-            largest: if self.informed.report.is_some() { LARGEST } else { 1 },
+            largest: if self.informed.report.is_some() { LARGEST } else { 0 },
         };
         let report = swarm::conduct(growing, &task, &grid, opened, &control)?;
         let time = start.elapsed();
@@ -309,7 +309,7 @@ fn choose(lazy: &Lazy, run: &Run) -> Result<(LeafIx, String)> {
         let (leaf, size) = sizes.rev().max_by_key(|(_, size)| *size).unwrap_or((0, 0));
         let leaf = LeafIx(leaf as u32);
         let why = format!(
-            "subsystem: {}, of which {} are known after {}, more than of any other process",
+            "subsystem: {}, of which {} are known after {}; no other process has more",
             names(net, &[leaf]).concat(),
             counted(size, "local state"),
             counted(next, "state")
