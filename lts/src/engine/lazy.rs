@@ -115,12 +115,13 @@ impl<'p> Lazy<'p> {
         if let Some(leaf) = net.leaves.iter().find(|leaf| leaf.states.is_empty()) {
             return Err(Error::Internal(format!("the leaf `{}` has no local state", leaf.name)));
         }
-        let watching = |(k, property)| match property {
-            &Property::Monitor(ref monitor) => Some((k, monitor)),
-            Property::DeadlockFree { .. } | Property::Never(_) | Property::Formula(_) => None,
-        };
-        let monitors: Vec<(usize, &Monitor)> =
-            properties.list().iter().enumerate().filter_map(watching).collect();
+        let all = properties.list().iter().enumerate();
+        let monitors: Vec<(usize, &Monitor)> = all
+            .filter_map(|(k, property)| match property {
+                Property::Monitor(monitor) => Some((k, monitor)),
+                Property::DeadlockFree { .. } | Property::Never(_) | Property::Formula(_) => None,
+            })
+            .collect();
         let bits = |monitor: &Monitor| usize::BITS - (monitor.states() - 1).leading_zeros();
         let leaves = net.leaves.len();
         let packing = Packing::for_bits(
