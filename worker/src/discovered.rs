@@ -320,7 +320,7 @@ impl<'s, S: Successors> Search<'s, S> {
         // Where there was no room for the first state of a new place, there is none.
         let known = self.job.places.len();
         self.places.truncate(
-            self.places.iter().skip(known).take_while(|here| here.states.len() > 0).count() + known,
+            self.places.iter().skip(known).take_while(|here| !here.states.is_empty()).count() + known,
         );
         feedback.places = self.places.into_iter().map(Here::grown).collect();
         let others = 0..self.elsewhere.len();
