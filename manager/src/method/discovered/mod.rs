@@ -297,7 +297,7 @@ fn choose(lazy: &Lazy, run: &Run) -> Result<(LeafIx, String)> {
     while next < states.len().min(SAMPLE) {
         run.go_on()?;
         steps.clear();
-        lazy.expand(&states.get(next).to_vec(), &mut steps)?;
+        lazy.expand(states.get(next), &mut steps)?;
         // What is marked may be a fault, which leads nowhere.
         for (target, _) in steps.iter().filter(|(_, via)| !via.is_marked()) {
             states.insert(target, nowhere).map_err(full)?;
