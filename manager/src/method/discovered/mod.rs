@@ -251,7 +251,7 @@ impl Discovered<'_> {
     fn bound_of(&self, conclusion: &Conclusion, status: &Status, plan: &Plan, run: &Run) -> Bound {
         let checkpoint = self.informed.checkpoint.checkpoint.is_some();
         let so_far = format!(
-            "nothing was found in {}; {} places of the subsystem and {} moves are known so far, and {} wait",
+            "nothing was found in {}; {} places of the subsystem and {} moves are known so far, {} waiting",
             counted(status.total.states as usize, "state"),
             count(status.places),
             count(status.edges),
