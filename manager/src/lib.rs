@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod discovered;
 pub mod grid;
 pub mod hunt;
 pub mod local;

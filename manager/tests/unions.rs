@@ -220,11 +220,15 @@ fn mattering(net: &Network, relevance: &Relevance, forbidden: u32, most: usize) 
     Some((seen, violated))
 }
 
+/// Seeds of directed swarms, and how many of them may be about something that happens.
+const SEEDS: u64 = 12_000;
+const VIOLATED: u64 = 2_000;
+
 /// Swarms that leave out what cannot lead to a violation visit exactly the rest, whatever the jobs are.
 #[test]
 fn directed_swarms_visit_what_matters() {
     let (mut exhausted, mut less, mut found) = (0, 0, 0);
-    for seed in 0..2_000 {
+    for seed in 0..SEEDS {
         let net = Shape { acyclic: seed % 3 != 0, leaves: 5, ..Shape::default() }.network(seed);
         let rng = &mut Rng::new(seed);
         let leaves: Vec<LeafIx> =
@@ -243,10 +247,14 @@ fn directed_swarms_visit_what_matters() {
             let some = !relevance.is_empty() && !relevance.is_everything();
             some.then_some((forbidden, prepared, relevance))
         };
-        // Rather something that does not happen, though the tables do not rule it out: then everything is searched.
+        // Rather something that does not happen, though the tables do not rule it out: then everything is searched. Of small
+        // networks few have such a vector, so beyond the first seeds only those count.
         let happens = taken(&net, &all);
-        let (yes, no): (Vec<u32>, Vec<u32>) =
+        let (mut yes, no): (Vec<u32>, Vec<u32>) =
             (0..net.vectors.len() as u32).partition(|v| happens.contains(v));
+        if seed >= VIOLATED {
+            yes.clear();
+        }
         let Some((forbidden, prepared, relevance)) = no.into_iter().chain(yes).find_map(never) else {
             continue;
         };
@@ -270,7 +278,7 @@ fn directed_swarms_visit_what_matters() {
             _ => assert!(union.is_subset(&matter), "{shown}"),
         }
     }
-    assert!(exhausted > 10 && less > 10 && found > 500, "{exhausted} {less} {found}");
+    assert!(exhausted > 80 && less > 75 && found > 1_000, "{exhausted} {less} {found}");
 }
 
 /// Jobs of one state, or a few, that hand on all the rest: as many states are expanded as there are. A border from which a

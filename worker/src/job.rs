@@ -149,6 +149,18 @@ pub struct Effort {
     pub nanoseconds: u64,
 }
 
+impl Effort {
+    /// Adds what another job did; of `memory` and `widest` the greater one stays.
+    pub fn add(&mut self, other: &Effort) {
+        self.states = self.states.saturating_add(other.states);
+        self.transitions = self.transitions.saturating_add(other.transitions);
+        self.deadlocks = self.deadlocks.saturating_add(other.deadlocks);
+        self.nanoseconds = self.nanoseconds.saturating_add(other.nanoseconds);
+        self.memory = self.memory.max(other.memory);
+        self.widest = self.widest.max(other.widest);
+    }
+}
+
 /// The answer to a job.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Feedback {

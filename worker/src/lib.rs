@@ -1,9 +1,10 @@
 #![doc = include_str!("../README.md")]
 
+pub mod discovered;
 pub mod guided;
 pub mod hunt;
 pub mod job;
 pub mod life;
 pub mod slice;
-mod states;
+pub mod states;
 mod stop;

@@ -5,20 +5,24 @@
 
 use gridlock_lts::base::memory::{Budget, Exhausted, Stack};
 use hashbrown::HashTable;
+use serde::{Deserialize, Serialize};
 
 /// Where a state came from: the position and index of its predecessor, and the vector of the step.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Origin {
-    pub(crate) position: u32,
-    pub(crate) index: u32,
-    pub(crate) vector: u32,
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Origin {
+    /// The position of the predecessor, or its place.
+    pub position: u32,
+    /// The predecessor's number there.
+    pub index: u32,
+    /// The vector of the step.
+    pub vector: u32,
 }
 
 /// Bytes that a slot of the hash table takes: an index and a byte of control.
 const SLOT: u64 = 5;
 
 /// A set of states in the order of their insertion.
-pub(crate) struct States<'b> {
+pub struct States<'b> {
     words: usize,
     states: Stack<'b, u64>,
     table: HashTable<u32>,
@@ -30,17 +34,18 @@ pub(crate) struct States<'b> {
 
 impl<'b> States<'b> {
     /// An empty set of states of this many words, with or without their origins.
-    pub(crate) fn new(words: usize, with_origins: bool, budget: &'b Budget) -> Self {
+    pub fn new(words: usize, with_origins: bool, budget: &'b Budget) -> Self {
         let origins = with_origins.then(|| Stack::new(budget));
         States { words, states: Stack::new(budget), table: HashTable::new(), table_bytes: 0, origins, budget }
     }
 
-    pub(crate) fn len(&self) -> usize {
+    /// How many there are.
+    pub fn len(&self) -> usize {
         self.states.len() / self.words
     }
 
     /// Forgets all states and keeps the memory.
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.states.clear();
         self.table.clear();
         if let Some(origins) = &mut self.origins {
@@ -48,23 +53,25 @@ impl<'b> States<'b> {
         }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
         self.states.is_empty()
     }
 
+    /// The state of a number.
     #[inline]
-    pub(crate) fn get(&self, index: usize) -> &[u64] {
+    pub fn get(&self, index: usize) -> &[u64] {
         &self.states[index * self.words..(index + 1) * self.words]
     }
 
     /// Where a state came from first; only if origins are kept.
-    pub(crate) fn origin(&self, index: usize) -> Option<Origin> {
+    pub fn origin(&self, index: usize) -> Option<Origin> {
         self.origins.as_ref().map(|origins| origins[index])
     }
 
     /// The number of a state that is there.
     #[inline]
-    pub(crate) fn find(&self, state: &[u64]) -> Option<usize> {
+    pub fn find(&self, state: &[u64]) -> Option<usize> {
         self.find_hashed(hash(state), state)
     }
 
@@ -78,7 +85,7 @@ impl<'b> States<'b> {
     }
 
     /// Says that a state came from elsewhere; only if origins are kept.
-    pub(crate) fn set_origin(&mut self, index: usize, origin: Origin) {
+    pub fn set_origin(&mut self, index: usize, origin: Origin) {
         if let Some(origins) = &mut self.origins {
             origins.as_mut_slice()[index] = origin;
         }
@@ -86,17 +93,13 @@ impl<'b> States<'b> {
 
     /// Adds a state unless it is there; whether it is new.
     #[inline]
-    pub(crate) fn insert(
-        &mut self,
-        state: &[u64],
-        origin: impl FnOnce() -> Origin,
-    ) -> Result<bool, Exhausted> {
+    pub fn insert(&mut self, state: &[u64], origin: impl FnOnce() -> Origin) -> Result<bool, Exhausted> {
         self.number(state, origin).map(|(_, new)| new)
     }
 
     /// Adds a state unless it is there; its number, and whether it is new.
     #[inline]
-    pub(crate) fn number(
+    pub fn number(
         &mut self,
         state: &[u64],
         origin: impl FnOnce() -> Origin,
@@ -146,7 +149,7 @@ impl Drop for States<'_> {
 
 /// A hash whose high and low bits are both good.
 #[inline]
-pub(crate) fn hash(state: &[u64]) -> u64 {
+pub fn hash(state: &[u64]) -> u64 {
     let mix = |hash: u64, word: &u64| {
         let product = u128::from(hash ^ word) * 0x9e37_79b9_7f4a_7c15;
         (product >> 64) as u64 ^ product as u64

@@ -34,8 +34,8 @@ pub fn load(task: &Task, specification: &Specification, host: &RoadHost) -> Resu
     let disagreements = task.check_equations.then(|| Arc::new(Disagreements::default()));
     let options = Options { disagreements: disagreements.clone(), ..task.tables.options(TableMode::Auto) };
     let complete = task.method.needs_complete_tables();
-    // An endless process is searched while it unfolds, unless tables must be complete.
-    let most = task.common.max_states.filter(|_| complete.is_none());
+    // An endless process is searched while it unfolds, unless tables are better complete.
+    let most = task.common.max_states.filter(|_| !task.method.prefers_complete_tables());
     let most = most.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX));
     let mut checked = specification.check(&specification.name, &options, most, watch)?;
     // Tables may take long; the user hears before that what is wrong with a property.

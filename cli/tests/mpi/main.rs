@@ -11,8 +11,9 @@
 //! The scripts give mpirun options of Open MPI.
 #![cfg(unix)]
 
-// Not all of it is needed here.
+mod discovered;
 mod formulas;
+// Not all of it is needed here.
 #[allow(dead_code)]
 #[path = "../harness/mod.rs"]
 mod harness;

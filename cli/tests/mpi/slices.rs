@@ -42,6 +42,24 @@ fn on_ranks_with(ranks: usize, spec: &str, options: &[&str], file: &str) -> (Val
     (result, parts)
 }
 
+/// Prefix jobs that do the same work again and again are left to slices, by all ranks.
+#[test]
+fn beyond_the_work_limit_ranks_go_on_by_slices() {
+    if !slow() {
+        return;
+    }
+    let (spec, property) = (model("dkr/steps.mcrl2"), model("dkr/greatest.mcf"));
+    let line =
+        ["check", &spec, "--search", "isv", "--json", "-", "--property", &property, "--subsystem", "Node(0)"];
+    let options = ["--jobs", "prefix", "--borders", "off", "--job-states", "300", "--work-limit", "2"];
+    let output = gridlock(3, &[&line[..], &options].concat()).output().expect("mpirun starts");
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON and nothing else");
+    assert_eq!((&report["verdict"], &report["states"]), (&"holds".into(), &3_432.into()), "{report}");
+    assert_eq!(report["swarm"]["then"], "by slices");
+    let ranks = report["slices"]["ranks"].as_array().expect("a list");
+    assert!(ranks.len() == 3 && ranks[1..].iter().all(|rank| rank["states"].as_u64() > Some(0)), "{report}");
+}
+
 /// What rank 0 sends and receives depends on slices, rounds and messages between them, not on the number of states.
 #[test]
 fn the_traffic_of_rank_0_does_not_depend_on_the_states() {

@@ -2,6 +2,7 @@
 
 mod beyond;
 mod checkpoints;
+mod discovered;
 #[path = "../harness/mod.rs"]
 mod harness;
 mod large;

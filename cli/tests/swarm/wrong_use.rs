@@ -30,8 +30,11 @@ fn wrong_use_is_told_with_a_remedy() {
         ([isv(user), vec!["--subsystem", "Usr(2)"]].concat(), "the processes are: User(2), BeverageMachine"),
         ([isv(machines), vec!["--subsystem", "SnackMachine", "--jobs", "trace"]].concat(), "--unroll K"),
         ([isv(machines), vec!["--subsystem", "auto", "--strategy", "even"]].concat(), "--unroll K"),
-        ([isv(endless), vec!["--subsystem", "Q"]].concat(), "needs complete tables"),
-        ([isv(user), vec!["--subsystem", "User", "--tables", "on-demand"]].concat(), "needs complete tables"),
+        ([isv(endless), vec!["--subsystem", "Q", "--ids", "0..1"]].concat(), "made ahead of the search"),
+        (
+            [isv(user), vec!["--subsystem", "Usr", "--tables", "on-demand"]].concat(),
+            "did you mean `User(2)`?",
+        ),
         (
             [isv(user), vec!["--subsystem", "User", "--jobs", "prefix", "--max-states", "5"]].concat(),
             "--job-states",

@@ -25,7 +25,7 @@ use crate::property::{DeadEnd, Finding, Monitor, Property, deadlock_freedom};
 use std::collections::BTreeSet;
 use std::hash::Hasher;
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, TryLockError};
 
 /// The network behind a successor function.
 pub trait Plain {
@@ -77,7 +77,7 @@ impl Tables {
     }
 }
 
-/// Properties of whoever made it, or its own.
+/// Properties, borrowed or shared.
 enum Asked<'p> {
     Borrowed(&'p [Property]),
     Shared(Arc<[Property]>),
@@ -91,6 +91,19 @@ impl Deref for Asked<'_> {
             Asked::Borrowed(properties) => properties,
             Asked::Shared(properties) => properties,
         }
+    }
+}
+
+/// A source that has nothing to tell any more.
+struct Gone;
+
+impl TableSource for Gone {
+    fn expand(&mut self, _: &mut Network, _: LeafIx, _: Local) -> Result<()> {
+        Err(Error::internal("the source of the tables is gone"))
+    }
+
+    fn describe(&self, _: LeafIx, _: Local) -> String {
+        String::new()
     }
 }
 
@@ -109,6 +122,15 @@ impl<'p> Lazy<'p> {
     /// A network that has all its leaves, each with its initial state, and a source for everything else.
     pub fn new(net: Network, source: Box<dyn TableSource>, properties: &'p [Property]) -> Result<Self> {
         Lazy::with(net, source, Asked::Borrowed(properties), None)
+    }
+
+    /// The same for threads that nobody waits for, which borrow nothing.
+    pub fn shared(
+        net: Network,
+        source: Box<dyn TableSource>,
+        properties: Arc<[Property]>,
+    ) -> Result<Lazy<'static>> {
+        Lazy::with(net, source, Asked::Shared(properties), None)
     }
 
     /// The same with steps in an order that does not depend on what was expanded before; see the module head.
@@ -162,6 +184,23 @@ impl<'p> Lazy<'p> {
     pub fn into_parts(self) -> (Network, Box<dyn TableSource>) {
         let tables = self.tables.into_inner().unwrap_or_else(PoisonError::into_inner);
         (tables.net, self.source.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The same of one that others may still hold; they can fill nothing any more.
+    pub fn take_parts(lazy: Arc<Self>) -> Result<(Network, Box<dyn TableSource>)> {
+        let lazy = match Arc::try_unwrap(lazy) {
+            Ok(lazy) => return Ok(lazy.into_parts()),
+            Err(lazy) => lazy,
+        };
+        let mut source = match lazy.source.try_lock() {
+            Ok(source) => source,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                return Err(Error::internal("a thread that was given up still fills tables"));
+            }
+        };
+        let source = std::mem::replace(&mut *source, Box::new(Gone));
+        Ok((lazy.with_network(Network::clone), source))
     }
 
     /// Lets `look` see the network as far as it is known.

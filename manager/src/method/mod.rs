@@ -8,6 +8,7 @@
 //! Invariant: nothing outside the folder of a method asks which method it is.
 
 pub mod checkpoint;
+mod discovered;
 mod entry;
 pub mod exhaustive;
 mod figures;

@@ -16,7 +16,7 @@ mod breadth;
 mod depth;
 mod irrelevant;
 mod outgoing;
-mod search;
+pub(crate) mod search;
 #[cfg(test)]
 mod tests;
 mod way;

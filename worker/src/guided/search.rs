@@ -129,24 +129,30 @@ impl<S: Successors> GuidedSearch<'_, S> {
         }
         steps.clear();
         self.system.expand(state, steps)?;
-        effort.states += 1;
-        let wrong = self.look_at(state, steps, effort);
-        effort.transitions += steps.len() as u64;
-        Ok(wrong)
+        Ok(look_at(self.system, state, steps, effort))
     }
+}
 
-    fn look_at(&self, state: &[u64], steps: &mut Steps, effort: &mut Effort) -> Option<Found> {
-        if steps.is_empty() {
-            let end = self.system.dead_end(state);
-            effort.deadlocks += u64::from(end.is_deadlock());
-            end.found(state)
-        } else if steps.any_marked() {
-            let ends = [steps.len()];
-            look::first(self.system, state, &ends, steps).found
-        } else {
-            None
-        }
-    }
+/// What is wrong with a state or its steps, from which faults are removed; counts what there is.
+pub(crate) fn look_at<S: Successors>(
+    system: &S,
+    state: &[u64],
+    steps: &mut Steps,
+    effort: &mut Effort,
+) -> Option<Found> {
+    effort.states += 1;
+    let wrong = if steps.is_empty() {
+        let end = system.dead_end(state);
+        effort.deadlocks += u64::from(end.is_deadlock());
+        end.found(state)
+    } else if steps.any_marked() {
+        let ends = [steps.len()];
+        look::first(system, state, &ends, steps).found
+    } else {
+        None
+    };
+    effort.transitions += steps.len() as u64;
+    wrong
 }
 
 /// The edges of one state of a guide that were possible.

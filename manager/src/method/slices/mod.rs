@@ -8,6 +8,7 @@ mod page;
 mod plan;
 
 use super::checkpoint::{JOB_MEMORY, given_job_memory};
+use super::discovered::{self, Discovered};
 use super::fingerprint::tables_made;
 use super::quantities::{bytes, count};
 use super::reduction::Less;
@@ -70,7 +71,7 @@ impl Listed for Slices {
     }
 
     fn status(page: &StatusPage) -> Vec<Row> {
-        page.figures::<Numbers>(NUMBERS).map_or(Vec::new(), |numbers| numbers.rows())
+        page.figures::<Numbers>(NUMBERS).map_or_else(|| discovered::status(page), |numbers| numbers.rows())
     }
 }
 
@@ -79,8 +80,9 @@ impl Method for Slices {
         true
     }
 
-    fn needs_complete_tables(&self) -> Option<&'static str> {
-        Some("a search by slices")
+    /// Where they are not, the guide is discovered.
+    fn prefers_complete_tables(&self) -> bool {
+        true
     }
 
     fn check(&self, _: &Common) -> Result<()> {
@@ -101,6 +103,9 @@ impl Method for Slices {
     }
 
     fn conduct(&self, run: &mut Run) -> Result<Outcome> {
+        if !run.tables().complete {
+            return self.discovered().conduct(run);
+        }
         let (prepared, host) = (run.prepared(), run.host);
         let progress = |p: &Progress| {
             let detail = format!(
@@ -170,6 +175,9 @@ impl Method for Slices {
     }
 
     fn serve(&self, run: &mut Run) -> Result<u8> {
+        if !run.tables().complete {
+            return self.discovered().serve(run);
+        }
         let (prepared, identity, options) = (run.prepared(), self.agreed(run), self.options(run)?);
         let (team, host) = (self.team(run, &identity), run.host);
         let stop = || host.stopped().is_some();
@@ -194,6 +202,11 @@ impl Method for Slices {
 }
 
 impl Slices {
+    /// The search on tables that are not complete.
+    fn discovered(&self) -> Discovered<'_> {
+        Discovered { name: Slices::NAME, informed: &self.informed, job_states: None, window: None }
+    }
+
     /// What steps are left out.
     fn keep(&self) -> Result<Option<Keep>> {
         self.less.keep_of("a search by slices")

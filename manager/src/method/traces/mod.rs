@@ -17,6 +17,7 @@ pub use options::Traces;
 pub use plan::{ALL_IDS, IDS, OF_THE_SPACE};
 
 use super::Team;
+use super::discovered::{self, Discovered};
 use super::quantities::{big, bytes, count, counted};
 use super::then::{Left, Then};
 use super::{Bound, Checkpoint, Common, Conclusion, Listed, Method, Nothing, Outcome, Row, Run, StatusPage};
@@ -55,7 +56,7 @@ impl Listed for Traces {
     }
 
     fn status(page: &StatusPage) -> Vec<Row> {
-        page.figures::<Numbers>(NUMBERS).map_or(Vec::new(), |numbers| numbers.rows())
+        page.figures::<Numbers>(NUMBERS).map_or_else(|| discovered::status(page), |numbers| numbers.rows())
     }
 }
 
@@ -64,8 +65,9 @@ impl Method for Traces {
         true
     }
 
-    fn needs_complete_tables(&self) -> Option<&'static str> {
-        Some("an informed swarm")
+    /// Where they are not, the guide is discovered.
+    fn prefers_complete_tables(&self) -> bool {
+        true
     }
 
     fn check(&self, common: &Common) -> Result<()> {
@@ -87,6 +89,9 @@ impl Method for Traces {
     }
 
     fn conduct(&self, run: &mut Run) -> Result<Outcome> {
+        if !run.tables().complete {
+            return self.discovered().conduct(run);
+        }
         let prepared = run.prepared();
         if let Some(verdict) = prepared.violated_initially() {
             return Ok(Outcome::of(verdict, Default::default(), Box::new(Nothing), || run.stopped(false)));
@@ -135,6 +140,9 @@ impl Method for Traces {
     }
 
     fn serve(&self, run: &mut Run) -> Result<u8> {
+        if !run.tables().complete {
+            return self.discovered().serve(run);
+        }
         let prepared = run.prepared();
         if prepared.violated_initially().is_some() {
             return run.peers.wait_for_end(None);
@@ -149,6 +157,12 @@ impl Method for Traces {
 }
 
 impl Traces {
+    /// The search on tables that are not complete.
+    fn discovered(&self) -> Discovered<'_> {
+        let Traces { informed, job_states, window, .. } = self;
+        Discovered { name: Traces::NAME, informed, job_states: *job_states, window: *window }
+    }
+
     fn team<'a>(&self, run: &'a Run, identity: &'a Identity) -> Team<'a> {
         Team {
             identity,

@@ -114,8 +114,7 @@ impl Plan {
     pub fn agreed(&self, traces: &Traces) -> Identity {
         let own = [JOB_MEMORY, PACE];
         let decided = self.identity.iter().filter(|(name, _)| !own.contains(&name.as_str())).cloned();
-        let beyond = ("beyond".to_owned(), format!("{:?}", traces.onward().then).to_lowercase());
-        decided.chain([given_job_memory(traces.informed.job_memory), beyond]).collect()
+        decided.chain([given_job_memory(traces.informed.job_memory)]).collect()
     }
 }
 
@@ -149,6 +148,7 @@ fn identity(traces: &Traces, run: &Run, names: &[String], all: &BigUint, config:
             (JOB_MEMORY, config.limits.memory.to_string()),
             ("job states", traces.job_states.map_or("no limit".to_owned(), |n| n.to_string())),
             ("borders", on_off(config.borders)),
+            ("beyond", format!("{:?}", traces.onward().then).to_lowercase()),
             ("directed", on_off(traces.directed())),
             ("strategy", config.strategy.to_string()),
             ("seed", config.seed.to_string()),

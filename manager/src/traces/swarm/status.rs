@@ -82,13 +82,7 @@ impl Status {
         self.largest.see(effort.states, number);
         self.most_memory.see(effort.memory, number);
         self.longest.see(effort.nanoseconds, number);
-        let total = &mut self.total;
-        total.states = total.states.saturating_add(effort.states);
-        total.transitions = total.transitions.saturating_add(effort.transitions);
-        total.deadlocks = total.deadlocks.saturating_add(effort.deadlocks);
-        total.nanoseconds = total.nanoseconds.saturating_add(effort.nanoseconds);
-        total.memory = total.memory.max(effort.memory);
-        total.widest = total.widest.max(effort.widest);
+        self.total.add(effort);
     }
 }
 
