@@ -26,6 +26,8 @@ pub(super) struct Closure {
     pub(super) memo: Memo,
     mutant: Mutant,
     pub(super) locals: Vec<u32>,
+    /// The labels that leaves offer in these states, word by word.
+    offered: Vec<u64>,
     /// The enabled vectors, ascending.
     pub(super) enabled: Vec<u32>,
     /// For each vector how many steps it has.
@@ -67,6 +69,7 @@ impl Closure {
             memo: Memo::new(tables, room),
             mutant,
             locals: vec![0; tables.leaves.len()],
+            offered: vec![0; free.len()],
             enabled: Vec::new(),
             steps: vec![0; tables.vectors],
             contains: vec![false; tables.vectors],
@@ -113,6 +116,9 @@ impl Closure {
         if self.visit == 0 {
             self.topics.fill((0, 0));
             self.visit = 1;
+        }
+        for (leaf, &local) in tables.leaves.iter().zip(&self.locals) {
+            self.offered[leaf.word_base..leaf.word_base + leaf.words].copy_from_slice(leaf.enabled(local));
         }
         for v in vias {
             self.steps[v as usize] += 1;
@@ -276,12 +282,13 @@ impl Closure {
     /// Whether a label of a leaf stays disabled whatever is done outside the set.
     #[inline]
     fn is_never(&mut self, tables: &Tables, part: &Part) -> bool {
-        let leaf = &tables.leaves[part.leaf as usize];
-        if leaf.offers(self.locals[part.leaf as usize], part.label) {
+        // A phantom's label has no bit: its caller has seen that it is not offered.
+        if self.offered[part.word as usize] & part.mask != 0 {
             return false;
         }
         let topic = self.topic(tables, part);
         self.work += QUESTION;
+        let leaf = &tables.leaves[part.leaf as usize];
         let free = &self.free[leaf.word_base..leaf.word_base + leaf.words];
         self.memo.is_never(tables, topic, free)
     }

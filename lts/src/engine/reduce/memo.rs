@@ -50,13 +50,16 @@ struct Topic {
     /// The labels by which the leaf can leave the state and with which the label does not commute there, weak and strong.
     clashing: [Place; 2],
     witnesses: [[Place; WITNESSES]; 4],
+    /// For each kind of question the free labels of the one whose answer was last looked up, and the answer: neighbours
+    /// among the states ask the same.
+    last: [Option<(Place, u32)>; KINDS],
 }
 
 /// Kinds of questions whose answers are remembered together with the free labels: clashes, weak and strong, cuts, and
 /// whether a label stays disabled.
-const KINDS: u64 = 4;
-const CUTS: u64 = 2;
-const NEVER: u64 = 3;
+const KINDS: usize = 4;
+const CUTS: usize = 2;
+const NEVER: usize = 3;
 
 /// Topics are found by their place as long as there are no more places than this, and by hashing else.
 const PLACES: u64 = if cfg!(test) { 100 } else { 1 << 22 };
@@ -157,13 +160,20 @@ impl Walk {
 /// The first label that is in two sets.
 #[inline]
 fn first_common(one: &[u64], other: &[u64]) -> Option<u32> {
-    let common = one.iter().zip(other).map(|(a, b)| a & b);
-    common.enumerate().find(|(_, word)| *word != 0).map(|(k, word)| k as u32 * 64 + word.trailing_zeros())
+    let other = &other[..one.len()];
+    for k in 0..one.len() {
+        let common = one[k] & other[k];
+        if common != 0 {
+            return Some(k as u32 * 64 + common.trailing_zeros());
+        }
+    }
+    None
 }
 
 #[inline]
 fn is_subset(one: &[u64], other: &[u64]) -> bool {
-    one.iter().zip(other).all(|(a, b)| a & !b == 0)
+    let other = &other[..one.len()];
+    (0..one.len()).all(|k| one[k] & !other[k] == 0)
 }
 
 impl Memo {
@@ -219,6 +229,7 @@ impl Memo {
                 had: [0; 4],
                 clashing: [0; 2],
                 witnesses: [[0; WITNESSES]; 4],
+                last: [None; KINDS],
             });
             return next;
         }
@@ -245,24 +256,31 @@ impl Memo {
     /// Whether some witness settles a question.
     #[inline]
     fn is_witnessed(&self, leaf: &Leaf, about: &Topic, kind: usize, free: &[u64]) -> bool {
-        let mut witnesses = about.witnesses[kind][..usize::from(about.had[kind])].iter();
-        witnesses.any(|place| match kind {
+        let had = usize::from(about.had[kind]).min(WITNESSES);
+        about.witnesses[kind][..had].iter().any(|place| match kind {
             PATH => is_subset(self.set(leaf, place), free),
             _ => is_subset(free, self.set(leaf, place)),
         })
     }
 
-    /// Keeps a witness; false if there are enough.
+    /// Keeps a witness, in the place of the oldest one if there are enough: questions that come soon are like this one.
+    /// False if one was given up for it.
     fn add_witness(&mut self, topic: u32, kind: usize, set: &[u64]) -> bool {
-        let had = usize::from(self.topics[topic as usize].had[kind]);
-        if had == WITNESSES {
-            return false;
-        }
-        let place = self.add_set(set);
+        let had = self.topics[topic as usize].had[kind];
+        let at = usize::from(had) % WITNESSES;
+        let room = usize::from(had) < WITNESSES;
+        let place = match self.topics[topic as usize].witnesses[kind][at] {
+            old if !room && set.len() > 1 => {
+                self.sets[old as usize..old as usize + set.len()].copy_from_slice(set);
+                old
+            }
+            _ => self.add_set(set),
+        };
         let topic = &mut self.topics[topic as usize];
-        topic.witnesses[kind][had] = place;
-        topic.had[kind] += 1;
-        true
+        topic.witnesses[kind][at] = place;
+        // Beyond the number of witnesses only the remainder counts.
+        topic.had[kind] = if usize::from(had) + 1 < 2 * WITNESSES { had + 1 } else { WITNESSES as u8 };
+        room
     }
 
     /// The first free label, nearest states first, with which a label does not commute; `NONE` if it does with all.
@@ -300,7 +318,7 @@ impl Memo {
         mutant: Mutant,
     ) -> u32 {
         let kind = strength as usize;
-        if let Some(answer) = self.known(topic, kind as u64, free) {
+        if let Some(answer) = self.known(tables, topic, kind, free) {
             return answer;
         }
         let Topic { leaf: l, state, label, .. } = self.topics[topic as usize];
@@ -329,7 +347,7 @@ impl Memo {
             kept = self.add_witness(topic, kind, &peaceful);
         }
         if !kept {
-            self.remember(topic, kind as u64, free, answer);
+            self.remember(topic, kind, free, answer);
         }
         (self.walk, self.scratch) = (walk, peaceful);
         answer
@@ -365,7 +383,7 @@ impl Memo {
         if self.is_witnessed(leaf, about, PATH, free) {
             return false;
         }
-        match self.known(topic, NEVER, free) {
+        match self.known(tables, topic, NEVER, free) {
             Some(answer) => answer == 1,
             None => self.search(leaf, topic, free),
         }
@@ -402,34 +420,51 @@ impl Memo {
     }
 
     #[inline]
-    fn key(topic: u32, kind: u64, free: &[u64]) -> (u64, u64) {
+    fn key(topic: u32, kind: usize, free: &[u64]) -> (u64, u64) {
         // The map looks at the low bits, and those of a product know nothing of the high bits of its factors. Of a single
         // word nothing is lost: the factor is odd, and the shift can be undone.
         let mixed = free.iter().fold(0u64, |sum, &word| {
             let product = (sum.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             product ^ (product >> 32)
         });
-        (u64::from(topic) * KINDS + kind, mixed)
+        (u64::from(topic) * KINDS as u64 + kind as u64, mixed)
     }
 
     #[inline]
-    fn known(&self, topic: u32, kind: u64, free: &[u64]) -> Option<u32> {
-        let &(at, answer) = self.exact.get(&Self::key(topic, kind, free))?;
-        // Two large sets may have one key.
-        let same = free.len() == 1 || &self.sets[at as usize..at as usize + free.len()] == free;
-        same.then_some(answer)
+    fn known(&mut self, tables: &Tables, topic: u32, kind: usize, free: &[u64]) -> Option<u32> {
+        let about = &self.topics[topic as usize];
+        if let Some((place, answer)) = &about.last[kind]
+            && self.set(&tables.leaves[about.leaf as usize], place) == free
+        {
+            return Some(*answer);
+        }
+        self.look_up(topic, kind, free)
     }
 
-    fn remember(&mut self, topic: u32, kind: u64, free: &[u64], answer: u32) {
+    fn look_up(&mut self, topic: u32, kind: usize, free: &[u64]) -> Option<u32> {
+        let &(at, answer) = self.exact.get(&Self::key(topic, kind, free))?;
+        let place = match *free {
+            [word] => word,
+            // Two large sets may have one key.
+            _ if self.sets[at as usize..at as usize + free.len()] != *free => return None,
+            _ => u64::from(at),
+        };
+        self.topics[topic as usize].last[kind] = Some((place, answer));
+        Some(answer)
+    }
+
+    fn remember(&mut self, topic: u32, kind: usize, free: &[u64], answer: u32) {
         self.work += KEEPING;
-        let at = if free.len() == 1 { 0 } else { self.add_set(free) as u32 };
+        let place = self.add_set(free);
+        let at = if free.len() == 1 { 0 } else { place as u32 };
         self.exact.insert(Self::key(topic, kind, free), (at, answer));
+        self.topics[topic as usize].last[kind] = Some((place, answer));
     }
 
     /// Two sets of free labels, each of which must go so that a label that is disabled stays so: those by which the
     /// leaf leaves its state towards the label, and those by which it comes to states that offer it.
     pub(super) fn cuts(&mut self, tables: &Tables, topic: u32, free: &[u64]) -> (&[u32], &[u32]) {
-        let at = match self.known(topic, CUTS, free) {
+        let at = match self.known(tables, topic, CUTS, free) {
             Some(at) => at as usize,
             None => {
                 let Topic { leaf, state, label, .. } = self.topics[topic as usize];

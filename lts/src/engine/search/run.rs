@@ -161,7 +161,10 @@ impl<'a, S: Successors> Run<'a, S> {
         let now = self.started.elapsed().as_millis() as u64;
         let due = self.next_report.load(Relaxed);
         if now >= due && self.next_report.compare_exchange(due, now + 100, Relaxed, Relaxed).is_ok() {
-            self.check_resident();
+            // A search with an allowance accompanies another one, whose memory it would take for its own.
+            if self.options.allowance.is_none() {
+                self.check_resident();
+            }
             if let Some(progress) = self.options.progress {
                 let own = self.stats();
                 let Elsewhere { states, transitions, frontier } = &self.elsewhere;
