@@ -21,6 +21,7 @@ use crate::model::network::LeafIx;
 use crate::property::Property;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -270,8 +271,8 @@ impl Aggregation {
                     }
                 }
                 Next::Explore(exploring) => match self.explore(setting, exploring) {
-                    Ok(step) => return Ok(step),
-                    Err(next) => next,
+                    ControlFlow::Break(step) => return Ok(step),
+                    ControlFlow::Continue(next) => next,
                 },
                 Next::Decided(end) => return Ok(Step::Ended(end)),
             };
@@ -372,13 +373,13 @@ impl Aggregation {
     }
 
     /// Has the components explored by their interfaces; if that was too large, too, the limit is raised.
-    fn explore(&mut self, setting: Setting, exploring: Exploring) -> Result<Step, Next> {
+    fn explore(&mut self, setting: Setting, exploring: Exploring) -> ControlFlow<Step, Next> {
         let Some(tree) = exploring.trees.front() else {
             if self.limit >= setting.limit {
-                return Ok(Step::Ended(End::Left(exploring.why)));
+                return ControlFlow::Break(Step::Ended(End::Left(exploring.why)));
             }
             self.limit = self.limit.saturating_mul(RAISED).min(setting.limit);
-            return Err(Next::Round);
+            return ControlFlow::Continue(Next::Round);
         };
         let what = What::Interfaces {
             parts: self.system.parts(),
@@ -389,7 +390,7 @@ impl Aggregation {
         let purpose = Purpose::Interfaces(self.explorations);
         self.explorations += 1;
         self.phase = Phase::Exploring(exploring);
-        Ok(Step::Tasks(vec![(purpose, Task { what, keep: self.keep, limit: self.limit })]))
+        ControlFlow::Break(Step::Tasks(vec![(purpose, Task { what, keep: self.keep, limit: self.limit })]))
     }
 
     fn explored(&mut self, mut exploring: Exploring, end: Done) -> Result<Next, Trouble> {
