@@ -87,7 +87,7 @@ fn the_order_of_filling_changes_nothing_and_proofs_are_right() {
             ..Config::new(seed, false, Vec::new())
         };
         let alone = unfilled(&net, &properties, None);
-        let one = hunt(&alone, &[alone.clone()], config(), 0);
+        let one = hunt(&alone, std::slice::from_ref(&alone), config(), 0);
         // Threads of one process, and processes whose tables were filled in other orders.
         let shared = unfilled(&net, &properties, Some(seed));
         let threads = hunt(&shared, &[shared.clone(), shared.clone()], config(), seed + 1);
