@@ -1,26 +1,9 @@
 //! A local search on ranks: the blocks and verdicts of one process, also if what is left is handed over, if ranks are killed
 //! and the run is resumed, and from a state that is not the initial one.
 
-use crate::harness::{directory, model, run, text};
-use crate::ranks::{gridlock, processes, signal, slow};
-use serde_json::Value;
-use std::fs;
-use std::path::Path;
-use std::time::{Duration, Instant};
-
-fn parsed(out: &[u8], err: &[u8]) -> Value {
-    serde_json::from_slice(out).unwrap_or_else(|e| panic!("{e}: {}{}", text(out), text(err)))
-}
-
-/// What must be the same, wherever it was decided.
-fn facts(report: &Value) -> Value {
-    let mut obligations = report["local"]["obligations"].clone();
-    for obligation in obligations.as_array_mut().expect("a list") {
-        obligation["seconds"] = Value::Null;
-    }
-    let fields = ["verdict", "reason", "states", "trace", "from"].map(|name| report[name].clone());
-    serde_json::json!([fields, obligations, report["local"]["left"], report["local"]["then"]])
-}
+use crate::harness::{directory, model, run};
+use crate::obligations::{killed_and_resumed, parsed, ranks_agree_with_one_process};
+use crate::ranks::gridlock;
 
 #[test]
 fn ranks_come_to_what_one_process_comes_to() {
@@ -36,16 +19,7 @@ fn ranks_come_to_what_one_process_comes_to() {
         &[&five, "--property", &consistent, "--local-limit", "5", "--then", "parts"],
         &[&abp, "--deadlock", "--local-limit", "1", "--then", "none"],
     ];
-    for case in cases {
-        let line = [&["check", "--quiet", "--json", "-", "--search", "local"], case].concat();
-        let one = run(&[&line[..], &["--workers", "1"]].concat());
-        let expected = facts(&parsed(&one.stdout, &one.stderr));
-        for ranks in if slow() { &[2, 3, 5][..] } else { &[3] } {
-            let output = gridlock(*ranks, &line).output().expect("mpirun starts");
-            assert_eq!(output.status.code(), one.status.code(), "{case:?}: {}", text(&output.stderr));
-            assert_eq!(facts(&parsed(&output.stdout, &output.stderr)), expected, "{case:?} on {ranks} ranks");
-        }
-    }
+    ranks_agree_with_one_process("local", &cases);
 }
 
 #[test]
@@ -71,41 +45,5 @@ fn ranks_begin_where_they_are_told() {
 
 #[test]
 fn killed_ranks_are_resumed_by_others() {
-    let (_dir, path) = directory();
-    let (spec, formula, place) = (path("spec.mcrl2"), model("twophase/consistent.mcf"), path("run"));
-    let text = fs::read_to_string(model("twophase/twophase.mcrl2")).expect("a model");
-    let line = text.lines().find(|line| line.starts_with("eqn  N = ")).expect("a number");
-    fs::write(&spec, text.replace(line, "eqn  N = 8;")).expect("written");
-    let line = ["check", "--quiet", "--json", "-", "--search", "local", &spec, "--property", &formula];
-    let one = run(&line);
-    let expected = facts(&parsed(&one.stdout, &one.stderr));
-    let line = [&line[..], &["--checkpoint", &place, "--resume"]].concat();
-    let journal = Path::new(&place).join("journal");
-    let size = || fs::metadata(&journal).map_or(0, |file| file.len());
-    for kills in 0..20 {
-        let before = size();
-        let mut child = gridlock(2 + kills % 2, &line).spawn().expect("mpirun starts");
-        let begun = Instant::now();
-        // As soon as there is more in the journal a rank is killed, and with it all of them.
-        while child.try_wait().expect("a child").is_none() && begun.elapsed() < Duration::from_secs(120) {
-            let victim = (kills < 2 && size() > before + 100).then(|| processes(&place).pop()).flatten();
-            if let Some(rank) = victim {
-                // It may be gone already.
-                signal("KILL", rank);
-            }
-            std::thread::sleep(Duration::from_millis(2));
-        }
-        let output = child.wait_with_output().expect("an end");
-        if output.status.code() == Some(0) {
-            let report = parsed(&output.stdout, &output.stderr);
-            assert_eq!(facts(&report), expected, "after {kills} kills");
-            assert!(kills == 0 || report["local"]["resumed"].as_u64() > Some(0), "{report}");
-            // And the same from what is there, on threads.
-            let again = run(&line);
-            let again = parsed(&again.stdout, &again.stderr);
-            assert_eq!(facts(&again), expected);
-            return;
-        }
-    }
-    panic!("it never came to its end");
+    killed_and_resumed("local", 8);
 }

@@ -20,6 +20,7 @@ mod harness;
 mod hunt;
 mod killed;
 mod local;
+mod obligations;
 mod owned;
 mod parts;
 mod ranks;

@@ -2,7 +2,7 @@
 
 use super::super::exhaustive;
 use super::super::page::escaped;
-use super::super::quantities::{bytes, count};
+use super::super::quantities::{bytes, count, counted};
 use super::super::{Figures, Json, Row, Spent, Traffic};
 use crate::discovered::Status;
 use gridlock_lts::engine::search::Stats;
@@ -47,11 +47,11 @@ impl Figures for Discovery {
             ("states", count(self.total.states)),
             ("transitions", count(self.total.transitions)),
             ("deadlocks", count(self.total.deadlocks)),
-            ("guide", format!("{} places, {} moves{so_far}", count(numbers.places), count(numbers.edges))),
+            ("guide", format!("{}{so_far}", numbers.guide())),
             ("states waiting", count(numbers.states_waiting)),
-            ("searches", format!("{} in {} rounds", count(numbers.searches), count(numbers.rounds))),
-            ("largest search", format!("{} states", count(numbers.largest_search_states))),
-            ("largest place", format!("{} states", count(numbers.largest_place_states))),
+            ("searches", numbers.searched()),
+            ("largest search", counted(numbers.largest_search_states as usize, "state")),
+            ("largest place", counted(numbers.largest_place_states as usize, "state")),
             ("local states filled", count(numbers.local_states_filled)),
         ];
         if let Some(traffic) = &self.traffic {
@@ -137,6 +137,14 @@ impl Numbers {
         }
     }
 
+    fn guide(&self) -> String {
+        format!("{}, {}", counted(self.places as usize, "place"), counted(self.edges as usize, "move"))
+    }
+
+    fn searched(&self) -> String {
+        format!("{} in {}", count(self.searches), counted(self.rounds as usize, "round"))
+    }
+
     /// For people who look at a checkpoint.
     pub(super) fn rows(&self) -> Vec<Row> {
         vec![
@@ -144,8 +152,8 @@ impl Numbers {
                 "states",
                 format!("{} known so far, {} waiting", count(self.states_known), count(self.states_waiting)),
             ),
-            ("guide", format!("{} places, {} moves known so far", count(self.places), count(self.edges))),
-            ("searches", format!("{} in {} rounds", count(self.searches), count(self.rounds))),
+            ("guide", format!("{} known so far", self.guide())),
+            ("searches", self.searched()),
         ]
     }
 }

@@ -1,0 +1,81 @@
+//! What searches by obligations, local and by parts, have in common on ranks: they come to what one process comes to, and what
+//! killed ranks have answered is not asked again.
+
+use crate::harness::{directory, model, run, text};
+use crate::ranks::{gridlock, processes, signal, slow};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+pub fn parsed(out: &[u8], err: &[u8]) -> Value {
+    serde_json::from_slice(out).unwrap_or_else(|e| panic!("{e}: {}{}", text(out), text(err)))
+}
+
+/// What must be the same, wherever it was decided.
+fn facts(report: &Value, search: &str) -> Value {
+    let own = &report[search];
+    let mut obligations = own["obligations"].clone();
+    for obligation in obligations.as_array_mut().expect("a list") {
+        obligation["seconds"] = Value::Null;
+    }
+    let fields = ["verdict", "reason", "states", "trace", "from"].map(|name| report[name].clone());
+    serde_json::json!([fields, obligations, own["left"], own["then"]])
+}
+
+/// Each case on ranks and in one process.
+pub fn ranks_agree_with_one_process(search: &str, cases: &[&[&str]]) {
+    for case in cases {
+        let line = [&["check", "--quiet", "--json", "-", "--search", search], *case].concat();
+        let one = run(&[&line[..], &["--workers", "1"]].concat());
+        let expected = facts(&parsed(&one.stdout, &one.stderr), search);
+        for ranks in if slow() { &[2, 3, 5][..] } else { &[3] } {
+            let output = gridlock(*ranks, &line).output().expect("mpirun starts");
+            assert_eq!(output.status.code(), one.status.code(), "{case:?}: {}", text(&output.stderr));
+            let got = facts(&parsed(&output.stdout, &output.stderr), search);
+            assert_eq!(got, expected, "{case:?} on {ranks} ranks");
+        }
+    }
+}
+
+/// Ranks are killed on two-phase commit with so many managers, until the run comes to its end: what threads then tell who
+/// resume the same once more.
+pub fn killed_and_resumed(search: &str, managers: u32) -> Value {
+    let (_dir, path) = directory();
+    let (spec, formula, place) = (path("spec.mcrl2"), model("twophase/consistent.mcf"), path("run"));
+    let text = fs::read_to_string(model("twophase/twophase.mcrl2")).expect("a model");
+    let line = text.lines().find(|line| line.starts_with("eqn  N = ")).expect("a number");
+    fs::write(&spec, text.replace(line, &format!("eqn  N = {managers};"))).expect("written");
+    let line = ["check", "--quiet", "--json", "-", "--search", search, &spec, "--property", &formula];
+    let one = run(&line);
+    let expected = facts(&parsed(&one.stdout, &one.stderr), search);
+    let line = [&line[..], &["--checkpoint", &place, "--resume"]].concat();
+    let journal = Path::new(&place).join("journal");
+    let size = || fs::metadata(&journal).map_or(0, |file| file.len());
+    for kills in 0..20 {
+        let before = size();
+        let mut child = gridlock(2 + kills % 2, &line).spawn().expect("mpirun starts");
+        let begun = Instant::now();
+        // As soon as there is more in the journal a rank is killed, and with it all of them.
+        while child.try_wait().expect("a child").is_none() && begun.elapsed() < Duration::from_secs(120) {
+            let victim = (kills < 2 && size() > before + 100).then(|| processes(&place).pop()).flatten();
+            if let Some(rank) = victim {
+                // It may be gone already.
+                signal("KILL", rank);
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        let output = child.wait_with_output().expect("an end");
+        if output.status.code() == Some(0) {
+            let report = parsed(&output.stdout, &output.stderr);
+            assert_eq!(facts(&report, search), expected, "after {kills} kills");
+            assert!(kills == 0 || report[search]["resumed"].as_u64() > Some(0), "{report}");
+            // And the same from what is there, on threads.
+            let again = run(&line);
+            let again = parsed(&again.stdout, &again.stderr);
+            assert_eq!(facts(&again, search), expected);
+            return again;
+        }
+    }
+    panic!("it never came to its end");
+}
