@@ -3,18 +3,13 @@
 //! A state costs a reduced search some ten to a hundred times as much as a full one, and nothing cheap tells beforehand how
 //! many states it would visit. So both run. When the full search has become large, a *companion* begins: a reduced search on
 //! one thread that may do a fortieth of the full one's work. It never starts anew, so that nothing is worked out twice. If
-//! it ends, its answer is the answer. If the [`forecast`] says that it would come as deep as the full search for half of
-//! the work or less, the full search waits until it has done a sixteenth. If the forecast still says so, a reduced search on
-//! all threads may visit as many states as cost what the full search has cost so far, and gives up where it
-//! leaves the forecast.
+//! it ends, its answer is the answer. If it does not, but came as deep as the full search for a fraction of the work, the full
+//! search waits, and a reduced one on all threads may visit as many states as cost what the full search has cost so far.
 //!
 //! Work, not time, is what both are measured in, and it is compared after levels of the full search only. Invariant: which
 //! search answers depends on the system, the properties and the limits, not on threads or the clock; and a shortest
 //! counterexample stays one: a reduced search that may find longer ones answers only if nothing is violated.
 
-mod forecast;
-
-use forecast::{Forecast, Reached};
 use gridlock_lts::base::error::{Limit, Result};
 use gridlock_lts::base::memory;
 use gridlock_lts::engine::reduce::{Allowance, Keep};
@@ -39,12 +34,10 @@ const PACE: Pace = Pace { first: 1 << 20, part: 40 };
 const TRANSITION: u64 = 8;
 /// Both are compared when the full search has grown by one part in this number.
 const GROWTH: u64 = 8;
-/// The reduced search has all the time if it would come as deep for this number of times less work,
-const AHEAD: u64 = 2;
-/// at first until it has done one part in this number of the full one's work,
-const SURE: u64 = 16;
-/// and again when the full one has grown this number of times.
-const AGAIN: u64 = 2;
+/// The reduced search goes on alone if it came as deep for this number of times less work,
+const AHEAD: u64 = 4;
+/// until it has done the full one's work, and again when the full one has grown this number of times.
+const AGAIN: u64 = 4;
 /// The share of the memory that the companion may use, as a divisor.
 const MEMORY: u64 = 16;
 /// How many times as much a state costs a reduced search, about.
@@ -73,8 +66,8 @@ struct Task<'a> {
 #[derive(Default)]
 struct Companion {
     allowance: Arc<Allowance>,
-    /// What it had done when each of its levels ended.
-    levels: Mutex<Vec<Reached>>,
+    /// States and work when each of its levels ended.
+    levels: Mutex<Vec<(u64, u64)>>,
     /// What it came to.
     ended: Mutex<Option<Result<Option<Report>>>>,
 }
@@ -85,8 +78,6 @@ struct Course {
     begun: bool,
     /// Transitions when each level of the full search ended.
     levels: Vec<u64>,
-    /// States when the last of them ended.
-    states: u64,
     /// States at which both are compared next.
     due: u64,
     /// Work of the full search from which on the reduced one may go on alone.
@@ -140,16 +131,7 @@ fn within<'a>(options: &Options<'a>, states: u64) -> Options<'a> {
 
 impl Course {
     fn new(pace: Pace) -> Self {
-        Course {
-            pace,
-            begun: false,
-            levels: Vec::new(),
-            states: 0,
-            due: pace.first,
-            alone: 0,
-            answer: None,
-            at: 0,
-        }
+        Course { pace, begun: false, levels: Vec::new(), due: pace.first, alone: 0, answer: None, at: 0 }
     }
 
     /// Looks at both searches, at a point that depends on the system only. True if the full one is not needed any more.
@@ -161,7 +143,6 @@ impl Course {
         scope: &'scope Scope<'scope, 'env>,
     ) -> bool {
         self.levels.push(stats.transitions);
-        let waiting = stats.states - std::mem::replace(&mut self.states, stats.states);
         if stats.states < self.due {
             return false;
         }
@@ -178,47 +159,29 @@ impl Course {
             self.begun = true;
             scope.spawn(move || companion.search(task));
         }
-        let next = match task.options.order {
-            // The level that waits will be expanded as a whole, and both go on together meanwhile.
-            Order::BreadthFirst => waiting.saturating_mul(work / (stats.states - waiting).max(1)),
-            Order::DepthFirst => 0,
-        };
-        companion.allowance.grant(work.saturating_add(next) / self.pace.part);
+        companion.allowance.grant(work / self.pace.part);
         self.answer.is_some()
     }
 
-    /// Lets the reduced search have all the time, as long as that is promising.
+    /// Lets the reduced search have all the time, if that is promising.
     fn go_on_alone(&mut self, companion: &Companion, task: Task, work: u64) {
-        if self.promising(companion, work).is_none() {
-            return;
-        }
+        let Some(states) = self.promises(companion, work) else { return };
         self.alone = work.saturating_mul(AGAIN);
-        let sure = work / SURE;
-        let mut spent = companion.allowance.spent();
-        while spent < sure {
-            let granted = spent.saturating_mul(2).min(sure);
-            companion.allowance.grant(granted);
-            spent = companion.allowance.settle();
-            self.answer = companion.answer();
-            // Who spends no more than was granted has ended.
-            if spent <= granted || self.promising(companion, work).is_none() {
-                return;
-            }
-        }
-        let Some(forecast) = self.promising(companion, work) else { return };
-        let states = forecast.states_for(work);
-        let pause = |stats: &Stats| !forecast.holds(&self.levels, stats.depth as usize, stats.transitions);
-        let limited = Options { progress: None, pause: Some(&pause), ..within(task.options, states) };
+        let limited = Options { progress: None, ..within(task.options, states) };
         // A search on several threads may see the limit late, and end beyond it.
         let kept = |answer: &Result<Report>| answer.as_ref().map_or(true, |r| r.stats.states <= states);
         self.answer = reduced(task, &limited).transpose().filter(kept);
     }
 
-    /// What is to be expected of the reduced search, if it would come as deep for much less work.
-    fn promising(&self, companion: &Companion, work: u64) -> Option<Forecast> {
-        let forecast = Forecast::new(&self.levels, &locked(&companion.levels))?;
-        let least = forecast.work_until(&self.levels)?;
-        (least.saturating_mul(AHEAD) <= work).then_some(forecast)
+    /// Whether the reduced search came as deep for much less work; how many states it may then visit.
+    fn promises(&self, companion: &Companion, work: u64) -> Option<u64> {
+        let levels = locked(&companion.levels);
+        let depth = levels.len().min(self.levels.len()).checked_sub(1)?;
+        let (full, (_, spent)) = (self.levels[depth].saturating_mul(TRANSITION), levels[depth]);
+        let (states, all) = *levels.last()?;
+        let ahead = spent.saturating_mul(AHEAD) <= full;
+        let most = u128::from(states) * u128::from(work) / u128::from(all.max(1));
+        ahead.then(|| u64::try_from(most).unwrap_or(u64::MAX))
     }
 }
 
@@ -229,12 +192,7 @@ impl Companion {
         let pause = |stats: &Stats| {
             // Depth first there are no levels to compare.
             if breadth_first {
-                let work = self.allowance.spent();
-                let Stats { states, transitions, .. } = *stats;
-                let mut levels = locked(&self.levels);
-                // A second search, for shortest counterexamples, begins with its first level.
-                levels.truncate(usize::try_from(stats.depth).unwrap_or(usize::MAX));
-                levels.push(Reached { states, transitions, work });
+                locked(&self.levels).push((stats.states, self.allowance.spent()));
             }
             false
         };
@@ -313,29 +271,6 @@ mod tests {
             seen.push((at, report.stats.states, trace));
         }
         assert_eq!(seen[0], seen[1]);
-    }
-
-    /// A reduced search that its share of the work would not let come to an end, but that promises to.
-    #[test]
-    fn one_that_promises_to_end_soon_need_not_wait() {
-        let net = synthetic::philosophers(12);
-        let options = Options::default();
-        let full = search::check(&net, &[DEADLOCK], &options).expect("a report");
-        let companion = Companion::default();
-        companion.allowance.grant(u64::MAX);
-        companion.search(Task { net: &net, properties: &[DEADLOCK], options: &options });
-        // All that it may do beside the full search is half of what it needs.
-        let part = 2 * TRANSITION * full.stats.transitions / companion.allowance.spent() + 1;
-        let pace = Pace { first: 100, part };
-        let reports = [1, 3].map(|workers| {
-            let options = Options { workers, ..Options::default() };
-            let (report, decision) = accompany(&net, &[DEADLOCK], &options, pace);
-            let Decision::Reduced(at) = decision else { panic!("{decision:?}") };
-            assert!(at < full.stats.states, "{at} of {}", full.stats.states);
-            (decision, report.verdict, report.stats.states)
-        });
-        assert_eq!(reports[0], reports[1]);
-        assert_eq!(length(&reports[0].1), length(&full.verdict));
     }
 
     #[test]
