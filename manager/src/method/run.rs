@@ -1,11 +1,15 @@
 //! What every method gets: the system, what is asked of it, where jobs are done, limits, and whom to tell.
 
-use super::Peers;
 use super::checkpoint;
 use super::formulas;
+use super::options::Patience;
 use super::outcome::Bound;
 use super::quantities::count;
+use super::{Peers, StatusPage, Team};
+use crate::grid::driver::{Control, Ended, Opened};
 use crate::grid::journal::Identity;
+use crate::grid::machine::Machine;
+use crate::grid::work::Work;
 use gridlock_lts::base::error::{Error, Limit, Result};
 use gridlock_lts::base::halt::Halt;
 use gridlock_lts::base::memory::resident;
@@ -14,8 +18,10 @@ use gridlock_lts::engine::prepared::Prepared;
 use gridlock_lts::engine::search::Verdict;
 use gridlock_lts::model::network::{Network, TableSource};
 use gridlock_lts::property::Property;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What the user wrote that every search understands.
 #[derive(Clone, Default, Debug)]
@@ -150,6 +156,36 @@ impl Run<'_> {
     /// While they are away, which only the search that took them could notice.
     pub fn tables(&self) -> &Tables {
         self.tables.as_ref().expect("the tables are there between searches")
+    }
+
+    /// The part of this process in the run.
+    pub fn team<'t>(&'t self, identity: &'t Identity, patience: Patience) -> Team<'t> {
+        let stuck_after = patience.stuck_after();
+        Team { identity, file: &self.file, threads: self.threads, stuck_after, warn: self.warn }
+    }
+
+    /// Has all jobs of a machine done, on threads or ranks. The page of the checkpoint has its status under `name`.
+    pub fn lead<M, W>(
+        &self,
+        team: &Team,
+        machine: &mut M,
+        work: &Arc<W>,
+        opened: Option<Opened<M::Record>>,
+        name: &str,
+        progress: &dyn Fn(&M::Status),
+    ) -> Result<Ended>
+    where
+        M: Machine<Job = W::Job, Answer = W::Answer, Status: Serialize>,
+        W: Work<Job: Serialize + DeserializeOwned, Answer: Serialize + DeserializeOwned>,
+    {
+        let (start, host) = (Instant::now(), self.host);
+        let resumed = opened.as_ref().map_or(0, |(_, records)| records.len());
+        let page = StatusPage { resumed, ..StatusPage::new(&self.file, self.threads, team.identity) };
+        let page = |status: &M::Status| page.bytes(start.elapsed(), name, status);
+        let stop = || host.stopped().is_some();
+        let control = Control { stop: &stop, progress, page: &page };
+        let grid = self.peers.grid(team, &stop)?;
+        Ok(grid.lead(machine, work, opened, &control)?.0)
     }
 
     /// Takes the processes, for a search that fills their tables.

@@ -13,7 +13,7 @@ use super::slices::Slices;
 use super::subsystem::{find_leaves, names, split_names};
 use super::traces::Traces;
 use super::traces::options::{Informed, Jobs};
-use super::{Bound, Entry, Nothing, Outcome, Row, Run, StatusPage, Tables, Team};
+use super::{Bound, Entry, Nothing, Outcome, Row, Run, StatusPage, Tables};
 use crate::discovered::{self as swarm, Conclusion, Config, Discovering, Status, Task};
 use crate::grid::driver::Control;
 use crate::grid::journal::Identity;
@@ -106,7 +106,7 @@ impl Discovered<'_> {
         let (growing, plan) = self.begin(run)?;
         let identity = self.agreed(&plan);
         let work = Arc::new(Discovering(growing));
-        run.peers.serve(&self.team(run, &identity), |grid| grid.serve(&work))
+        run.peers.serve(&run.team(&identity, self.informed.patience), |grid| grid.serve(&work))
     }
 
     /// Says no to what needs a guide that is made beforehand.
@@ -186,11 +186,6 @@ impl Discovered<'_> {
         decided.chain([given_job_memory(self.informed.job_memory)]).collect()
     }
 
-    fn team<'a>(&self, run: &'a Run, identity: &'a Identity) -> Team<'a> {
-        let stuck_after = self.informed.patience.stuck_after();
-        Team { identity, file: &run.file, threads: run.threads, stuck_after, warn: run.warn }
-    }
-
     fn search(&self, run: &Run, growing: &Arc<Growing>, plan: Plan) -> Result<Outcome> {
         let host = run.host;
         host.note("note: the tables of the processes are not complete, so the guide is discovered");
@@ -214,7 +209,7 @@ impl Discovered<'_> {
         let stop = || host.stopped().is_some();
         let control = Control { stop: &stop, progress: &tell, page: &page };
         let identity = self.agreed(&plan);
-        let grid = run.peers.grid(&self.team(run, &identity), &stop)?;
+        let grid = run.peers.grid(&run.team(&identity, self.informed.patience), &stop)?;
         let task = Task {
             properties: &run.properties,
             config: plan.config,

@@ -10,14 +10,12 @@ mod plan;
 
 pub use options::{Hunting, members};
 
-use super::Team;
 use super::quantities::{count, duration};
 use super::{
     Bound, Checkpoint, Common, Conclusion, Figures, Finding, Listed, Method, Origin, Outcome, Row, Run,
     Shown, StatusPage,
 };
 use crate::grid::driver::Control;
-use crate::grid::journal::Identity;
 use crate::hunt::run::{self, End, Searched};
 use crate::hunt::{self, Found, Status};
 use figures::{Hunted, Numbers};
@@ -162,7 +160,7 @@ impl Method for Hunting {
             let plan = Plan::new(self, run, searched)?;
             let guide = plan.guide.as_ref().map(|guided| &guided.guide);
             let identity = plan.agreed(self.job_memory);
-            run.peers.serve(&self.team(run, &identity), |grid| grid.serve(&searched.work(guide)?))
+            run.peers.serve(&run.team(&identity, self.patience), |grid| grid.serve(&searched.work(guide)?))
         })
     }
 }
@@ -200,7 +198,7 @@ impl Hunting {
             open::with_tables(run, searched, |tables| run.host.found(tables, finding));
         };
         let identity = plan.agreed(self.job_memory);
-        let team = self.team(run, &identity);
+        let team = run.team(&identity, self.patience);
         let grid = run.peers.grid(&team, &stop)?;
         let report = run::conduct(searched, guide, plan.config.clone(), &grid, opened, &control, &mut found)?;
         figures.fill(&plan, Numbers::new(net, &report.status), resumed, run.peers.traffic());
@@ -213,11 +211,6 @@ impl Hunting {
             },
         };
         Ok(first.outcome(ending, start.elapsed(), figures))
-    }
-
-    fn team<'a>(&self, run: &'a Run, identity: &'a Identity) -> Team<'a> {
-        let stuck_after = self.patience.stuck_after();
-        Team { identity, file: &run.file, threads: run.threads, stuck_after, warn: run.warn }
     }
 
     /// How a finding came about.

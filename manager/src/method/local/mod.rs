@@ -10,10 +10,10 @@ use super::fingerprint::tables_made;
 use super::parts::shorter;
 use super::quantities::count;
 use super::then::{Left, Onward, Then};
-use super::{Bound, Checkpoint, Common, Listed, Method, Outcome, Patience, Row, Run, StatusPage, Team};
-use crate::grid::driver::{Control, Ended, Opened};
+use super::{Bound, Checkpoint, Common, Listed, Method, Outcome, Patience, Row, Run, StatusPage};
+use crate::grid::driver::Ended;
 use crate::grid::journal::Identity;
-use crate::local::{Deciding, Obligations, Record, Spend, Status};
+use crate::local::{Deciding, Obligations, Spend, Status};
 use figures::Checked;
 use gridlock_lts::base::error::{Error, Result};
 use gridlock_lts::engine::local::{Account, DEFAULT_LIMIT, DEFAULT_PAIRS, DEFAULT_TRIES, End, Fate, Why};
@@ -120,7 +120,13 @@ impl Method for Local {
         let opened = self.checkpoint.open(&identity)?;
         let resumed = opened.as_ref().map_or(0, |(_, records)| records.len());
         let mut machine = Obligations::new(work.setting.obligations());
-        let ended = self.lead(run, &identity, &mut machine, &work, opened)?;
+        let host = run.host;
+        host.begin("checking blocks", "states");
+        let progress = |status: &Status| {
+            host.progress(status.states, 0, format!("{} obligations decided", count(status.decided)));
+        };
+        let team = run.team(&identity, self.patience);
+        let ended = run.lead(&team, &mut machine, &work, opened, NUMBERS, &progress)?;
         let peak_memory = machine.peak_memory();
         let (accounts, decided) = machine.end();
         let left = left(run, accounts.last());
@@ -160,7 +166,7 @@ impl Method for Local {
             return run.peers.wait_for_end(None);
         }
         let (work, identity) = (self.work(run)?, self.identity(run));
-        let served = run.peers.serve(&self.team(run, &identity), |grid| grid.serve_until(&work))?;
+        let served = run.peers.serve(&run.team(&identity, self.patience), |grid| grid.serve_until(&work))?;
         drop(work);
         served.map_or_else(|| self.onward.serve(run), Ok)
     }
@@ -190,34 +196,6 @@ impl Local {
         let made = tables_made(&run.tables().network);
         let (limit, marking) = (self.limit(run).to_string(), self.marking.to_string());
         run.identity(Self::NAME, [("local limit", limit), ("marking", marking), ("tables made", made)])
-    }
-
-    fn team<'a>(&self, run: &'a Run, identity: &'a Identity) -> Team<'a> {
-        let stuck_after = self.patience.stuck_after();
-        Team { identity, file: &run.file, threads: run.threads, stuck_after, warn: run.warn }
-    }
-
-    /// Has all obligations decided, on threads or ranks.
-    fn lead(
-        &self,
-        run: &Run,
-        identity: &Identity,
-        machine: &mut Obligations,
-        work: &Arc<Deciding>,
-        opened: Option<Opened<Record>>,
-    ) -> Result<Ended> {
-        let (host, start) = (run.host, Instant::now());
-        host.begin("checking blocks", "states");
-        let progress = |status: &Status| {
-            host.progress(status.states, 0, format!("{} obligations decided", count(status.decided)));
-        };
-        let resumed = opened.as_ref().map_or(0, |(_, records)| records.len());
-        let page = StatusPage { resumed, ..StatusPage::new(&run.file, run.threads, identity) };
-        let page = |status: &Status| page.bytes(start.elapsed(), NUMBERS, status);
-        let stop = || host.stopped().is_some();
-        let control = Control { stop: &stop, progress: &progress, page: &page };
-        let grid = run.peers.grid(&self.team(run, identity), &stop)?;
-        Ok(grid.lead(machine, work, opened, &control)?.0)
     }
 }
 

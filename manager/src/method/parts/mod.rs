@@ -12,12 +12,10 @@ use super::fingerprint::tables_made;
 use super::quantities::{count, counted};
 use super::subsystem::{check_groups, find_groups};
 use super::then::{Left, Onward, Then};
-use super::{
-    Bound, Checkpoint, Common, Listed, Method, Outcome, Patience, Row, Run, StatusPage, Tables, Team,
-};
-use crate::grid::driver::{Control, Ended, Opened};
+use super::{Bound, Checkpoint, Common, Listed, Method, Outcome, Patience, Row, Run, StatusPage, Tables};
+use crate::grid::driver::Ended;
 use crate::grid::journal::Identity;
-use crate::parts::{Aggregations, Asked, Record, Trying};
+use crate::parts::{Aggregations, Asked, Trying};
 use figures::Put;
 use gridlock_lts::base::error::{Error, Result};
 use gridlock_lts::base::memory::Budget;
@@ -201,8 +199,14 @@ impl Method for Parts {
         let identity = self.identity(run);
         let opened = self.checkpoint.open(&identity)?;
         let resumed = opened.as_ref().map_or(0, |(_, records)| records.len());
-        let ended = self.lead(run, &identity, &mut machine, &work, opened)?;
         let host = run.host;
+        host.begin("putting together", "states");
+        let progress = |status: &Status| {
+            let Status { left, states, trials, .. } = *status;
+            host.progress(states, 0, format!("{} left, {} trials", count(left), count(trials)));
+        };
+        let team = run.team(&identity, self.patience);
+        let ended = run.lead(&team, &mut machine, &work, opened, NUMBERS, &progress)?;
         let report = machine.report(&|| host.stopped())?;
         let undecided = matches!(report.verdict, Some(Verdict::Unknown(_)));
         let outcome = self.outcome(run, report, start.elapsed(), true, |figures, run| {
@@ -228,7 +232,7 @@ impl Method for Parts {
         }
         let work = Arc::new(Trying::new(Arc::new(Budget::new(run.room())), true));
         let identity = self.identity(run);
-        let served = run.peers.serve(&self.team(run, &identity), |grid| grid.serve_until(&work))?;
+        let served = run.peers.serve(&run.team(&identity, self.patience), |grid| grid.serve_until(&work))?;
         drop(work);
         served.map_or_else(|| self.onward.serve(run), Ok)
     }
@@ -333,35 +337,6 @@ impl Parts {
                 ("tables made", made),
             ],
         )
-    }
-
-    fn team<'a>(&self, run: &'a Run, identity: &'a Identity) -> Team<'a> {
-        let stuck_after = self.patience.stuck_after();
-        Team { identity, file: &run.file, threads: run.threads, stuck_after, warn: run.warn }
-    }
-
-    /// Has all jobs done, on threads or ranks.
-    fn lead(
-        &self,
-        run: &Run,
-        identity: &Identity,
-        machine: &mut Aggregations,
-        work: &Arc<Trying>,
-        opened: Option<Opened<Record>>,
-    ) -> Result<Ended> {
-        let (host, start) = (run.host, Instant::now());
-        host.begin("putting together", "states");
-        let progress = |status: &Status| {
-            let Status { left, states, trials, .. } = *status;
-            host.progress(states, 0, format!("{} left, {} trials", count(left), count(trials)));
-        };
-        let resumed = opened.as_ref().map_or(0, |(_, records)| records.len());
-        let page = StatusPage { resumed, ..StatusPage::new(&run.file, run.threads, identity) };
-        let page = |status: &Status| page.bytes(start.elapsed(), NUMBERS, status);
-        let stop = || host.stopped().is_some();
-        let control = Control { stop: &stop, progress: &progress, page: &page };
-        let grid = run.peers.grid(&self.team(run, identity), &stop)?;
-        Ok(grid.lead(machine, work, opened, &control)?.0)
     }
 
     /// The leaves of each group that the user named.

@@ -7,6 +7,7 @@ mod figures;
 mod page;
 mod plan;
 
+use super::Together;
 use super::checkpoint::{JOB_MEMORY, given_job_memory};
 use super::discovered::{self, Discovered};
 use super::fingerprint::tables_made;
@@ -14,7 +15,6 @@ use super::quantities::{bytes, count};
 use super::reduction::Less;
 use super::traces::options::{Informed, Jobs, about_traces};
 use super::{Bound, Checkpoint, Common, Listed, Method, Outcome, Row, Run, StatusPage};
-use super::{Team, Together};
 use crate::grid::driver::{Control, Opened};
 use crate::grid::journal::Identity;
 use crate::grid::work::Grid;
@@ -132,7 +132,7 @@ impl Method for Slices {
         };
         host.begin("searching", "states");
         let (identity, stop) = (self.agreed(run), || host.stopped().is_some());
-        let team = self.team(run, &identity);
+        let team = run.team(&identity, self.informed.patience);
         let control = Control { stop: &stop, progress: &progress, page: &page };
         let report = if run.peers.has_company() {
             let settled = Settled {
@@ -179,7 +179,7 @@ impl Method for Slices {
             return self.discovered().serve(run);
         }
         let (prepared, identity, options) = (run.prepared(), self.agreed(run), self.options(run)?);
-        let (team, host) = (self.team(run, &identity), run.host);
+        let (team, host) = (run.team(&identity, self.informed.patience), run.host);
         let stop = || host.stopped().is_some();
         let control = Control { stop: &stop, progress: &|_: &Progress| {}, page: &|_| Vec::new() };
         let grid = Grid::threads(run.threads, team.stuck_after);
@@ -244,16 +244,6 @@ impl Slices {
         let wanted = if self.informed.checkpoint.checkpoint.is_some() { "wanted" } else { "not wanted" };
         agreed.push(("checkpoint".to_owned(), wanted.to_owned()));
         agreed
-    }
-
-    fn team<'a>(&self, run: &'a Run, identity: &'a Identity) -> Team<'a> {
-        Team {
-            identity,
-            file: &run.file,
-            threads: run.threads,
-            stuck_after: self.informed.patience.stuck_after(),
-            warn: run.warn,
-        }
     }
 
     /// What kept a search from an answer.

@@ -16,13 +16,11 @@ mod plan;
 pub use options::Traces;
 pub use plan::{ALL_IDS, IDS, OF_THE_SPACE};
 
-use super::Team;
 use super::discovered::{self, Discovered};
 use super::quantities::{big, bytes, count, counted};
 use super::then::{Left, Then};
 use super::{Bound, Checkpoint, Common, Conclusion, Listed, Method, Nothing, Outcome, Row, Run, StatusPage};
 use crate::grid::driver::Control;
-use crate::grid::journal::Identity;
 use crate::traces as swarm;
 use crate::traces::swarm::{Repeats, Status, Stuck};
 use figures::Swarmed;
@@ -108,7 +106,7 @@ impl Method for Traces {
         let stop = || run.host.stopped().is_some();
         let control = Control { stop: &stop, progress: &tell, page: &page };
         let identity = plan.agreed(self);
-        let team = self.team(run, &identity);
+        let team = run.team(&identity, self.informed.patience);
         let grid = run.peers.grid(&team, &stop)?;
         let report = swarm::conduct(&prepared, &plan.guide, plan.config.clone(), &grid, opened, &control)?;
         let mut figures = Swarmed::new(&plan, self, &report.status, resumed);
@@ -150,7 +148,8 @@ impl Method for Traces {
         let plan = Plan::new(self, run, &prepared)?;
         let identity = plan.agreed(self);
         let work = swarm::work(&prepared, &plan.guide, plan.config.relevance.as_ref())?;
-        let served = run.peers.serve(&self.team(run, &identity), |grid| grid.serve_until(&work))?;
+        let served =
+            run.peers.serve(&run.team(&identity, self.informed.patience), |grid| grid.serve_until(&work))?;
         drop(work);
         served.map_or_else(|| self.onward().serve(run), Ok)
     }
@@ -161,16 +160,6 @@ impl Traces {
     fn discovered(&self) -> Discovered<'_> {
         let Traces { informed, job_states, window, .. } = self;
         Discovered { name: Traces::NAME, informed, job_states: *job_states, window: *window }
-    }
-
-    fn team<'a>(&self, run: &'a Run, identity: &'a Identity) -> Team<'a> {
-        Team {
-            identity,
-            file: &run.file,
-            threads: run.threads,
-            stuck_after: self.informed.patience.stuck_after(),
-            warn: run.warn,
-        }
     }
 
     /// Tells what was chosen, and what the user may not have expected.
