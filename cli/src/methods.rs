@@ -21,11 +21,11 @@ pub fn set(methods: &'static [Entry]) {
 /// `--search`, and what it means together with the other flags. Stands before [`Flags`] in a command: clap takes the
 /// values of what it has read away.
 #[derive(Debug)]
-pub struct Search(pub Chosen);
+pub struct SearchFlag(pub Chosen);
 
 const SEARCH: &str = "search";
 
-impl Args for Search {
+impl Args for SearchFlag {
     fn augment_args(command: Command) -> Command {
         let names = PossibleValuesParser::new(Entry::values(methods()));
         let first = methods().iter().find_map(|method| method.search).unwrap_or_default();
@@ -44,10 +44,10 @@ impl Args for Search {
     }
 }
 
-impl FromArgMatches for Search {
+impl FromArgMatches for SearchFlag {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let name = matches.get_one::<String>(SEARCH).map_or("", String::as_str);
-        Chosen::parse(methods(), name, matches).map(Search)
+        Chosen::parse(methods(), name, matches).map(SearchFlag)
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -56,7 +56,7 @@ impl FromArgMatches for Search {
     }
 }
 
-/// The flags of all methods; [`Search`] has their values.
+/// The flags of all methods; [`SearchFlag`] has their values.
 #[derive(Debug)]
 pub struct Flags;
 

@@ -189,7 +189,7 @@ impl<'a> Worker<'a> {
                 self.growing
                     .lazy
                     .with_network(|net| learn(net, self.growing, &mut self.alike, &mut self.first));
-                Search::new(&*self.growing.lazy, &self.stand, &self.alike, job, &budget).run(life)
+                PlaceSearch::new(&*self.growing.lazy, &self.stand, &self.alike, job, &budget).run(life)
             }
             Err(error) => ended(job, error.into()),
         };
@@ -266,7 +266,7 @@ impl<'b> Here<'b> {
 }
 
 /// A search under way.
-struct Search<'s, S> {
+struct PlaceSearch<'s, S> {
     system: &'s S,
     stand: &'s Stand,
     alike: &'s [u32],
@@ -281,10 +281,10 @@ struct Search<'s, S> {
     steps: Steps,
 }
 
-impl<'s, S: Successors> Search<'s, S> {
+impl<'s, S: Successors> PlaceSearch<'s, S> {
     fn new(system: &'s S, stand: &'s Stand, alike: &'s [u32], job: &'s Job, budget: &'s Budget) -> Self {
         let words = system.packing().words();
-        Search {
+        PlaceSearch {
             system,
             stand,
             alike,

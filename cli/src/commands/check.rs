@@ -1,7 +1,7 @@
 //! `gridlock check`: whether a specification has its properties, and if not, what shows it.
 
 use crate::flags::{LimitFlags, TableArguments};
-use crate::methods::{Flags, Search, methods};
+use crate::methods::{Flags, SearchFlag, methods};
 use crate::outcome::{Exit, Failure};
 use crate::road::properties::Wanted;
 use crate::road::{self, Task};
@@ -49,7 +49,7 @@ pub struct Arguments {
     from: FromFlag,
 
     #[command(flatten)]
-    search: Search,
+    search: SearchFlag,
 
     /// The number of threads of a breadth-first search or a swarm [default: one for each core; one in each MPI process]
     #[arg(long, value_name = "N", help_heading = "Search", value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -99,8 +99,9 @@ pub fn give_up(arguments: &Arguments, watch: &Watch, quiet: bool) -> Result<Exit
 }
 
 fn task(arguments: &Arguments) -> Result<Task<'_>, Failure> {
-    let Arguments { specification, wanted, from, search: Search(chosen), workers, tables, limits, .. } =
-        arguments;
+    let Arguments {
+        specification, wanted, from, search: SearchFlag(chosen), workers, tables, limits, ..
+    } = arguments;
     let Chosen { entry, method, given } = chosen;
     chosen.check_flags(methods())?;
     Ok(Task {

@@ -29,7 +29,7 @@ use gridlock_manager::method::{Bound, Common, Conclusion, Entry, Method, Outcome
 use host::RoadHost;
 use load::Loaded;
 use properties::{Asked, Wanted};
-use report::Report;
+use report::FinishedRun;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -137,7 +137,7 @@ pub fn run(task: &Task, watch: &Watch, quiet: bool, peers: &Peers) -> Result<Exi
         }
     }
     let Examined { outcome, trace, build_time } = &examined;
-    let report = Report {
+    let report = FinishedRun {
         task,
         specification: &specification.name,
         asked: &asked,
@@ -161,7 +161,7 @@ pub fn run(task: &Task, watch: &Watch, quiet: bool, peers: &Peers) -> Result<Exi
 pub fn give_up(task: &Task, watch: &Watch, quiet: bool) -> Result<Exit, Failure> {
     watch.rest();
     let limit = watch.limit().unwrap_or(Limit::Interrupted);
-    let report = Report {
+    let report = FinishedRun {
         task,
         specification: &name_of(task.specification),
         asked: &task.wanted.names(),
@@ -179,7 +179,7 @@ pub fn tell_one<R>(
     specification: &Specification,
     watch: &Watch,
     peers: &Peers,
-    tell: impl FnOnce(&Report) -> R,
+    tell: impl FnOnce(&FinishedRun) -> R,
 ) -> Result<R, Failure> {
     let host = RoadHost::new(task, specification, watch, true);
     let mut asked = task.wanted.names();
@@ -190,7 +190,7 @@ pub fn tell_one<R>(
         return Err(Failure::Stopped);
     }
     watch.rest();
-    Ok(tell(&Report {
+    Ok(tell(&FinishedRun {
         task,
         specification: &specification.name,
         asked: &asked,
@@ -259,7 +259,7 @@ fn examine(
 
 /// Writes the result to all places where it is wanted. Standard output comes first: a disk that is full must not cost the
 /// verdict.
-fn tell_all(report: &Report, watch: &Watch, quiet: bool) -> Result<(), Failure> {
+fn tell_all(report: &FinishedRun, watch: &Watch, quiet: bool) -> Result<(), Failure> {
     let Task { trace_out, evidence_out, json, method, .. } = *report.task;
     let conclusion = &report.outcome.conclusion;
     let write_json = |path: &Path| write_whole(path, |out| report.write_json(out)).map_err(Failure::input);

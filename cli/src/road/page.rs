@@ -2,7 +2,7 @@
 //!
 //! Invariant: the page is well-formed HTML whatever names and labels contain, and loads nothing from elsewhere.
 
-use super::report::Report;
+use super::report::FinishedRun;
 use crate::chart;
 use crate::stuck;
 use gridlock_manager::method::Conclusion;
@@ -30,7 +30,7 @@ svg.swarm{width:100%;display:block;background:color-mix(in srgb,var(--line) 35%,
 transform:translateX(-50%)}@media (max-width:1100px){.chart{max-width:100%}}";
 
 /// Writes the page.
-pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(report: &FinishedRun, out: &mut dyn Write) -> io::Result<()> {
     let title = report.title();
     let (verdict, rest) = title.split_once(':').unwrap_or((&title, ""));
     let colour = match verdict {

@@ -18,7 +18,7 @@ const NAMED: usize = 4;
 const SHOWN_STEPS: usize = 200;
 
 /// A finished run.
-pub struct Report<'a> {
+pub struct FinishedRun<'a> {
     /// What was asked for.
     pub task: &'a Task<'a>,
     /// The specification as the user called it.
@@ -61,7 +61,7 @@ struct JsonProperty<'a> {
     verdict: &'static str,
 }
 
-impl Report<'_> {
+impl FinishedRun<'_> {
     fn spent(&self) -> Spent {
         Spent { search: self.outcome.time, build: self.build_time, workers: self.task.threads() }
     }

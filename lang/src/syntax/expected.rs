@@ -40,7 +40,7 @@ pub(super) fn explain(piece: Piece<'_>, rule: Rule, error: &Error<Rule>) -> Diag
                 .help("give an inner part a name of its own");
         }
     };
-    let place = Place { piece, rule, token, wanted: wanted(tried) };
+    let place = FailedAt { piece, rule, token, wanted: wanted(tried) };
     let message = place.message();
     match place.hint() {
         Some(help) => Diagnostic::new(span, message).help(help),
@@ -49,7 +49,7 @@ pub(super) fn explain(piece: Piece<'_>, rule: Rule, error: &Error<Rule>) -> Diag
 }
 
 /// Where a parse failed.
-pub(super) struct Place<'t> {
+pub(super) struct FailedAt<'t> {
     pub(super) piece: Piece<'t>,
     pub(super) rule: Rule,
     /// The token there, `None` at the end of the text.
@@ -57,7 +57,7 @@ pub(super) struct Place<'t> {
     pub(super) wanted: Vec<Wanted>,
 }
 
-impl<'t> Place<'t> {
+impl<'t> FailedAt<'t> {
     pub(super) fn word(&self) -> &'t str {
         self.token.map_or("", |token| &self.piece.text[token.span.start as usize..token.span.end as usize])
     }

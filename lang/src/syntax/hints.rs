@@ -1,6 +1,6 @@
 //! Remedies for syntax errors that are common slips.
 
-use super::expected::{Place, Wanted, is_bracket, is_keyword};
+use super::expected::{FailedAt, Wanted, is_bracket, is_keyword};
 use super::grammar::Rule;
 use super::tokens::{Token, TokenKind, Tokens};
 use crate::diagnostic::did_you_mean;
@@ -26,7 +26,7 @@ pub(super) fn section_meant(word: &str) -> Option<&'static str> {
 /// Words that stand between others and might be misspelt.
 const WORDS: [&str; 10] = ["struct", "sum", "forall", "exists", "lambda", "whr", "div", "mod", "in", "end"];
 
-impl Place<'_> {
+impl FailedAt<'_> {
     /// What to do about it, if the mistake is a common one.
     pub(super) fn hint(&self) -> Option<String> {
         let word = self.word();

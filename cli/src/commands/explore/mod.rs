@@ -136,7 +136,7 @@ struct Opened {
 
 /// A walk, and how far it has been gone.
 #[derive(Deserialize)]
-struct Place {
+struct WalkRequest {
     path: Vec<Move>,
     #[serde(default)]
     at: usize,
@@ -147,7 +147,7 @@ struct Place {
     repeats_from: Option<usize>,
 }
 
-impl Place {
+impl WalkRequest {
     /// The same, if it is a step of the walk.
     fn repeats_from(&self) -> Option<usize> {
         self.repeats_from.filter(|from| (1..=self.path.len()).contains(from))
@@ -174,7 +174,7 @@ impl Explorer<'_> {
     /// Answers a question of the page.
     fn answer(&mut self, question: &Question) -> Reply {
         let problem = |e: String| serde_json::to_vec(&json!({ "error": e }));
-        let place = || serde_json::from_slice::<Place>(&question.body).map_err(|e| e.to_string());
+        let place = || serde_json::from_slice::<WalkRequest>(&question.body).map_err(|e| e.to_string());
         let written = match question.about.as_str() {
             "start" => serde_json::to_vec(&json!({
                 "specification": self.specification.name,
@@ -206,7 +206,7 @@ impl Explorer<'_> {
         written.map_or_else(|e| Reply::Wrong(e.to_string()), Reply::Json)
     }
 
-    fn look(&mut self, place: &Place) -> Result<View, String> {
+    fn look(&mut self, place: &WalkRequest) -> Result<View, String> {
         self.walk.follow(&place.path, self.watch)?;
         let state = self.walk.states()[place.at].clone();
         self.walk.expand(&state, self.watch)?;
@@ -214,7 +214,7 @@ impl Explorer<'_> {
     }
 
     /// Draws the steps around the place.
-    fn chart(&mut self, place: &Place) -> Result<Drawn, String> {
+    fn chart(&mut self, place: &WalkRequest) -> Result<Drawn, String> {
         self.walk.follow(&place.path, self.watch)?;
         let length = place.path.len();
         let from = place.at.saturating_sub(DRAWN / 2).min(length.saturating_sub(DRAWN));
@@ -228,7 +228,7 @@ impl Explorer<'_> {
     }
 
     /// The walk as the text of a trace file.
-    fn save(&mut self, place: &Place) -> Result<String, String> {
+    fn save(&mut self, place: &WalkRequest) -> Result<String, String> {
         self.walk.follow(&place.path, self.watch)?;
         let (trace, system) = (self.walk.steps(0, place.path.len()), &self.walk.system);
         let file = TraceFile::record(&system.network, &system.builder, &self.specification.name, &trace);

@@ -1,6 +1,6 @@
 //! Candidates for a variable, from what is known of it: equations, equalities, memberships, bounds.
 
-use super::{Candidates, Search};
+use super::{Candidates, Enumeration};
 use crate::data::code::{Code, Slot};
 use crate::data::compile::occurring;
 use crate::data::eval::{Bound, Eval, Frame};
@@ -10,7 +10,7 @@ use crate::data::value::{Base, Number, Set, Value};
 use crate::model::Op;
 use num_traits::ToPrimitive;
 
-impl<'a> Search<'a, '_> {
+impl<'a> Enumeration<'a, '_> {
     /// Values outside of which the condition is surely false for the variable; `None` if it does not say.
     pub(super) fn candidates(
         &self,

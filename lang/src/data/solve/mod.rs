@@ -58,14 +58,14 @@ pub struct Problem<'a> {
     pub symbolic: bool,
 }
 
-type Report<'r> = dyn FnMut(&mut Frame) -> Eval<ControlFlow<()>> + 'r;
+type OnSolution<'r> = dyn FnMut(&mut Frame) -> Eval<ControlFlow<()>> + 'r;
 
-struct Search<'a, 'r> {
+struct Enumeration<'a, 'r> {
     ev: &'a Evaluator,
     problem: &'a Problem<'a>,
     tried: usize,
     undecided: bool,
-    report: &'r mut Report<'r>,
+    report: &'r mut OnSolution<'r>,
 }
 
 enum Candidates {
@@ -118,8 +118,8 @@ impl Evaluator {
     }
 
     /// Reports every solution of a problem, each once, in a fixed order.
-    pub fn solve(&self, problem: &Problem, frame: &mut Frame, report: &mut Report) -> Eval<Solved> {
-        let mut search = Search { ev: self, problem, tried: 0, undecided: false, report };
+    pub fn solve(&self, problem: &Problem, frame: &mut Frame, report: &mut OnSolution) -> Eval<Solved> {
+        let mut search = Enumeration { ev: self, problem, tried: 0, undecided: false, report };
         let unbound: Vec<usize> = (0..problem.vars.len()).collect();
         let checked = vec![false; problem.goal.conjuncts.len() + problem.equations.len()];
         let outcome = search.step(unbound, checked, frame)?;
@@ -130,7 +130,7 @@ impl Evaluator {
     }
 }
 
-impl<'a> Search<'a, '_> {
+impl<'a> Enumeration<'a, '_> {
     fn slots(&self, unbound: &[usize]) -> Vec<Slot> {
         unbound.iter().map(|&i| self.problem.vars[i].0).collect()
     }

@@ -1,6 +1,6 @@
 //! Unknowns in the place of variables that nothing bounds, split by constructors.
 
-use super::{MAX_SPLITS, Search, Solved};
+use super::{Enumeration, MAX_SPLITS, Solved};
 use crate::data::eval::{Bound, Eval, Frame};
 use crate::data::numbers;
 use crate::data::ops;
@@ -9,7 +9,7 @@ use crate::model::{Op, SortDef, SortId, Symbol};
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
-impl Search<'_, '_> {
+impl Enumeration<'_, '_> {
     /// Replaces what nothing bounds by unknowns and splits those.
     pub(super) fn split(
         &mut self,

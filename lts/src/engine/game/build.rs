@@ -46,7 +46,7 @@ impl Trees {
 
 /// What a vertex is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Place {
+pub(super) enum VertexKind {
     /// Holds, or does not, whatever else.
     Const,
     /// A state with a position.
@@ -73,7 +73,7 @@ pub(super) type Known<'s> = &'s dyn Fn(&[u64], Position) -> Option<bool>;
 pub(super) struct Game<'s, S: EveryStep> {
     pub(super) arena: Arena<'s, S>,
     pub(super) graph: Graph,
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<VertexKind>,
     equations: &'s dyn Equations,
     pairs: Map<(State, Position), Vertex>,
     /// The trees of the inner vertices that are not expanded yet.
@@ -98,7 +98,7 @@ impl<'s, S: EveryStep> Game<'s, S> {
         let mut game = Game {
             arena: Arena::new(system),
             graph: Graph::new(),
-            places: vec![Place::Const, Place::Const],
+            places: vec![VertexKind::Const, VertexKind::Const],
             equations,
             pairs: Map::default(),
             waiting: Map::default(),
@@ -151,12 +151,12 @@ impl<'s, S: EveryStep> Game<'s, S> {
         {
             return Ok(if truth { TRUE } else { FALSE });
         }
-        let vertex = self.add(Place::Pair(state, position), self.equations.rank(position))?;
+        let vertex = self.add(VertexKind::Pair(state, position), self.equations.rank(position))?;
         self.pairs.insert((state, position), vertex);
         Ok(vertex)
     }
 
-    fn add(&mut self, place: Place, rank: Option<u32>) -> Result<Vertex> {
+    fn add(&mut self, place: VertexKind, rank: Option<u32>) -> Result<Vertex> {
         if self.graph.len() >= (Vertex::MAX - 1) as usize {
             return Err(Error::input("the formula and the system together have more than 2^32 parts"));
         }
@@ -199,12 +199,12 @@ impl<'s, S: EveryStep> Game<'s, S> {
         let mut edges = std::mem::take(&mut self.edges);
         edges.clear();
         let owner = match self.places[vertex as usize] {
-            Place::Const => return Err(Error::internal("a constant has no edges").into()),
-            Place::Pair(state, position) => {
+            VertexKind::Const => return Err(Error::internal("a constant has no edges").into()),
+            VertexKind::Pair(state, position) => {
                 let tree = self.tree(position)?;
                 self.branch(state, &tree, class, &mut edges)?
             }
-            Place::Inner(state) => {
+            VertexKind::Inner(state) => {
                 let tree = self
                     .waiting
                     .remove(&vertex)
@@ -297,7 +297,7 @@ impl<'s, S: EveryStep> Game<'s, S> {
                 }
             }
             Tree::Junction(..) | Tree::Every(_) | Tree::Some(_) => {
-                let vertex = self.add(Place::Inner(state), None)?;
+                let vertex = self.add(VertexKind::Inner(state), None)?;
                 self.waiting.insert(vertex, tree.clone());
                 edges.push(vertex);
             }

@@ -7,7 +7,7 @@
 //! - each tree gets the winner's truth value if of all pairs it names exactly those listed count for the winner, and
 //! - on no cycle of listed pairs the greatest rank is the loser's.
 
-use super::build::{Game, Place};
+use super::build::{Game, VertexKind};
 use super::graph::{Player, Vertex};
 use super::solve::Solution;
 use crate::base::error::{Error, Result};
@@ -55,7 +55,9 @@ impl Certificate {
         let mut done = 0;
         while let Some(&vertex) = vertices.get(done) {
             done += 1;
-            let Place::Pair(state, position) = game.places[vertex as usize] else { unreachable!("a pair") };
+            let VertexKind::Pair(state, position) = game.places[vertex as usize] else {
+                unreachable!("a pair")
+            };
             let fresh = certificate.states.len() as u32;
             let index = *states.entry(state).or_insert(fresh);
             if index == fresh {
@@ -72,9 +74,9 @@ impl Certificate {
                 let edges = if own { &choice[..] } else { game.graph.edges(from) };
                 for &to in edges {
                     match game.places[to as usize] {
-                        Place::Const => {}
-                        Place::Inner(_) => inner.push(to),
-                        Place::Pair(..) => {
+                        VertexKind::Const => {}
+                        VertexKind::Inner(_) => inner.push(to),
+                        VertexKind::Pair(..) => {
                             let fresh = vertices.len() as u32;
                             let id = *ids.entry(to).or_insert(fresh);
                             if id == fresh {

@@ -5,7 +5,7 @@
 //! nearest such vertex is then shown, and what follows the solver's choices. What comes out is only a proposal: the check
 //! of certificates decides.
 
-use super::build::{Game, Place};
+use super::build::{Game, VertexKind};
 use super::graph::{FALSE, Player, TRUE, Vertex};
 use super::solve::{NOWHERE, Solution};
 use crate::base::hash::Map;
@@ -25,7 +25,7 @@ enum Ways {
     To(Vec<Vertex>),
 }
 
-struct Search<'a, 's, S: EveryStep> {
+struct Router<'a, 's, S: EveryStep> {
     game: &'a Game<'s, S>,
     solution: &'a Solution,
     winner: Player,
@@ -34,15 +34,15 @@ struct Search<'a, 's, S: EveryStep> {
 /// Where the winner should go on a short run, by vertex. Empty if the solver's choices are as good.
 pub(super) fn choices<S: EveryStep>(game: &Game<S>, solution: &Solution) -> Map<Vertex, Vertex> {
     let winner = solution.winner[Game::<S>::INITIAL as usize];
-    let search = Search { game, solution, winner };
+    let search = Router { game, solution, winner };
     let route = search.route();
     route.windows(2).map(|pair| (pair[0], pair[1])).collect()
 }
 
-impl<S: EveryStep> Search<'_, '_, S> {
+impl<S: EveryStep> Router<'_, '_, S> {
     fn ways(&self, vertex: Vertex) -> Ways {
         let (graph, places) = (&self.game.graph, &self.game.places);
-        let is_const = |v: &Vertex| places[*v as usize] == Place::Const;
+        let is_const = |v: &Vertex| places[*v as usize] == VertexKind::Const;
         let mine = graph.owner(vertex) == self.winner;
         let won =
             graph.edges(vertex).iter().copied().filter(|v| self.solution.winner[*v as usize] == self.winner);

@@ -37,7 +37,7 @@ struct Leaf {
     vectors_of: Vec<Vec<u32>>,
 }
 
-struct Search<'a> {
+struct Detection<'a> {
     leaves: Vec<Leaf>,
     vectors: Vec<(Vec<(u32, u32)>, Mark)>,
     /// By their parts: what the vectors are.
@@ -64,7 +64,7 @@ pub(super) fn permutations(
     suits: &dyn Fn(&Permutation) -> bool,
     mistake: Mistake,
 ) -> Permutations {
-    let mut search = Search::new(net, alarms, suits, mistake);
+    let mut search = Detection::new(net, alarms, suits, mistake);
     let (mut all, mut classes) = (Vec::new(), Vec::new());
     if let Some(colours) = search.refine(&vec![0; net.leaves.len()], None) {
         let individual: Vec<u64> = (1..=net.leaves.len() as u64).collect();
@@ -77,7 +77,7 @@ pub(super) fn permutations(
     Permutations { all, classes }
 }
 
-impl<'a> Search<'a> {
+impl<'a> Detection<'a> {
     fn new(
         net: &Network,
         alarms: &Alarms,
@@ -124,7 +124,7 @@ impl<'a> Search<'a> {
         }
         known.values_mut().for_each(|marks| marks.sort());
         let moves = leaves.iter().flat_map(|leaf| leaf.moves.iter().map(|moves| moves.len() + 1)).sum();
-        Search { leaves, vectors, known, moves, suits, mistake, left: WORK }
+        Detection { leaves, vectors, known, moves, suits, mistake, left: WORK }
     }
 
     /// Colours that know what is around, as far as colours can tell; those of the leaves begin as given. After `rounds`,

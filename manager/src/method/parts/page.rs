@@ -35,14 +35,14 @@ pub(super) fn write(shown: &Shown, out: &mut dyn Write) -> io::Result<()> {
 
 /// Where a component stands.
 #[derive(Clone, Copy, Default)]
-struct Place {
+struct Cell {
     column: usize,
     /// In half rows.
     row: usize,
 }
 
-fn places(shown: &Shown) -> (Vec<Place>, usize) {
-    let mut places = vec![Place::default(); shown.tree.len()];
+fn places(shown: &Shown) -> (Vec<Cell>, usize) {
+    let mut places = vec![Cell::default(); shown.tree.len()];
     let mut rows = 0;
     for (_, ix) in shown.lines() {
         if shown.tree[ix].parts.is_empty() {
@@ -54,7 +54,7 @@ fn places(shown: &Shown) -> (Vec<Place>, usize) {
     for (ix, made) in shown.tree.iter().enumerate() {
         if let [a, b] = made.parts[..] {
             let column = 1 + places[a].column.max(places[b].column);
-            places[ix] = Place { column, row: (places[a].row + places[b].row) / 2 };
+            places[ix] = Cell { column, row: (places[a].row + places[b].row) / 2 };
         }
     }
     (places, rows)
@@ -64,8 +64,8 @@ fn picture(shown: &Shown) -> String {
     let (places, rows) = places(shown);
     let columns = places.iter().map(|place| place.column).max().unwrap_or(0);
     let (width, height) = (NAMES + (columns + 1) * COLUMN, (rows + 1) * ROW);
-    let x = |place: Place| NAMES + place.column * COLUMN;
-    let y = |place: Place| ROW + place.row * ROW / 2;
+    let x = |place: Cell| NAMES + place.column * COLUMN;
+    let y = |place: Cell| ROW + place.row * ROW / 2;
     let mut svg = format!(
         "<svg role=\"img\" aria-label=\"tree of parts\" width=\"{width}\" height=\"{height}\" font-size=\"11\" \
          fill=\"currentColor\">\n"
