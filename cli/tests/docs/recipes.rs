@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 const DOCKER: &str = "scripts/cluster/Dockerfile";
 const APPTAINER: &str = "scripts/cluster/gridlock.def";
 const SPACK: &str = "scripts/cluster/spack/packages/gridlock/package.py";
-const EASYBUILD: &str = "scripts/cluster/gridlock-0.1.0-gompi-2024a.eb";
+const EASYBUILD: &str = "scripts/cluster/gridlock-0.1.0-gompi-2025b.eb";
 
 fn read(file: &str) -> String {
     std::fs::read_to_string(root().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
