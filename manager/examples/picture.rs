@@ -26,8 +26,12 @@ const GAP: f64 = 16.0;
 /// Above the dots of a panel.
 const CAPTION: f64 = 30.0;
 const COLUMNS: usize = 3;
-const STYLE: &str = "text{font:13px system-ui,sans-serif;fill:#888}.edge{stroke:#8886;stroke-width:.5}\
-                     .dot{fill:#8886}.old{fill:#7aa7c7}.new{fill:#d1495b}";
+/// Places are rounded to this part of a unit; of several dots or steps at the same place one is drawn.
+const GRID: f64 = 2.0;
+/// Up to this many states dots are large and steps are lines; more are drawn as dots only, and smaller.
+const FEW: usize = 600;
+const STYLE: &str = "text{font:13px system-ui,sans-serif;fill:#888}path{stroke-linecap:round;fill:none}\
+                     .edge{stroke:#8886;stroke-width:.5}.dot{stroke:#8886}.old{stroke:#7aa7c7}.new{stroke:#d1495b}";
 
 type State = Vec<Local>;
 
@@ -35,6 +39,14 @@ type State = Vec<Local>;
 struct Space {
     places: BTreeMap<State, (f64, f64)>,
     steps: Vec<(State, State)>,
+}
+
+impl Space {
+    /// Where a state is, on the grid.
+    fn rounded(&self, state: &State) -> (i32, i32) {
+        let (x, y) = self.places[state];
+        ((x * GRID).round() as i32, (y * GRID).round() as i32)
+    }
 }
 
 fn space(net: &Network) -> Space {
@@ -99,10 +111,10 @@ impl Visitor for Play<'_> {
 }
 
 fn draw(space: &Space, searches: &[BTreeSet<State>]) -> String {
-    let mut shown: Vec<usize> =
+    let mut chosen: Vec<usize> =
         (0..).map(|power| 1 << power).take_while(|&n| n < searches.len()).take(5).collect();
-    shown.push(searches.len());
-    let (columns, rows) = (COLUMNS.min(shown.len()), shown.len().div_ceil(COLUMNS));
+    chosen.push(searches.len());
+    let (columns, rows) = (COLUMNS.min(chosen.len()), chosen.len().div_ceil(COLUMNS));
     let size = |count: usize, one: f64| count as f64 * (one + GAP) - GAP;
     let mut svg = String::new();
     let (width, height) = (size(columns, WIDTH), size(rows, HEIGHT));
@@ -111,14 +123,18 @@ fn draw(space: &Space, searches: &[BTreeSet<State>]) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
          height=\"{height}\"><style>{STYLE}</style><defs><g id=\"all\">"
     );
-    for (from, to) in &space.steps {
-        let ((x, y), (u, v)) = (space.places[from], space.places[to]);
-        let _ =
-            writeln!(svg, "<line class=\"edge\" x1=\"{x:.0}\" y1=\"{y:.0}\" x2=\"{u:.0}\" y2=\"{v:.0}\"/>");
+    if space.places.len() <= FEW {
+        let lines: BTreeSet<_> =
+            space.steps.iter().map(|(from, to)| (space.rounded(from), space.rounded(to))).collect();
+        svg.push_str("<path class=\"edge\" d=\"");
+        for ((x, y), (u, v)) in lines {
+            let _ = write!(svg, "M{} {}L{} {}", shown(x), shown(y), shown(u), shown(v));
+        }
+        svg.push_str("\"/>\n");
     }
     dots(&mut svg, space, space.places.keys(), "dot");
     svg.push_str("</g></defs>\n");
-    for (k, &number) in shown.iter().enumerate() {
+    for (k, &number) in chosen.iter().enumerate() {
         let (x, y) = ((k % COLUMNS) as f64 * (WIDTH + GAP), (k / COLUMNS) as f64 * (HEIGHT + GAP));
         let before: BTreeSet<&State> = searches[..number - 1].iter().flatten().collect();
         let this = &searches[number - 1];
@@ -140,12 +156,18 @@ fn draw(space: &Space, searches: &[BTreeSet<State>]) -> String {
 }
 
 fn dots<'s>(svg: &mut String, space: &Space, states: impl IntoIterator<Item = &'s State>, class: &str) {
-    let _ = writeln!(svg, "<g class=\"{class}\">");
-    for state in states {
-        let (x, y) = space.places[state];
-        let _ = writeln!(svg, "<circle cx=\"{x:.0}\" cy=\"{y:.0}\" r=\"2.5\"/>");
+    let places: BTreeSet<_> = states.into_iter().map(|state| space.rounded(state)).collect();
+    let size = 5.0 * (FEW as f64 / space.places.len() as f64).min(1.0).sqrt();
+    let _ = write!(svg, "<path class=\"{class}\" stroke-width=\"{size:.1}\" d=\"");
+    for (x, y) in places {
+        let _ = write!(svg, "M{} {}h0", shown(x), shown(y));
     }
-    svg.push_str("</g>\n");
+    svg.push_str("\"/>\n");
+}
+
+/// A place on the grid as a number of units.
+fn shown(place: i32) -> f64 {
+    f64::from(place) / GRID
 }
 
 fn main() -> Result<(), String> {

@@ -3,7 +3,7 @@
 use gridlock_lts::base::rng::Rng;
 use gridlock_lts::engine::prepared::Prepared;
 use gridlock_lts::engine::search::{self, Verdict};
-use gridlock_lts::guide::{Guide, Relevance, Subsystem};
+use gridlock_lts::guide::{Guide, Orders, Relevance, Subsystem};
 use gridlock_lts::model::network::{LeafIx, Network};
 use gridlock_lts::property::Property;
 use gridlock_lts::samples::random::{self, Shape};
@@ -63,10 +63,17 @@ fn config(rng: &mut Rng) -> Config {
     config
 }
 
+/// Lets many swarms along traces follow classes of them in any order, where that is possible.
+fn in_any_order(config: Config, guide: &Guide, rng: &mut Rng) -> Config {
+    let along = config.granularity == Granularity::Trace && config.order == Order::BreadthFirst;
+    let orders = (along && rng.percent(60)).then(|| Orders::of(guide, LIMIT)).and_then(Result::ok);
+    Config { orders: orders.map(Arc::new), ..config }
+}
+
 /// Lets most swarms leave out what cannot lead to a violation.
 fn directed(config: Config, prepared: &Prepared, guide: &Guide, rng: &mut Rng) -> Config {
     let relevance = || Arc::new(Relevance::of(prepared, guide.leaves()));
-    Config { relevance: rng.percent(70).then(relevance), ..config }
+    Config { relevance: rng.percent(70).then(relevance), ..in_any_order(config, guide, rng) }
 }
 
 /// Without times.

@@ -5,7 +5,7 @@ use gridlock_lang::system::{Options, load};
 use gridlock_lts::base::rng::Rng;
 use gridlock_lts::engine::prepared::{Prepared, Visitor};
 use gridlock_lts::engine::successors::Successors;
-use gridlock_lts::guide::{Guide, Relevance, Subsystem};
+use gridlock_lts::guide::{EdgeIx, Guide, Orders, Relevance, Subsystem};
 use gridlock_lts::model::network::{LeafIx, Local, Network, Outcome as Step};
 use gridlock_lts::property::Property;
 use gridlock_lts::samples::random::Shape;
@@ -38,6 +38,19 @@ fn reachable(net: &Network, most: usize) -> Option<States> {
     Some(seen)
 }
 
+/// Deliberate mistakes, which must be noticed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Mistake {
+    None,
+    /// Of every border one state is forgotten.
+    Border,
+    /// Of classes: one move that is possible is not told, so one beginning too many is struck off.
+    Beginning,
+    /// Of classes: only what is possible in the order of the path is told, as if moves that share no leaf of the subsystem never
+    /// needed each other.
+    OneOrder,
+}
+
 /// Plays a swarm with answers in any order, doubled and lost.
 struct Play<'a> {
     net: &'a Network,
@@ -45,8 +58,7 @@ struct Play<'a> {
     config: Config,
     workers: Workers,
     most_jobs: u64,
-    /// A deliberate mistake: of every border one state is forgotten.
-    forgetful: bool,
+    mistake: Mistake,
 }
 
 impl Visitor for Play<'_> {
@@ -54,12 +66,12 @@ impl Visitor for Play<'_> {
 
     fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Self::Out {
         let system = &*system;
-        let Play { net, guide, config, workers, most_jobs, forgetful } = self;
+        let Play { net, guide, config, workers, most_jobs, mistake } = self;
         let (relevance, guide_of) = (config.relevance.clone(), Arc::new(guide.clone()));
         let setting = Setting { system, net, guide: guide_of, relevance };
         let mut worker = Worker::new(setting);
         let mut swarm = Swarm::new(net, guide.clone(), config);
-        let (mut union, mut handed_on) = (States::new(), States::new());
+        let (mut union, mut handed_on, mut in_any_order) = (States::new(), States::new(), States::new());
         let answer = &mut |job: &gridlock_worker::job::Job| {
             if job.number >= most_jobs {
                 let end = End::Failed(gridlock_lts::base::error::Error::input("enough"));
@@ -72,13 +84,16 @@ impl Visitor for Play<'_> {
                     effort,
                     seen: Vec::new(),
                     left: Default::default(),
+                    positions: Vec::new(),
                 };
             }
             let mut seen = States::new();
             let mut feedback = worker.observed(job, &Life::default(), &mut |state| {
                 seen.insert(system.packing().unpack(state));
             });
-            if forgetful && let Some(border) = feedback.left.border.last_mut() {
+            if mistake == Mistake::Border
+                && let Some(border) = feedback.left.border.last_mut()
+            {
                 let (words, last) = (feedback.left.words as usize, border.states.len());
                 if border.expanded < (last / words) as u64 {
                     border.states.truncate(last - words);
@@ -87,8 +102,29 @@ impl Visitor for Play<'_> {
                     feedback.left.border.pop();
                 }
             }
+            match mistake {
+                Mistake::Beginning => {
+                    let some = feedback.positions.iter_mut().rev().find(|p| !p.possible.is_empty());
+                    some.and_then(|position| position.possible.pop());
+                }
+                Mistake::OneOrder if job.any_order => {
+                    let mut done = vec![0; guide.leaves().len()];
+                    let mut along = BTreeSet::from([done.clone()]);
+                    for &edge in &job.path {
+                        guide.parts(guide.edge(EdgeIx(edge)).projection).for_each(|leaf| done[leaf] += 1);
+                        along.insert(done.clone());
+                    }
+                    let others = feedback.positions.iter_mut().filter(|p| !along.contains(&p.done));
+                    others.for_each(|position| position.possible.clear());
+                }
+                Mistake::None | Mistake::Border | Mistake::OneOrder => {}
+            }
             // What a job over its budget has visited must be visited again by others, unless it hands on what it leaves.
-            if job.handed.is_some() {
+            if job.any_order {
+                if feedback.end == End::Complete {
+                    in_any_order.append(&mut seen);
+                }
+            } else if job.handed.is_some() {
                 handed_on.append(&mut seen);
             } else if feedback.end == End::Complete {
                 union.append(&mut seen);
@@ -101,9 +137,13 @@ impl Visitor for Play<'_> {
         if status.borders {
             union.append(&mut handed_on);
         }
+        // So it is once single traces are followed instead of classes.
+        if status.any_order {
+            union.append(&mut in_any_order);
+        }
         if let (Some(Outcome::Exhausted { .. }), Some(different)) = (swarm.outcome(), status.different)
             && !different.estimated
-            && !forgetful
+            && mistake == Mistake::None
         {
             assert_eq!(different.states, union.len() as u64, "each state is expanded once");
         }
@@ -147,7 +187,7 @@ fn compare(net: &Network, guide: &Guide, all: &States, rng: &mut Rng, what: &str
     let prepared = Prepared::new(net.clone(), []);
     let shown = format!("{what}: {config:?}");
     let (outcome, union) = {
-        let play = Play { net, guide, config, workers, most_jobs: 2_000, forgetful: false };
+        let play = Play { net, guide, config, workers, most_jobs: 2_000, mistake: Mistake::None };
         prepared.visit(play).unwrap()
     };
     assert!(union.is_subset(all), "{shown}");
@@ -262,7 +302,8 @@ fn directed_swarms_visit_what_matters() {
         let config = Config { relevance: Some(Arc::new(relevance)), ..config(matter.len(), rng) };
         let shown = format!("seed {seed}: {:?}, {:?}", config.granularity, config.limits);
         let workers = Workers { count: rng.between(1, 8), twice: 10, lost: 10, seed: rng.bits() };
-        let play = Play { net: &net, guide: &guide, config, workers, most_jobs: 2_000, forgetful: false };
+        let play =
+            Play { net: &net, guide: &guide, config, workers, most_jobs: 2_000, mistake: Mistake::None };
         let (outcome, union) = prepared.visit(play).unwrap();
         match outcome {
             Outcome::Exhausted { bounded: false } => {
@@ -296,15 +337,15 @@ fn borders_of_tiny_jobs() {
             Config::new(JobLimits { states: rng.between(1, 1 + all.len() / 8) as u64, memory: 1 << 26 });
         (config.borders, config.pace) = (true, Pace::Window(rng.between(1, 9) as u64));
         let prepared = Prepared::new(net.clone(), []);
-        for forgetful in [false, true] {
+        for mistake in [Mistake::None, Mistake::Border] {
             let (config, workers) = (config.clone(), Workers { count: 3, twice: 10, lost: 10, seed });
-            let play = Play { net: &net, guide: &guide, config, workers, most_jobs: 2_000, forgetful };
+            let play = Play { net: &net, guide: &guide, config, workers, most_jobs: 2_000, mistake };
             let (outcome, union) = prepared.visit(play).unwrap();
             if let Outcome::Found { .. } = outcome {
                 continue;
             }
             let exhausted = outcome == Outcome::Exhausted { bounded: false };
-            if forgetful {
+            if mistake == Mistake::Border {
                 noticed += usize::from(exhausted && union != all);
             } else {
                 assert!(exhausted, "seed {seed}: {outcome:?}");
@@ -314,6 +355,75 @@ fn borders_of_tiny_jobs() {
         }
     }
     assert!(compared > 150 && noticed > 50, "{compared}, {noticed} noticed");
+}
+
+/// One search for each class, in all of its orders: everything is visited, in no more searches than there are classes. Told
+/// too little, a swarm misses states.
+#[test]
+fn one_order_of_each_class() {
+    let (mut exhausted, mut several, mut single, mut directed) = (0, 0, 0, 0);
+    let mut noticed = [0; 2];
+    let slow = std::env::var_os("GRIDLOCK_SLOW").is_some();
+    let seeds: usize = if slow { 60_000 } else { 1_200 };
+    for seed in 0..seeds as u64 {
+        let net = Shape { acyclic: true, leaves: 5, ..Shape::default() }.network(seed);
+        let rng = &mut Rng::new(seed);
+        let leaves: Vec<LeafIx> =
+            (0..rng.between(2, 3)).map(|_| LeafIx(rng.below(net.leaves.len()) as u32)).collect();
+        let Ok(guide) = Subsystem::new(&net, &leaves, 2_000).and_then(|s| s.guide(&net)) else { continue };
+        let Some(all) = reachable(&net, 3_000).filter(|_| guide.traces() <= &20_000u32.into()) else {
+            continue;
+        };
+        let orders = Arc::new(Orders::of(&guide, 100_000).unwrap());
+        let classes = orders.classes().traces().clone();
+        let mut config = config(all.len(), rng);
+        (config.granularity, config.order, config.borders) = (Granularity::Trace, Order::BreadthFirst, false);
+        config.strategy = [StrategyKind::Order, StrategyKind::Random][rng.below(2)];
+        config.orders = Some(orders);
+        // Some are directed by a vector that is never taken, though the tables do not rule it out.
+        let never = |forbidden: u32| {
+            let never = Property::Never(Box::new(move |_, vector| vector.0 == forbidden));
+            let prepared = Prepared::new(net.clone(), [never]);
+            let relevance = Relevance::of(&prepared, guide.leaves());
+            let some = !relevance.is_empty() && !relevance.is_everything();
+            some.then_some((prepared, relevance))
+        };
+        let happens = taken(&net, &all);
+        let idle = (0..net.vectors.len() as u32).filter(|v| seed % 2 == 0 && !happens.contains(v)).take(8);
+        let (mut prepared, mut matter) = (Prepared::new(net.clone(), []), all.clone());
+        if let Some((with, relevance)) = idle.into_iter().find_map(never) {
+            let Some((less, _)) = mattering(&net, &relevance, u32::MAX, 3_000) else { continue };
+            directed += usize::from(less.len() < all.len());
+            (prepared, matter, config.relevance) = (with, less, Some(Arc::new(relevance)));
+        }
+        let shown = format!("seed {seed}: {:?}, {:?}, {:?}", config.limits, config.pace, config.strategy);
+        for mistake in [Mistake::None, Mistake::Beginning, Mistake::OneOrder] {
+            let workers = Workers { count: rng.between(1, 8), twice: 10, lost: 10, seed };
+            let config = config.clone();
+            let play = Play { net: &net, guide: &guide, config, workers, most_jobs: 3_000, mistake };
+            let (outcome, union) = prepared.visit(play).unwrap();
+            let is_exhausted = outcome == Outcome::Exhausted { bounded: false };
+            match mistake {
+                Mistake::None => {
+                    assert!(union.is_subset(&matter), "{shown}");
+                    assert!(!is_exhausted || union == matter, "{shown}: {} of {}", union.len(), matter.len());
+                    exhausted += usize::from(is_exhausted);
+                    several += usize::from(is_exhausted && classes < *guide.traces());
+                    single += usize::from(is_exhausted && classes == *guide.traces());
+                }
+                _ => {
+                    noticed[usize::from(mistake == Mistake::OneOrder)] +=
+                        usize::from(is_exhausted && union != matter)
+                }
+            }
+        }
+    }
+    println!("{exhausted} {several} {single} {directed} {noticed:?}");
+    assert!(
+        exhausted > seeds / 4 && several > seeds / 20 && single > seeds / 40 && directed > 0,
+        "{exhausted} {several} {single} {directed}"
+    );
+    assert!(noticed.iter().all(|&n| n > seeds / 100), "{noticed:?}");
 }
 
 /// Every specification in `models/` that is small enough, with each of its leaves as the subsystem.

@@ -77,6 +77,8 @@ pub struct Job {
     pub path: Vec<u32>,
     /// What the subsystem does behind the path.
     pub then: Then,
+    /// Whether the moves on the path may come in any order in which each leaf does its own in that of the path.
+    pub any_order: bool,
     /// The order in which states are visited.
     pub order: Order,
     /// The most that the search may use.
@@ -182,6 +184,17 @@ pub struct Feedback {
     pub seen: Vec<u8>,
     /// What a job that begins with states handed on leaves to others.
     pub left: Left,
+    /// If the moves could come in any order: every position that was reached. Only of a job that is complete.
+    pub positions: Vec<Position>,
+}
+
+/// What was seen when some moves of a path were done, in whatever order.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Position {
+    /// For each leaf of the subsystem how many of its moves on the path are done.
+    pub done: Vec<u32>,
+    /// The edges of the guide that were possible in some state, ascending.
+    pub possible: Vec<u32>,
 }
 
 /// What a job leaves to others.

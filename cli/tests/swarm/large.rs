@@ -53,7 +53,11 @@ fn the_tables_of_the_paper_in_small() {
     let page = std::fs::read_to_string(&page).expect("a page");
     let (drm, link) = ("## DRM, one item", "## IEEE 1394, two links");
     for (title, states, guides) in [
-        (drm, "2,273", &["trace, both devices", "prefix, both devices", "trace, device D"][..]),
+        (
+            drm,
+            "2,273",
+            &["trace, both devices", "class, both devices", "prefix, both devices", "trace, device D"][..],
+        ),
         (link, "11,643", &["trace, no cycles", "prefix, no cycles"]),
     ] {
         let rows = rows(&page, title);

@@ -3,6 +3,7 @@
 mod beyond;
 mod checkpoints;
 mod discovered;
+mod factor;
 #[path = "../harness/mod.rs"]
 mod harness;
 mod large;

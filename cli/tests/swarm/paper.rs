@@ -56,6 +56,41 @@ fn the_user_of_the_paper() {
     }
 }
 
+/// Two processes of DRM: far fewer classes than traces, fewer searches, and the same answer.
+#[test]
+fn orders_of_two_devices_are_one_search() {
+    let spec = model("drm/drm-small.mcrl2");
+    let devices = ["--subsystem", "Device(C, 0, {}),Device(D, 0, {})"];
+    let counted = |orders: &str| {
+        let options = [&["traces", &spec, "--json", "--orders", orders][..], &devices].concat();
+        let json: Value = serde_json::from_str(&ends(&options, 0)).expect("JSON");
+        json["traces"].as_str().and_then(|digits| digits.parse::<u64>().ok()).expect("digits")
+    };
+    let (all, classes) = (counted("all"), counted("one"));
+    assert!(classes * 10 < all, "{classes} {all}");
+    let swarm = |more: &[&str]| {
+        let options = [&["--jobs", "trace", "--never", "Terminate", "--compare-bfs"], &devices[..], more];
+        swarm(&spec, &options.concat())
+    };
+    // What two processes have is the usual way.
+    let (one, each) = (swarm(&[]), swarm(&["--orders", "all"]));
+    let (o, e) = (&one["swarm"], &each["swarm"]);
+    assert_eq!((&one["verdict"], &each["verdict"]), (&"holds".into(), &"holds".into()));
+    assert_eq!((&o["orders"], &o["any_order"], &e["orders"]), (&"one".into(), &true.into(), &"all".into()));
+    assert_eq!((&o["traces"], &e["traces"]), (&classes.to_string().into(), &all.to_string().into()));
+    assert_eq!((&o["traces_in_all_orders"], &o["open_beginnings"]), (&e["traces"], &0.into()));
+    let searches = |s: &Value| s["searches"].as_u64().expect("a number");
+    assert!(searches(o) * 4 < searches(e), "{} {}", searches(o), searches(e));
+    assert_eq!(swarm(&["--orders", "one", "--strategy", "random", "--seed", "3"])["verdict"], "holds");
+    // A class that does not fit into a job is followed in single traces.
+    let small = swarm(&["--job-states", "60"]);
+    assert_eq!(
+        (&small["verdict"], &small["swarm"]["any_order"]),
+        (&"holds".into(), &false.into()),
+        "{small}"
+    );
+}
+
 #[test]
 fn traces_are_counted_numbered_and_drawn() {
     let (_dir, path) = directory();

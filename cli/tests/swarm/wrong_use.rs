@@ -49,6 +49,34 @@ fn wrong_use_is_told_with_a_remedy() {
             [isv(user), vec!["--subsystem", "User", "--borders", "on", "--shard", "0/2"]].concat(),
             "--borders on does not go with --shard",
         ),
+        (
+            [isv(user), vec!["--subsystem", "User", "--jobs", "prefix", "--orders", "one"]].concat(),
+            "--orders one does not go with --jobs prefix",
+        ),
+        (
+            [isv(user), vec!["--subsystem", "User", "--jobs", "trace", "--orders", "one", "--iss", "dfs"]]
+                .concat(),
+            "--orders one does not go with --iss dfs",
+        ),
+        (
+            [isv(user), vec!["--subsystem", "User", "--jobs", "trace", "--orders", "one", "--ids", "0..1"]]
+                .concat(),
+            "--orders one does not go with --ids",
+        ),
+        (
+            [
+                isv(machines),
+                vec!["--subsystem", "BeverageMachine", "--jobs", "trace"],
+                vec!["--unroll", "1"],
+                vec!["--orders", "one"],
+            ]
+            .concat(),
+            "--orders one does not go with a cyclic subsystem",
+        ),
+        (
+            vec!["traces", machines, "--subsystem", "BeverageMachine", "--unroll", "1", "--orders", "one"],
+            "--orders one does not go with a cyclic subsystem",
+        ),
         ([isv(user), vec!["--subsystem", "User", "--resume"]].concat(), "--checkpoint"),
         ([isv(user), vec!["--subsystem", "User", "--ids", "2..9"]].concat(), "there are 4, numbered from 0"),
         ([isv(user), vec!["--subsystem", "User", "--ids", "2..2"]].concat(), "has no trace in it"),
@@ -102,6 +130,7 @@ fn wrong_use_is_told_with_a_remedy() {
         &["--job-memory", "1M"],
         &["--job-states", "5"],
         &["--borders", "off"],
+        &["--orders", "all"],
         &["--strategy", "even"],
         &["--seed", "1"],
         &["--iss", "dfs"],

@@ -15,6 +15,7 @@
 
 mod cycles;
 mod dot;
+mod orders;
 mod projection;
 mod refine;
 mod relevance;
@@ -24,6 +25,7 @@ mod subsystem;
 mod tests;
 mod weights;
 
+pub use orders::{ActionIx, NoOrders, Orders};
 pub use relevance::Relevance;
 pub use subsystem::Subsystem;
 
@@ -81,7 +83,7 @@ impl IdRange {
 }
 
 /// An acyclic LTS of a subsystem, with the number of traces from each of its states.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Guide {
     projections: Projections,
     /// The local states of the subsystem in each state, one after the other.
@@ -139,6 +141,11 @@ impl Guide {
     #[inline]
     pub fn projection(&self, vector: VectorIx) -> Option<u32> {
         self.projections.of(vector)
+    }
+
+    /// The positions in [`Guide::leaves`] that take part in a projection, ascending.
+    pub fn parts(&self, projection: u32) -> impl Iterator<Item = usize> + '_ {
+        self.projections.leaves_of(projection)
     }
 
     /// What the subsystem does on an edge, printed.

@@ -8,7 +8,7 @@ use crate::base::hash::Map;
 use crate::model::network::{LeafIx, Local, LocalLabel, Network, Outcome, VectorIx};
 
 /// The projections of a network onto a subsystem.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Projections {
     /// The leaves of the subsystem, ascending.
     pub(super) leaves: Vec<LeafIx>,
@@ -58,6 +58,11 @@ impl Projections {
     pub(super) fn of(&self, vector: VectorIx) -> Option<u32> {
         let number = self.of[vector.0 as usize];
         (number != Self::NONE).then_some(number)
+    }
+
+    /// The positions in `leaves` that take part, ascending.
+    pub(super) fn leaves_of(&self, projection: u32) -> impl Iterator<Item = usize> + '_ {
+        self.parts[projection as usize].iter().map(|&(at, _)| at)
     }
 
     /// What the leaves do in a projection, printed.

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// The version of everything that is written with this module. Ranks and journals must agree on it.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 /// No value is longer than this: the largest result of a slice, and some more.
 const LIMIT: usize = 3 << 30;
@@ -51,7 +51,7 @@ pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
 mod tests {
     use super::*;
     use gridlock_lts::base::rng::Rng;
-    use gridlock_worker::job::{Border, Effort, End, Feedback, Finding, Left, Spot, What};
+    use gridlock_worker::job::{Border, Effort, End, Feedback, Finding, Left, Position, Spot, What};
 
     fn feedback() -> Feedback {
         Feedback {
@@ -69,6 +69,7 @@ mod tests {
                 words: 2,
                 from: Some(Spot { place: 3, state: vec![8, 9] }),
             },
+            positions: vec![Position { done: vec![2, 0], possible: vec![5, 7] }],
         }
     }
 

@@ -5,7 +5,7 @@
 
 use super::quantities::count;
 use gridlock_lts::base::error::{Error, Result};
-use gridlock_lts::guide::{Guide, NoGuide, Subsystem};
+use gridlock_lts::guide::{Guide, NoGuide, NoOrders, Orders, Subsystem};
 use gridlock_lts::model::network::{LeafIx, Network};
 
 /// The most states that a subsystem or its unrolling may have.
@@ -147,6 +147,21 @@ pub fn guide(net: &Network, subsystem: &Subsystem, unroll: Option<u32>) -> Resul
         Some(bound) => subsystem.unrolled(bound, GUIDE_LIMIT),
     };
     made.map_err(|why| failure(net, subsystem.leaves(), why))
+}
+
+/// The classes of the traces of a guide, which `--orders one` asks for.
+pub fn orders(guide: &Guide) -> Result<Orders> {
+    Orders::of(guide, GUIDE_LIMIT).map_err(|why| match why {
+        NoOrders::Bounded => Error::input(
+            "--orders one does not go with a cyclic subsystem: how often a process goes round is bounded for all processes of \
+             the subsystem together (--unroll), so the order of their moves matters",
+        ),
+        NoOrders::TooLarge { limit } => Error::input(format_args!(
+            "the subsystem with the moves that have to wait in each place has more than {} states: choose fewer processes, or \
+             --orders all",
+            count(limit as u64)
+        )),
+    })
 }
 
 fn failure(net: &Network, leaves: &[LeafIx], why: NoGuide) -> Error {

@@ -139,6 +139,7 @@ impl System {
             effort,
             seen: Vec::new(),
             left: Default::default(),
+            positions: Vec::new(),
         }
     }
 

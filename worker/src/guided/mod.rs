@@ -5,6 +5,8 @@
 //! each position on the path the search records which edges of the guide were possible in some state it visited there:
 //! an edge that is missing cannot happen after that beginning of the path anywhere in the system.
 //!
+//! A job may also allow all orders of the independent moves on its path (`orders`), or begin with states of others (`border`).
+//!
 //! States from which no violation can follow (see [`Relevance`]) are passed over, as if no step led there.
 //!
 //! Properties are checked on every visited state and every step out of it, taken or not, as in an exhaustive search; a
@@ -15,6 +17,7 @@ mod border;
 mod breadth;
 mod depth;
 mod irrelevant;
+mod orders;
 mod outgoing;
 pub(crate) mod search;
 #[cfg(test)]
@@ -111,6 +114,7 @@ impl<'a, S: Successors> Worker<'a, S> {
                 effort: Effort::default(),
                 seen: Vec::new(),
                 left: Left::default(),
+                positions: Vec::new(),
             },
         };
         feedback.effort.nanoseconds = begun.elapsed().as_nanos().try_into().unwrap_or(u64::MAX);
@@ -120,6 +124,12 @@ impl<'a, S: Successors> Worker<'a, S> {
     fn search(&mut self, job: &Job, life: &Life, observer: Observer) -> Result<Feedback> {
         let guide = self.guide(&job.refinements)?;
         let path = checked_path(&guide, &job.path)?;
+        let alone = job.refinements.is_empty() && job.then == Then::Stop && job.handed.is_none();
+        if job.any_order && (!alone || job.order != Order::BreadthFirst) {
+            return Err(Error::internal(
+                "a job in any order is along a trace of the first guide, breadth first",
+            ));
+        }
         let forwards = job.handed.as_ref().map(|handed| self.accept(job, handed)).transpose()?;
         let budget = Budget::new(job.limits.memory);
         let Setting { system, .. } = self.setting;
@@ -135,6 +145,9 @@ impl<'a, S: Successors> Worker<'a, S> {
         if let (Some(handed), Some(forwards)) = (&job.handed, forwards) {
             let task = border::Task { search: &search, handed, forwards: &forwards };
             return border::run(&task, &budget, &way_budget(job), observer);
+        }
+        if job.any_order {
+            return orders::run(&search, &budget, &way_budget(job), observer);
         }
         match job.order {
             Order::BreadthFirst => {

@@ -110,6 +110,7 @@ impl<S: Successors> GuidedSearch<'_, S> {
             effort: Effort::default(),
             seen: Vec::new(),
             left: Left::default(),
+            positions: Vec::new(),
         }
     }
 

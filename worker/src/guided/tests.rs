@@ -5,7 +5,7 @@ use crate::job::{JobLimits, Then};
 use gridlock_lts::base::rng::Rng;
 use gridlock_lts::engine::prepared::{Prepared, Visitor};
 use gridlock_lts::engine::search::{self as plain, Verdict};
-use gridlock_lts::guide::Subsystem;
+use gridlock_lts::guide::{Orders, Subsystem};
 use gridlock_lts::model::network::{Local, Outcome};
 use gridlock_lts::property::Property;
 use gridlock_lts::samples::random::{self, Shape};
@@ -16,7 +16,16 @@ const PLENTY: JobLimits = JobLimits { states: u64::MAX, memory: 1 << 30 };
 
 fn job(path: &[EdgeIx], then: Then, order: Order) -> Job {
     let path = path.iter().map(|e| e.0).collect();
-    Job { number: 7, refinements: Vec::new(), path, then, order, limits: PLENTY, handed: None }
+    Job {
+        number: 7,
+        refinements: Vec::new(),
+        path,
+        then,
+        any_order: false,
+        order,
+        limits: PLENTY,
+        handed: None,
+    }
 }
 
 /// Does jobs one after the other; the states expanded come unpacked, without monitors.
@@ -360,4 +369,74 @@ fn senseless_jobs_fail() {
             assert!(failed(&run(&Job { refinements, ..job(&[], Then::Stop, Order::BreadthFirst) }).0));
         }
     });
+}
+
+/// A search in any order sees what searches along all orders see, each position once, and what is possible there; what it
+/// finds replays.
+#[test]
+fn any_order_is_all_orders() {
+    let (mut compared, mut several, mut found) = (0, 0, 0);
+    for seed in 0..500 {
+        let net = Shape { acyclic: true, leaves: 5, ..Shape::default() }.network(seed);
+        let rng = &mut Rng::new(seed);
+        let chosen: Vec<LeafIx> =
+            (0..rng.between(2, 3)).map(|_| LeafIx(rng.below(net.leaves.len()) as u32)).collect();
+        let guide = Subsystem::new(&net, &chosen, LIMIT).unwrap().guide(&net).unwrap();
+        let Some(traces) = traces(&guide) else { continue };
+        let orders = Orders::of(&guide, LIMIT).unwrap();
+        let mut classes: BTreeMap<Vec<EdgeIx>, Vec<&Vec<EdgeIx>>> = BTreeMap::new();
+        for path in &traces {
+            classes.entry(orders.representative(path).unwrap()).or_default().push(path);
+        }
+        let properties = if seed % 2 == 0 { Vec::new() } else { properties(&net, rng) };
+        let prepared = Prepared::new(net.clone(), properties);
+        if prepared.violated_initially().is_some() {
+            continue;
+        }
+        with_jobs(&prepared, &guide, |run| {
+            for paths in classes.values() {
+                // Any order may be given.
+                let given = paths[rng.below(paths.len())];
+                let any = Job { any_order: true, ..job(given, Then::Stop, Order::BreadthFirst) };
+                let (feedback, seen) = run(&any);
+                let (mut union, mut possible) = (BTreeSet::new(), BTreeMap::<Vec<u32>, BTreeSet<u32>>::new());
+                let mut bad = false;
+                for path in paths {
+                    let (one, seen) = run(&job(path, Then::Stop, Order::BreadthFirst));
+                    bad |= matches!(one.end, End::Found(_));
+                    union.extend(seen);
+                    let mut done = vec![0; guide.leaves().len()];
+                    for (position, edges) in one.possible.iter().enumerate() {
+                        possible.entry(done.clone()).or_default().extend(edges);
+                        let Some(edge) = path.get(position) else { break };
+                        guide.parts(guide.edge(*edge).projection).for_each(|leaf| done[leaf] += 1);
+                    }
+                }
+                if let End::Found(finding) = &feedback.end {
+                    assert!(bad, "seed {seed}");
+                    let vector = gridlock_lts::model::network::VectorIx;
+                    let path: Vec<_> = finding.path.iter().map(|(v, to)| (vector(*v), to.clone())).collect();
+                    prepared.verdict(finding.what, &path).unwrap();
+                    found += 1;
+                    continue;
+                }
+                assert!(!bad && feedback.end == End::Complete, "seed {seed}: {:?}", feedback.end);
+                assert_eq!(seen, union, "seed {seed}");
+                let reported: BTreeMap<Vec<u32>, BTreeSet<u32>> = feedback
+                    .positions
+                    .iter()
+                    .map(|position| (position.done.clone(), position.possible.iter().copied().collect()))
+                    .collect();
+                assert_eq!(reported.len(), feedback.positions.len(), "each position once");
+                assert_eq!(reported, possible, "seed {seed}");
+                compared += 1;
+                several += usize::from(paths.len() > 1);
+                // Too small a budget is told, and what is not through says nothing.
+                let limits = JobLimits { states: feedback.effort.states - 1, ..PLENTY };
+                let (less, _) = run(&Job { limits, ..any });
+                assert_eq!((less.end, less.positions), (End::OverBudget, Vec::new()));
+            }
+        });
+    }
+    assert!(compared > 500 && several > 100 && found > 50, "{compared} {several} {found}");
 }

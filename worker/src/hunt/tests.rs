@@ -117,6 +117,7 @@ fn guided(order: Order, path: Vec<u32>) -> Method {
         refinements: Vec::new(),
         path,
         then: Then::Free,
+        any_order: false,
         order,
         limits,
         handed: None,

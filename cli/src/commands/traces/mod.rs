@@ -15,6 +15,7 @@ use gridlock_lts::guide::Guide;
 use gridlock_lts::model::network::Network;
 use gridlock_manager::method::subsystem;
 use gridlock_manager::method::traces::ids::{Ids, parse_id};
+use gridlock_manager::method::traces::options::Which;
 use num_bigint::BigUint;
 use show::{Listed, Summary};
 use std::io::BufWriter;
@@ -51,6 +52,11 @@ pub struct Arguments {
     /// Bound a cyclic subsystem: go round at most K times in each of its cyclic parts
     #[arg(long, value_name = "K")]
     unroll: Option<u32>,
+
+    /// Count, number and show one trace of each class that differ only in the order of moves in which no process takes part in
+    /// both, as jobs of `--search isv --jobs trace --orders one` are
+    #[arg(long, value_name = "WHICH", value_enum, default_value = "all")]
+    orders: Which,
 
     /// Show the trace of this ID
     #[arg(long, value_name = "N", value_parser = parse_id, help_heading = "Traces to show", conflicts_with_all = ["range", "sample"])]
@@ -106,13 +112,18 @@ pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool) -> Result<Exit, Fa
         Some(_) if arguments.unroll.is_none() && !shows && arguments.dot.is_none() => None,
         _ => Some(subsystem::guide(net, &built, arguments.unroll)?),
     };
+    let guide = match guide {
+        Some(guide) if arguments.orders == Which::One => Some(subsystem::orders(&guide)?.classes().clone()),
+        guide => guide,
+    };
     let listed = match &guide {
         Some(guide) => ids(arguments, guide)?.into_iter().map(|id| Listed::new(net, guide, id)).collect(),
         None => Vec::new(),
     };
     let names = subsystem::names(net, &leaves);
     let summary =
-        Summary::new(&specification.name, names, &built, cycle, arguments.unroll, guide.as_ref(), listed);
+        Summary::new(&specification.name, names, &built, cycle, arguments.unroll, guide.as_ref(), listed)
+            .of(arguments.orders);
     if watch.stopped().is_some() {
         return Err(Failure::Stopped);
     }

@@ -6,6 +6,7 @@ use crate::terminal::Style;
 use gridlock_lts::guide::{Guide, Subsystem};
 use gridlock_lts::model::network::Network;
 use gridlock_manager::method::subsystem::shown_cycle;
+use gridlock_manager::method::traces::options::Which;
 use num_bigint::BigUint;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -21,6 +22,7 @@ pub struct Summary {
     cyclic: bool,
     cycle: Option<Vec<String>>,
     unroll: Option<u32>,
+    orders: Which,
     guide: Option<GuideSize>,
     /// In digits: programs that read numbers as floating-point ones would lose some.
     traces: Option<String>,
@@ -74,11 +76,17 @@ impl Summary {
             cyclic: cycle.is_some(),
             cycle,
             unroll,
+            orders: Which::All,
             guide: guide.map(size),
             traces: guide.map(|g| g.traces().to_string()),
             number: guide.map(|g| g.traces().clone()),
             listed,
         }
+    }
+
+    /// The same, of the traces of these orders.
+    pub fn of(self, orders: Which) -> Self {
+        Summary { orders, ..self }
     }
 
     /// Writes JSON.
@@ -94,7 +102,8 @@ impl Summary {
         match &self.number {
             Some(traces) => {
                 let plural = if *traces == BigUint::from(1u32) { "" } else { "s" };
-                writeln!(out, "{strong}{} trace{plural}{off} of {names}\n", big(traces))?;
+                let orders = if self.orders == Which::One { ", one of each class of orders" } else { "" };
+                writeln!(out, "{strong}{} trace{plural}{off} of {names}{orders}\n", big(traces))?;
             }
             None => writeln!(
                 out,

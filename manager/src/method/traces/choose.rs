@@ -77,6 +77,8 @@ pub struct Choice {
     pub left_out: usize,
     /// Processes and pairs that were not tried since the best so far means little work.
     pub untried: usize,
+    /// States that the searches along traces of candidates visited.
+    pub visited: u64,
     /// Best first: the first one is the choice.
     pub candidates: Vec<Candidate>,
 }
@@ -136,7 +138,8 @@ pub fn choose(
     };
     let leaves = best.leaves.clone();
     let reason = reason(best);
-    Ok((leaves, Choice { reason, left_out, untried, candidates }))
+    let visited = candidates.iter().map(|candidate| candidate.total).sum();
+    Ok((leaves, Choice { reason, left_out, untried, visited, candidates }))
 }
 
 /// All leaves one by one, and in pairs if they are few.
@@ -216,6 +219,7 @@ impl Visitor for Sampling<'_> {
                     refinements: Vec::new(),
                     path,
                     then: Then::Stop,
+                    any_order: false,
                     order: Order::BreadthFirst,
                     limits,
                     handed: None,
@@ -277,6 +281,19 @@ impl Candidate {
 }
 
 impl Choice {
+    /// What was predicted of the choice, in a line, to be compared with what happened.
+    pub fn predicted(&self) -> Option<String> {
+        let best = self.candidates.first()?;
+        let over = if best.within_budget < best.sampled { "more than " } else { "" };
+        Some(format!(
+            "along single traces {} searches of up to {over}{} states, {over}{} in all; {} visited to choose",
+            big(&best.number),
+            count(best.largest_states),
+            big(&best.predicted),
+            count(self.visited)
+        ))
+    }
+
     /// Tells the user what was chosen and why.
     pub fn tell(&self, host: &dyn Host) {
         const SHOWN: usize = 8;

@@ -5,7 +5,7 @@ use super::compare::Compared;
 use super::numbers::{Numbers, shown};
 use super::options::{Iss, Traces};
 use super::page::{self, Record};
-use super::plan::Plan;
+use super::plan::{Plan, orders_name};
 use crate::method::quantities::{bytes, count};
 use crate::method::then::Handed;
 use crate::method::{Conclusion, Figures, Json, Row, Spent, Traffic};
@@ -26,6 +26,9 @@ pub struct Swarmed {
     unroll: Option<u32>,
     /// How many traces it has, in digits.
     pub traces: String,
+    /// Whether each class of orders has an ID, or each trace; and how many traces there are, in digits.
+    orders: &'static str,
+    traces_in_all_orders: String,
     /// The trace IDs that were to be done: from, and up to without.
     ids: [String; 2],
     jobs: String,
@@ -89,7 +92,9 @@ impl Swarmed {
             subsystem_edges: plan.size.1,
             cyclic: plan.cyclic,
             unroll: traces.unroll,
-            traces: plan.guide.traces().to_string(),
+            traces: plan.traces.to_string(),
+            orders: orders_name(&plan.config),
+            traces_in_all_orders: plan.guide.traces().to_string(),
             ids: [plan.ids.start.to_string(), plan.ids.end.to_string()],
             jobs: plan.config.granularity.to_string(),
             job_memory_bytes: plan.config.limits.memory,
@@ -117,6 +122,20 @@ impl Swarmed {
         };
         figures.set_state_space(traces.states);
         figures
+    }
+
+    /// How many traces there are, and how many differ in more than an order.
+    fn shown_traces(&self) -> String {
+        match self.orders {
+            "one" => {
+                format!(
+                    "{} classes, of {} in all orders",
+                    shown(&self.traces),
+                    shown(&self.traces_in_all_orders)
+                )
+            }
+            _ => shown(&self.traces),
+        }
     }
 
     fn set_state_space(&mut self, states: Option<u64>) {
@@ -167,12 +186,13 @@ impl Figures for Swarmed {
         });
         let mut rows = vec![
             ("work factor", n.work_factor(self.state_space)),
-            ("traces", shown(&self.traces)),
+            ("traces", self.shown_traces()),
             ("searches", count(n.searches)),
             ("largest search", format!("{} states{part}", count(n.largest_states))),
             ("longest search", format!("{:.3} s", n.longest_seconds)),
             ("states in total", count(n.total_states)),
         ];
+        rows.extend(self.auto.as_ref().and_then(Choice::predicted).map(|predicted| ("predicted", predicted)));
         if let Some(states) = self.state_space {
             rows.push(("state space", format!("{} states", count(states))));
         }
@@ -236,6 +256,13 @@ impl Figures for Swarmed {
                 rows.push(("borders", "not handed on any more: they were too large for a job".to_owned()));
             }
             rows.push(("strategy", strategy));
+        }
+        if self.orders == "one" {
+            let orders = match self.numbers.any_order {
+                true => "one search for each class",
+                false => "all: classes were too large for a job",
+            };
+            rows.push(("orders", orders.to_owned()));
         }
         if let Some(unroll) = self.unroll.filter(|_| self.cyclic) {
             rows.insert(1, ("unroll", unroll.to_string()));

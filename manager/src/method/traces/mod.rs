@@ -112,6 +112,10 @@ impl Method for Traces {
         let mut figures = Swarmed::new(&plan, self, &report.status, resumed);
         figures.traffic = run.peers.traffic();
         (figures.record.events, figures.record.times) = (report.events, report.times);
+        if !report.status.any_order {
+            // IDs are those of single traces, perhaps after classes were too large.
+            figures.record.ids.end = figures.record.ids.end.max(report.status.all.clone());
+        }
         let time = start.elapsed();
         let left = match &report.conclusion {
             swarm::Conclusion::Repeats(repeats) if self.onward().then != Then::None => Some(left(repeats)),

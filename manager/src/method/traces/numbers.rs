@@ -43,6 +43,11 @@ pub struct Numbers {
     /// Whether jobs handed on what they left up to the end, and how many states that were.
     pub borders: bool,
     pub handed_on: u64,
+    /// Whether jobs were classes of orders up to the end, and if so how many beginnings are possible that no job has followed.
+    #[serde(default)]
+    pub any_order: bool,
+    #[serde(default)]
+    pub open_beginnings: Option<u64>,
     /// The time of all searches, added up.
     pub total_seconds: f64,
     /// Whether the subsystem could have moved on where its cycles were bounded.
@@ -76,6 +81,8 @@ impl Numbers {
             different_estimated: status.different.is_some_and(|different| different.estimated),
             borders: status.borders,
             handed_on: status.handed_on,
+            any_order: status.any_order,
+            open_beginnings: status.beginnings,
             total_seconds: seconds(status.total.nanoseconds),
             bounded: status.bounded,
         }
@@ -101,7 +108,7 @@ impl Numbers {
         let in_work = self.jobs_made.saturating_sub(self.jobs_done);
         let (left, all) = (shown(&self.ids_remaining), shown(&self.ids_all));
         let largest = format!("{} states, {}", count(self.largest_states), bytes(self.largest_memory_bytes));
-        vec![
+        let mut rows = vec![
             ("work factor", self.work_factor(None)),
             ("jobs done", format!("{}, {} in work", count(self.jobs_done), count(in_work))),
             ("IDs remaining", format!("{left} of {all}")),
@@ -110,7 +117,9 @@ impl Numbers {
             ("largest search", largest),
             ("longest search", format!("{:.3} s", self.longest_seconds)),
             ("states in total", count(self.total_states)),
-        ]
+        ];
+        rows.extend(self.open_beginnings.map(|open| ("to follow", format!("{} beginnings", count(open)))));
+        rows
     }
 }
 
@@ -122,11 +131,15 @@ pub fn shown(digits: &str) -> String {
 /// How far a swarm is, for the line of progress.
 pub fn progress(status: &Status) -> String {
     let in_work = status.made.saturating_sub(status.done);
+    // Of classes nobody knows how many of those that remain will have to be searched; what is open must be.
+    let left = match status.beginnings {
+        Some(open) => format!("{} beginnings to follow", count(open)),
+        None => format!("{} IDs remaining", big(&status.remaining)),
+    };
     format!(
-        "{} jobs done, {} in work, {} IDs remaining, largest job {} states",
+        "{} jobs done, {} in work, {left}, largest job {} states",
         count(status.done),
         count(in_work),
-        big(&status.remaining),
         count(status.largest.value)
     )
 }
@@ -144,6 +157,11 @@ mod tests {
         status.largest.value = 900;
         // The IDs that remain are counted, however few of all they are, and nobody says how long that takes.
         assert_eq!(progress(&status), "5 jobs done, 2 in work, 21 IDs remaining, largest job 900 states");
+        status.beginnings = Some(4);
+        assert_eq!(
+            progress(&status),
+            "5 jobs done, 2 in work, 4 beginnings to follow, largest job 900 states"
+        );
         let factor = |status: &Status, space| Numbers::new(status).work_factor(space);
         assert_eq!(factor(&status, None), "unknown: --states N or --compare-bfs tell it");
         assert_eq!(factor(&status, Some(1_000)), "3.00 times the state space");

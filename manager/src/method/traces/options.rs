@@ -104,6 +104,12 @@ pub struct Traces {
     #[arg(long, value_name = "SWITCH", value_enum)]
     pub(super) borders: Option<Borders>,
 
+    /// Traces of several processes: one search for each class of traces that differ in nothing but the order of moves in which
+    /// no process takes part in both, or for each trace [default: one; all for prefixes, if cycles are bounded, and with
+    /// --strategy, --iss dfs, --ids or --shard]
+    #[arg(long, value_name = "WHICH", value_enum)]
+    pub(super) orders: Option<Which>,
+
     /// Whether what cannot lead to a violation any more, by the processes' tables and the properties, is left out: traces
     /// before the first job, states within jobs [default: off]
     #[arg(long, value_name = "SWITCH", value_enum)]
@@ -172,6 +178,16 @@ pub enum Borders {
     Off,
 }
 
+/// Which orders of independent moves have a search of their own.
+#[derive(ValueEnum, Serialize, Clone, Copy, PartialEq, Eq, Debug)]
+#[serde(rename_all = "lowercase")]
+pub enum Which {
+    /// One of each class; its search follows them all
+    One,
+    /// Each
+    All,
+}
+
 /// Whether what cannot lead to a violation is left out.
 #[derive(ValueEnum, Serialize, Clone, Copy, PartialEq, Eq, Debug)]
 #[serde(rename_all = "lowercase")]
@@ -224,7 +240,41 @@ impl Traces {
                 "--borders on does not go with {other}: jobs that hand on their states do not follow single traces"
             )));
         }
+        if let (Some(Which::One), Some(other)) = (self.orders, self.against_one_order()) {
+            return Err(Error::input(format_args!("--orders one does not go with {other}")));
+        }
         Ok(())
+    }
+
+    /// What keeps jobs from following a class of traces in all orders, and why.
+    fn against_one_order(&self) -> Option<&'static str> {
+        let chosen = |strategy| matches!(strategy, StrategyKind::Even | StrategyKind::Different);
+        [
+            (
+                self.granularity() == Granularity::Prefix,
+                "--jobs prefix: such jobs hand on their states, so the order of moves multiplies nothing (--jobs trace)",
+            ),
+            (
+                self.strategy.is_some_and(chosen),
+                "--strategy even or different, which choose among IDs: jobs are made for what was seen to be possible",
+            ),
+            (self.iss() == Iss::Dfs, "--iss dfs: all orders are followed at a time"),
+            (self.ids.is_some(), "--ids: whether a class has to be searched depends on all others"),
+            (self.shard.is_some(), "--shard: whether a class has to be searched depends on all others"),
+        ]
+        .into_iter()
+        .find_map(|(given, why)| given.then_some(why))
+    }
+
+    /// Whether a job is a class of traces of a subsystem with so many processes, in all of their orders.
+    pub(super) fn one_order(&self, leaves: usize) -> bool {
+        let usual = leaves > 1 && self.strategy.is_none() && self.against_one_order().is_none();
+        self.orders.map_or(usual, |which| which == Which::One)
+    }
+
+    /// Whether the user asks for that, so that it is an error where it is not possible.
+    pub(super) fn wants_one_order(&self) -> bool {
+        self.orders == Some(Which::One)
     }
 
     /// What keeps jobs from handing on their states.

@@ -50,6 +50,8 @@ pub struct Plan {
     pub guide: Arc<Guide>,
     /// How the subsystem was chosen, if the program chose it.
     pub choice: Option<Choice>,
+    /// How many IDs there are: one for each trace of the guide, or for each class.
+    pub traces: BigUint,
     /// The IDs to be done.
     pub ids: Range<BigUint>,
     /// For the manager.
@@ -75,7 +77,11 @@ impl Plan {
         };
         let built = subsystem::build(net, &leaves)?;
         let guide = Arc::new(subsystem::guide(net, &built, traces.unroll)?);
-        let all = guide.traces();
+        let orders = match traces.one_order(guide.leaves().len()).then(|| subsystem::orders(&guide)) {
+            Some(Err(error)) if traces.wants_one_order() => return Err(error),
+            made => made.and_then(Result::ok).map(Arc::new),
+        };
+        let all = orders.as_ref().map_or(guide.traces(), |orders| orders.classes().traces());
         let shard = match (&traces.ids, &traces.shard) {
             (Some(ids), _) => Some(ids.resolve(all, "--ids")?),
             (None, Some(share)) => Some(share.resolve(all, "--shard")?),
@@ -84,6 +90,7 @@ impl Plan {
         let relevance = traces.directed().then(|| Arc::new(Relevance::of(prepared, guide.leaves())));
         let config = Config {
             relevance: relevance.filter(|relevance| !relevance.is_empty()),
+            orders: orders.clone(),
             granularity: traces.granularity(),
             strategy: traces.strategy(),
             seed: traces.seed.unwrap_or(0),
@@ -104,6 +111,7 @@ impl Plan {
             cyclic: built.cycle(net).is_some(),
             choice,
             ids: shard.unwrap_or(BigUint::ZERO..all.clone()),
+            traces: all.clone(),
             config,
             guide,
         })
@@ -127,6 +135,11 @@ fn pace(traces: &Traces, run: &Run) -> Pace {
     traces.pace().unwrap_or_else(|| Pace::Window(recorded().unwrap_or_else(|| window(run.workers()))))
 }
 
+/// What `--orders` came to.
+pub(super) fn orders_name(config: &Config) -> &'static str {
+    if config.orders.is_some() { "one" } else { "all" }
+}
+
 fn on_off(on: bool) -> String {
     if on { "on" } else { "off" }.to_owned()
 }
@@ -145,6 +158,7 @@ fn identity(traces: &Traces, run: &Run, names: &[String], all: &BigUint, config:
             ("traces", all.to_string()),
             (IDS, config.shard.as_ref().map_or(ALL_IDS.to_owned(), shown_ids)),
             ("jobs", config.granularity.to_string()),
+            ("orders", orders_name(config).to_owned()),
             (JOB_MEMORY, config.limits.memory.to_string()),
             ("job states", traces.job_states.map_or("no limit".to_owned(), |n| n.to_string())),
             ("borders", on_off(config.borders)),

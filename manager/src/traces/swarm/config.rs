@@ -2,7 +2,7 @@
 
 use crate::grid::machine::WINDOW;
 use crate::traces::strategy::StrategyKind;
-use gridlock_lts::guide::Relevance;
+use gridlock_lts::guide::{Orders, Relevance};
 use gridlock_worker::job::{JobLimits, Order};
 use num_bigint::BigUint;
 use std::fmt;
@@ -106,8 +106,12 @@ pub struct Config {
     pub work_limit: Option<u64>,
     /// Whether prefix jobs hand on the states that they leave, instead of being done again in parts.
     pub borders: bool,
-    /// Bytes that states may take which were handed on and wait; beyond, jobs hand on nothing.
+    /// Bytes that states may take which were handed on and wait; beyond, jobs hand on nothing. As many may be taken by what is
+    /// known of classes; beyond, jobs are single traces.
     pub border_memory: u64,
+    /// If a job is to be a class of traces, followed in any order: these. Only for jobs that are one trace, breadth first, and
+    /// all IDs.
+    pub orders: Option<Arc<Orders>>,
     /// What need not be searched because no violation can follow; `None`: everything is searched.
     pub relevance: Option<Arc<Relevance>>,
     /// Whether events are recorded.
@@ -138,6 +142,7 @@ impl Config {
             work_limit: None,
             borders: false,
             border_memory: 1 << 30,
+            orders: None,
             relevance: None,
             record: false,
         }

@@ -7,6 +7,7 @@
 //! the jobs made are a beginning of that sequence, and the outcome is the violation with the lowest number in it.
 
 mod border;
+mod classes;
 mod config;
 mod history;
 mod nested;
@@ -28,6 +29,7 @@ use crate::grid::journal::Batch;
 use crate::grid::ledger::{Ledger, resume_in_order};
 use crate::grid::machine::{Accepted, Machine, Next, Reply};
 use border::{Frontier, Node};
+use classes::Classes;
 use gridlock_lts::base::error::Result;
 use gridlock_lts::base::hash::Set;
 use gridlock_lts::guide::{EdgeIx, Guide, StateIx};
@@ -63,6 +65,8 @@ pub struct Swarm<'n> {
     config: Config,
     /// Those of finer guides are dropped when nothing is left to do in them.
     spaces: Vec<Option<Space>>,
+    /// If jobs follow classes of traces in any order: what is known of them.
+    classes: Option<Classes>,
     /// The spaces in which IDs remain.
     open: BTreeSet<usize>,
     /// With each answer, the worker that gave it.
@@ -88,12 +92,24 @@ pub struct Swarm<'n> {
 impl<'n> Swarm<'n> {
     /// A swarm over the traces of a guide of that network.
     pub fn new(net: &'n Network, guide: Guide, config: Config) -> Self {
-        let space = Space::new(guide, Vec::new(), &config, Sizing::new(None));
+        let (space, classes) = match config.orders.clone() {
+            None => (Space::new(guide, Vec::new(), &config, Sizing::new(None)), None),
+            Some(orders) => {
+                // Some order of a class may matter though the one that stands for it does not, so nothing is struck off but all.
+                let relevance = config.relevance.clone().filter(|relevance| relevance.is_everything());
+                let config = Config { relevance, ..config.clone() };
+                let space = Space::new(orders.classes().clone(), Vec::new(), &config, Sizing::new(None));
+                let some = !space.remaining.is_empty();
+                (space, some.then(|| Classes::new(guide, orders)))
+            }
+        };
         let borders = space.frontier.is_some();
+        let any_order = config.orders.is_some();
         let mut swarm = Swarm {
             net,
             config,
             spaces: vec![Some(space)],
+            classes,
             open: BTreeSet::new(),
             ledger: Ledger::default(),
             due: 0,
@@ -104,7 +120,7 @@ impl<'n> Swarm<'n> {
             found_from: None,
             overlap: Overlap::new(),
             repeats: None,
-            status: Status { borders, ..Status::default() },
+            status: Status { borders, any_order, ..Status::default() },
             events: Vec::new(),
             outcome: None,
         };
@@ -117,7 +133,7 @@ impl<'n> Swarm<'n> {
         self.spaces[0].as_ref().expect("the first space is never dropped")
     }
 
-    /// The guide of the swarm.
+    /// The guide whose traces the IDs are: the one that the swarm was made with, or one with a trace for each class.
     pub fn guide(&self) -> &Guide {
         &self.own().guide
     }
@@ -148,6 +164,7 @@ impl<'n> Swarm<'n> {
             lost: self.ledger.lost_count(),
             processed: self.ledger.processed(),
             nested: self.spaces.len() as u64 - 1,
+            beginnings: self.classes.as_ref().map(Classes::open),
             different: self.different(),
             ..self.status.clone()
         }
@@ -189,6 +206,9 @@ impl<'n> Swarm<'n> {
         if self.repeats.is_some() {
             return None;
         }
+        if self.classes.is_some() {
+            return self.make_in_any_order();
+        }
         let &at = self.open.last()?;
         let space = self.spaces.get_mut(at)?.as_mut()?;
         if space.frontier.as_ref().is_some_and(Frontier::has_begun) {
@@ -199,6 +219,7 @@ impl<'n> Swarm<'n> {
             number: self.ledger.made(),
             refinements: space.refinements.clone(),
             then: if self.config.granularity == Granularity::Trace { Then::Stop } else { Then::Free },
+            any_order: false,
             path: pick.path,
             order: self.config.order,
             limits: self.config.limits,
@@ -220,6 +241,7 @@ impl<'n> Swarm<'n> {
             number: self.ledger.made(),
             refinements: Vec::new(),
             then: Then::Free,
+            any_order: false,
             path: first.border.path.clone(),
             order: Order::BreadthFirst,
             limits: self.config.limits,

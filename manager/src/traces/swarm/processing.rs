@@ -35,7 +35,8 @@ impl Swarm<'_> {
         let mut pruned = Vec::new();
         let class = self.judge(&answered, &nodes, &mut pruned);
         self.settle(space);
-        if self.config.record {
+        // Of a class that was followed in vain the IDs mean nothing any more.
+        if self.config.record && answered.job.any_order == self.status.any_order {
             let Answered { job: Job { number, .. }, ids, feedback: Feedback { effort, .. }, .. } = answered;
             let ids = if nodes.is_empty() { vec![ids] } else { nodes.into_iter().map(|n| n.ids).collect() };
             self.events.push(Event { number, space, worker, ids, class, pruned, effort });
@@ -56,6 +57,9 @@ impl Swarm<'_> {
         }
         if answered.job.handed.is_some() {
             return self.judge_handed(answered, nodes);
+        }
+        if answered.job.any_order {
+            return self.judge_in_any_order(answered, pruned);
         }
         // Of a space that is gone all IDs were explored or pruned; there is nothing to add.
         let Some(space) = self.spaces[answered.space].as_mut() else { return Class::Explored };

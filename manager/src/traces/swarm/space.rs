@@ -280,7 +280,8 @@ impl Space {
         }
     }
 
-    fn take_out(&mut self, ids: Range<BigUint>, position: usize, pruned: &mut Vec<Pruned>) {
+    /// Takes IDs out that nobody has to search any more.
+    pub(super) fn take_out(&mut self, ids: Range<BigUint>, position: usize, pruned: &mut Vec<Pruned>) {
         let mut gone = self.remaining.remove(&ids);
         gone += self.in_work.remove(&ids);
         gone += self.given_up.remove(&ids);

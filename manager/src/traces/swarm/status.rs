@@ -62,6 +62,10 @@ pub struct Status {
     pub bounded: bool,
     /// Whether jobs hand on what they leave; not any more if that was too much.
     pub borders: bool,
+    /// Whether a job is a class of traces, in any order; not any more if that was too much.
+    pub any_order: bool,
+    /// If so: how many beginnings are possible that no job has followed.
+    pub beginnings: Option<u64>,
     /// States that were handed on.
     pub handed_on: u64,
     /// How many different states were expanded, if that is known.
