@@ -70,8 +70,13 @@ fn the_models_keep_their_verdicts_and_shortest_counterexamples() {
             if verdict == "holds" {
                 let [states, fewer] = [&of(&[])["states"], &reduced["states"]].map(Value::as_u64);
                 assert!(fewer <= states, "{row}: {fewer:?} of {states:?}");
-                let two = of(&["--reduce", "on", "--workers", "2"]);
-                assert_eq!(two["states"], reduced["states"], "{row}");
+                // Little memory, so that what is remembered about processes is given up sooner.
+                for more in [&["--workers", "2"][..], &["--workers", "4", "--max-memory", "32M"]] {
+                    let same = of(&[&["--reduce", "on"], more].concat());
+                    for figure in ["states", "transitions", "depth", "deadlocks"] {
+                        assert_eq!(same[figure], reduced[figure], "{row} {more:?}");
+                    }
+                }
             }
         }
     }
@@ -131,6 +136,25 @@ fn what_a_reduction_cannot_do_is_refused() {
     }
 }
 
+/// More than forty million states, and nobody has said anything about reduction.
+#[test]
+fn what_is_large_is_reduced_unless_every_step_is_asked_for() {
+    let (_dir, path) = directory();
+    let (arcs, json) = (model("philosophers/arcs-eight.mcrl2"), path("result.json"));
+    let output = run(&["check", &arcs, "--json", &json]);
+    let told = text(&output.stdout);
+    for part in
+        ["violated", "states visited", "stubborn sets", "--reduce auto", "reduced: that was over when"]
+    {
+        assert!(told.contains(part), "no {part}: {told}");
+    }
+    let report: Value = serde_json::from_slice(&fs::read(&json).expect("a result")).expect("JSON");
+    assert!(report["reduction"]["instead_of"].as_u64() >= Some(1 << 20), "{report}");
+    assert_eq!(report["trace"].as_array().map(Vec::len), Some(16), "as short as can be");
+    let output = run(&["check", &arcs, "--reduce", "off", "--max-states", "1200000"]);
+    assert!(text(&output.stdout).starts_with("unknown"), "{output:?}");
+}
+
 #[test]
 fn auto_takes_every_step_of_what_is_small_or_has_open_tables() {
     let philosophers = model("philosophers/philosophers-bug-8.mcrl2");
@@ -144,6 +168,9 @@ fn auto_takes_every_step_of_what_is_small_or_has_open_tables() {
     }
     let output = run(&["check", &philosophers, "--reduce", "auto"]);
     assert!(text(&output.stdout).contains("took every step: the system is small"), "{output:?}");
+    // Where nobody asked, nothing is said.
+    let output = run(&["check", &philosophers]);
+    assert!(!text(&output.stdout).contains("--reduce"), "{output:?}");
     let (_dir, path) = directory();
     let counter = path("counter.mcrl2");
     fs::write(&counter, "act up: Nat; proc P(n: Nat) = up(n) . P(n + 1); init P(0);").expect("a file");

@@ -6,7 +6,7 @@ mod saved;
 mod shorter;
 
 use super::quantities::{bytes, count, parse_duration, tenths};
-use super::reduction::{self, Alike, Less, Reduce, Reduced, Taken};
+use super::reduction::{self, Alike, Less, Reduced, Taken};
 use super::trials::{self, Decision};
 use super::{
     Checkpoint, Common, Figures, Json, Listed, Method, Outcome, Patience, Row, Run, Spent, StatusPage,
@@ -109,7 +109,7 @@ impl Method for BreadthFirst {
         if self.checkpoint.checkpoint.is_some() {
             self.less.check_checkpoint()?;
         }
-        if self.shortest && self.less.reduce != Reduce::On {
+        if self.shortest && !self.less.is_on() {
             return Err(Error::input(
                 "--shortest belongs to --reduce on: else counterexamples are as short as possible anyway",
             ));
@@ -173,7 +173,7 @@ impl BreadthFirst {
 
     /// The checkpoint, if one is wanted.
     fn place<'a>(&self, run: &Run<'a>) -> Result<Option<LevelCheckpoint<'a>>> {
-        let taken = self.alike.shown(self.less.taken(self.shortest));
+        let taken = self.alike.shown(self.less.taken(self.shortest, false));
         LevelCheckpoint::open(&self.checkpoint, self.checkpoint_every, run, &taken)
     }
 
@@ -198,10 +198,12 @@ impl BreadthFirst {
     }
 
     fn bounds(&self, run: &Run) -> Bounds {
+        let saved = self.checkpoint.checkpoint.is_some();
+        let alone = !(run.peers.has_company() || saved || self.alike.is_wanted());
         Bounds {
             depth: self.depth.max_depth,
             states: run.common.max_states,
-            taken: self.less.taken(self.shortest),
+            taken: self.less.taken(self.shortest, alone),
             alike: self.alike,
         }
     }
@@ -263,7 +265,7 @@ impl Method for DepthFirst {
         let bounds = Bounds {
             depth: self.depth.max_depth,
             states: run.common.max_states,
-            taken: self.less.taken(false),
+            taken: self.less.taken(false, !self.alike.is_wanted()),
             alike: self.alike,
         };
         let (report, decision) = search(run, Order::DepthFirst, bounds, None)?;
@@ -372,7 +374,7 @@ fn search_kept(
         progress: Some(&progress),
         reduce: match taken {
             Taken::Reduced(keep) => Some(keep),
-            Taken::All | Taken::Trials => None,
+            Taken::All | Taken::Trials { .. } => None,
         },
         symmetry: alike.is_wanted() && run.tables().complete,
         pause: None,
@@ -383,8 +385,11 @@ fn search_kept(
     if run.tables().complete {
         let (net, properties) = (&run.tables().network, &run.properties);
         let (report, decision) = match (taken, mesh) {
-            (Taken::Trials, None) => {
-                trials::search(net, properties, &options).map(|(report, d)| (report, Some(d)))?
+            (Taken::Trials { asked }, None) => {
+                let (report, decision) = trials::search(net, properties, &options)?;
+                // Nobody asked, and nothing came of it.
+                let silent = !asked && decision == Decision::Full(false);
+                (report, Some(decision).filter(|_| !silent))
             }
             (_, Some(mesh)) => (search::check_but_formulas_on_ranks(net, properties, &options, mesh)?, None),
             (Taken::All | Taken::Reduced(_), None) => {
@@ -397,7 +402,7 @@ fn search_kept(
     if alike.is_wanted() {
         host.note("note: --symmetry auto tells all processes apart: it needs complete tables");
     }
-    if taken == Taken::Trials {
+    if taken == (Taken::Trials { asked: true }) {
         host.note("note: --reduce auto takes every step: a reduction needs complete tables");
     }
     let Tables { network, source, complete } = run.take_tables()?;
@@ -483,8 +488,10 @@ impl Figures for Exhausted {
 
     fn rows(&self, spent: &Spent) -> Vec<Row> {
         let stats = &self.stats;
+        // Nobody shall take what a reduction visits for the size of the state space.
+        let states = self.reduction.map_or("states", |kept| reduction::states(kept.keep));
         let mut rows = vec![
-            ("states", count(stats.states)),
+            (states, count(stats.states)),
             ("transitions", count(stats.transitions)),
             ("depth", count(stats.depth)),
         ];

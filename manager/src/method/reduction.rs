@@ -11,14 +11,15 @@ use serde::Serialize;
 /// Whether steps are left out.
 #[derive(clap::Args, Clone, Copy, Default, Debug)]
 pub(super) struct Less {
-    /// Leave out steps whose order makes no difference: the same verdict from fewer states. Needs complete tables
-    #[arg(long, value_name = "WHEN", value_enum, default_value_t, help_heading = "Search")]
-    pub(super) reduce: Reduce,
+    /// Leave out steps whose order makes no difference: the same verdict from fewer states. Needs complete tables [default:
+    /// auto; off on MPI ranks, by slices, and with --checkpoint or --symmetry auto]
+    #[arg(long, value_name = "WHEN", value_enum, help_heading = "Search")]
+    reduce: Option<Reduce>,
 }
 
 /// The values of `--reduce`.
-#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(super) enum Reduce {
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+enum Reduce {
     /// Leave out what stubborn sets allow
     On,
     /// The same, and store no states with a single step left: far less memory, longer counterexamples
@@ -26,7 +27,6 @@ pub(super) enum Reduce {
     /// Search in full, and beside a large search with reduction on a small part of the time: whichever is over first answers
     Auto,
     /// Take every step: the counts are those of the state space
-    #[default]
     Off,
     /// For comparison: the published two-phase method, which saves all states of phase 1
     #[value(name = "two-phase", alias = "two-phase=all")]
@@ -71,10 +71,10 @@ impl Alike {
 
     /// Says no to what it was not thought through for.
     pub(super) fn check(self, less: Less) -> Result<()> {
-        let fits = match less.taken(false) {
-            Taken::All => true,
-            Taken::Reduced(keep) => !keep.passes_states(),
-            Taken::Trials => false,
+        let fits = match less.asked(false) {
+            None | Some(Taken::All) => true,
+            Some(Taken::Reduced(keep)) => !keep.passes_states(),
+            Some(Taken::Trials { .. }) => false,
         };
         match self.is_wanted() && !fits {
             true => Err(Error::input("--symmetry auto goes with --reduce on or off: say one of these")),
@@ -114,48 +114,63 @@ pub(super) enum Taken {
     /// Those that a reduction keeps.
     Reduced(Keep),
     /// All, beside a reduced search that may be over sooner.
-    Trials,
+    Trials {
+        /// Whether the user said so.
+        asked: bool,
+    },
 }
 
 impl Taken {
     /// What a search leaves out, in a word.
     pub(super) fn shown(self) -> String {
         match self {
-            Taken::All | Taken::Trials => "off".to_owned(),
+            Taken::All | Taken::Trials { .. } => "off".to_owned(),
             Taken::Reduced(keep) => format!("{keep:?}").to_lowercase(),
         }
     }
 }
 
 impl Less {
-    pub(super) fn taken(self, shortest: bool) -> Taken {
+    /// What steps are taken. `alone`: whether several searches can be made where the user said nothing.
+    pub(super) fn taken(self, shortest: bool, alone: bool) -> Taken {
+        let unsaid = if alone { Taken::Trials { asked: false } } else { Taken::All };
+        self.asked(shortest).unwrap_or(unsaid)
+    }
+
+    /// What the user asked for.
+    fn asked(self, shortest: bool) -> Option<Taken> {
         let two_phase = |save, foreign| Taken::Reduced(Keep::TwoPhase { save, foreign });
-        match self.reduce {
+        Some(match self.reduce? {
             Reduce::On if shortest => Taken::Reduced(Keep::Lengths),
             Reduce::On => Taken::Reduced(Keep::Verdicts),
             Reduce::Chains => Taken::Reduced(Keep::Chains),
-            Reduce::Auto => Taken::Trials,
+            Reduce::Auto => Taken::Trials { asked: true },
             Reduce::Off => Taken::All,
             Reduce::TwoPhase => two_phase(Save::All, false),
             Reduce::BackEdge => two_phase(Save::BackEdges, false),
             Reduce::SaveNone => two_phase(Save::Nothing, false),
             Reduce::Foreign => two_phase(Save::All, true),
             Reduce::ForeignBackEdge => two_phase(Save::BackEdges, true),
-        }
+        })
+    }
+
+    /// Whether `--reduce on` was said, which alone can be told to keep lengths.
+    pub(super) fn is_on(self) -> bool {
+        self.reduce == Some(Reduce::On)
     }
 
     /// What a method reduces by that knows stubborn sets only.
     pub(super) fn keep_of(self, method: &str) -> Result<Option<Keep>> {
         match self.reduce {
-            Reduce::On => Ok(Some(Keep::Verdicts)),
-            Reduce::Off => Ok(None),
-            _ => Err(Error::Input(format!("{method} takes --reduce on or off"))),
+            Some(Reduce::On) => Ok(Some(Keep::Verdicts)),
+            Some(Reduce::Off) | None => Ok(None),
+            Some(_) => Err(Error::Input(format!("{method} takes --reduce on or off"))),
         }
     }
 
     /// Which leaf can reach what is read off its table, so that there must be nothing left to fill.
     pub(super) fn needs_complete_tables(self) -> Option<&'static str> {
-        match self.reduce {
+        match self.reduce? {
             Reduce::On => Some("--reduce on"),
             Reduce::Chains => Some("--reduce chains"),
             Reduce::Auto | Reduce::Off => None,
@@ -165,7 +180,7 @@ impl Less {
 
     /// Says no to a depth where there is none.
     pub(super) fn check(self, max_depth: Option<u64>) -> Result<()> {
-        if let Taken::Reduced(keep) = self.taken(false)
+        if let Some(Taken::Reduced(keep)) = self.asked(false)
             && keep.passes_states()
             && max_depth.is_some()
         {
@@ -179,14 +194,14 @@ impl Less {
 
     /// Says no to a checkpoint where there are several searches, or states that none keeps.
     pub(super) fn check_checkpoint(self) -> Result<()> {
-        match self.taken(false) {
-            Taken::Trials => Err(Error::input(
+        match self.asked(false) {
+            Some(Taken::Trials { .. }) => Err(Error::input(
                 "--checkpoint keeps one search, and --reduce auto makes several: say --reduce on or off",
             )),
-            Taken::Reduced(Keep::TwoPhase { .. }) => Err(Error::input(
+            Some(Taken::Reduced(Keep::TwoPhase { .. })) => Err(Error::input(
                 "--checkpoint does not keep what phase 1 of --reduce two-phase has saved: say --reduce on or off",
             )),
-            Taken::All | Taken::Reduced(_) => Ok(()),
+            Some(Taken::All | Taken::Reduced(_)) | None => Ok(()),
         }
     }
 }
@@ -224,6 +239,11 @@ impl Reduced {
         let Reduction { passed, saved, lengths, .. } = kept;
         Reduced { method, shortest: lengths && shortest, passed, saved, instead_of }
     }
+}
+
+/// What the states are called that a reduction counts.
+pub(super) fn states(keep: Keep) -> &'static str {
+    if keep.passes_states() { "states stored" } else { "states visited" }
 }
 
 /// What is said of a reduction. `shortest`: whether the order of the search makes counterexamples short.

@@ -14,7 +14,7 @@ use gridlock_lts::base::error::{Limit, Result};
 use gridlock_lts::base::memory;
 use gridlock_lts::engine::reduce::{Allowance, Keep};
 use gridlock_lts::engine::search::{self, Options, Order, Report, Stats, Verdict};
-use gridlock_lts::model::network::Network;
+use gridlock_lts::model::network::{Leaf, Network};
 use gridlock_lts::property::Property;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
@@ -27,9 +27,15 @@ struct Pace {
     first: u64,
     /// The reduced search may do one part in this number of the full one's work.
     part: u64,
+    /// What a move of a process costs when a reduced search begins, and the part of a process in a step of several.
+    setup: u64,
 }
 
-const PACE: Pace = Pace { first: 1 << 20, part: 40 };
+const PACE: Pace = Pace { first: 1 << 20, part: 40, setup: 32 };
+/// Work of the full search from which on the part is smaller, by [`LESS`]: many threads do that much in seconds, and would have to
+/// wait for the one of the reduced search if its part were as large as theirs.
+const LONG: u64 = 1 << 33;
+const LESS: u64 = 4;
 /// What a transition of a full search costs at least, in units of work of a reduced one.
 const TRANSITION: u64 = 8;
 /// Both are compared when the full search has grown by one part in this number.
@@ -80,6 +86,8 @@ struct Course {
     levels: Vec<u64>,
     /// States at which both are compared next.
     due: u64,
+    /// What it costs to begin the reduced search.
+    setup: u64,
     /// Work of the full search from which on the reduced one may go on alone.
     alone: u64,
     answer: Option<Result<Report>>,
@@ -105,7 +113,7 @@ fn accompanied(task: Task, pace: Pace) -> Result<(Report, Decision)> {
     // The time of a reduced search is that of all there was.
     let whole =
         |report: Report| Report { stats: Stats { time: started.elapsed(), ..report.stats }, ..report };
-    let (companion, course) = (Companion::default(), Mutex::new(Course::new(pace)));
+    let (companion, course) = (Companion::default(), Mutex::new(Course::new(pace, pace.setup * size(net))));
     let full = std::thread::scope(|scope| {
         let pause = |stats: &Stats| locked(&course).look(stats, &companion, task, scope);
         let options = Options { pause: Some(&pause), ..*options };
@@ -129,9 +137,32 @@ fn within<'a>(options: &Options<'a>, states: u64) -> Options<'a> {
     Options { max_states: Some(most), ..*options }
 }
 
+/// Bytes that a search may use.
+fn limit(options: &Options) -> u64 {
+    options.max_memory.unwrap_or_else(memory::default_limit)
+}
+
+/// How large the tables are from which those of a reduced search are made: moves, and parts in vectors; places for what it
+/// remembers count little.
+fn size(net: &Network) -> u64 {
+    const PLACES: usize = 32;
+    let of_leaf = |leaf: &Leaf| {
+        let moves: usize = leaf.states.iter().map(|table| table.moves.len()).sum();
+        moves + leaf.states.len() * leaf.labels.len() / PLACES
+    };
+    let parts = net.vectors.iter().map(|vector| vector.parts.len());
+    net.leaves.iter().map(of_leaf).chain(parts).sum::<usize>() as u64
+}
+
 impl Course {
-    fn new(pace: Pace) -> Self {
-        Course { pace, begun: false, levels: Vec::new(), due: pace.first, alone: 0, answer: None, at: 0 }
+    fn new(pace: Pace, setup: u64) -> Self {
+        let due = pace.first;
+        Course { pace, begun: false, levels: Vec::new(), due, setup, alone: 0, answer: None, at: 0 }
+    }
+
+    /// What the reduced search may have cost when the full one has done some work.
+    fn share(&self, work: u64) -> u64 {
+        work.min(LONG) / self.pace.part + work.saturating_sub(LONG) / (self.pace.part * LESS)
     }
 
     /// Looks at both searches, at a point that depends on the system only. True if the full one is not needed any more.
@@ -153,21 +184,25 @@ impl Course {
             companion.allowance.settle();
             self.answer = companion.answer();
             if self.answer.is_none() && work >= self.alone {
-                self.go_on_alone(companion, task, work);
+                self.go_on_alone(companion, task, stats, work);
             }
-        } else {
-            self.begun = true;
-            scope.spawn(move || companion.search(task));
         }
-        companion.allowance.grant(work / self.pace.part);
+        if let Some(granted) = self.share(work).checked_sub(self.setup) {
+            companion.allowance.grant(granted);
+            if !std::mem::replace(&mut self.begun, true) {
+                scope.spawn(move || companion.search(task));
+            }
+        }
         self.answer.is_some()
     }
 
     /// Lets the reduced search have all the time, if that is promising.
-    fn go_on_alone(&mut self, companion: &Companion, task: Task, work: u64) {
+    fn go_on_alone(&mut self, companion: &Companion, task: Task, stats: &Stats, work: u64) {
         let Some(states) = self.promises(companion, work) else { return };
         self.alone = work.saturating_mul(AGAIN);
-        let limited = Options { progress: None, ..within(task.options, states) };
+        // The full search keeps what it has.
+        let memory = limit(task.options).saturating_sub(stats.memory);
+        let limited = Options { progress: None, max_memory: Some(memory), ..within(task.options, states) };
         // A search on several threads may see the limit late, and end beyond it.
         let kept = |answer: &Result<Report>| answer.as_ref().map_or(true, |r| r.stats.states <= states);
         self.answer = reduced(task, &limited).transpose().filter(kept);
@@ -196,7 +231,7 @@ impl Companion {
             }
             false
         };
-        let memory = task.options.max_memory.unwrap_or_else(memory::default_limit) / MEMORY;
+        let memory = limit(task.options) / MEMORY;
         let options = Options {
             workers: 1,
             max_memory: Some(memory),
@@ -291,6 +326,17 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_reduced_search_begins_only_if_its_part_pays_for_its_tables() {
+        let net = synthetic::registers(5, 3);
+        let pace = Pace { first: 4, setup: 1 << 30, ..PACE };
+        let (_, decision) = accompany(&net, &[DEADLOCK], &Options::default(), pace);
+        assert_eq!(decision, Decision::Full(false));
+        let course = Course::new(PACE, 0);
+        assert_eq!(course.share(LONG), LONG / PACE.part);
+        assert_eq!(course.share(3 * LONG) - course.share(LONG), 2 * LONG / (PACE.part * LESS));
+    }
+
     /// A reduced search does no more than it may before it waits, and wakes when it is to end.
     #[test]
     fn a_companion_keeps_to_its_allowance() {
@@ -344,7 +390,7 @@ mod tests {
             let net = Shape { faults: seed as usize % 3 * 20, ..Shape::default() }.network(seed);
             let properties = random::properties(&net, seed);
             let full = search::check(&net, &properties, &Options::default()).expect("a report");
-            let pace = Pace { first: 4, part: 1 };
+            let pace = Pace { first: 4, part: 1, setup: 0 };
             let of = |workers| accompany(&net, &properties, &Options { workers, ..Options::default() }, pace);
             let (one, decision) = of(1);
             assert_eq!(length(&one.verdict), length(&full.verdict), "seed {seed}, {decision:?}");

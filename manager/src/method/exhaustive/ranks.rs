@@ -150,7 +150,7 @@ fn with_all<R>(
 pub(super) fn conduct(run: &mut Run, bounds: Bounds, wanted: &Wanted) -> Result<Outcome> {
     let owners = Owners::new(run, wanted.owner)?;
     run.host.begin("searching", "states");
-    if bounds.taken == Taken::Trials {
+    if bounds.taken == (Taken::Trials { asked: true }) {
         run.host.note("note: --reduce auto takes every step on ranks; --reduce on works there");
     }
     match together(run, bounds, &owners, wanted)? {
