@@ -7,7 +7,7 @@ use crate::quantities::count;
 use crate::watch::Watch;
 use gridlock_lts::base::error::{Error, Limit};
 use gridlock_lts::base::memory::resident;
-use gridlock_lts::engine::parts::{DEFAULT_MEMBERS, Options, Reduction, Stages, Whole, whole};
+use gridlock_lts::engine::parts::{DEFAULT_MEMBERS, Options, Reduction, Stages, Trials, Whole, whole};
 use gridlock_lts::model::equivalence::Equivalence;
 use std::path::Path;
 
@@ -42,6 +42,7 @@ pub fn read(
         reduction: Reduction::default(),
         stages: Stages::default(),
         members: DEFAULT_MEMBERS,
+        trials: Trials::default(),
         max_memory: limits.memory().saturating_sub(resident().unwrap_or(0)),
         stop: &stop,
         progress: &progress,

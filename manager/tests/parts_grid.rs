@@ -4,7 +4,7 @@
 use gridlock_lts::base::memory::Budget;
 use gridlock_lts::base::rng::Rng;
 use gridlock_lts::engine::parts::{
-    self, Account, DEFAULT_MEMBERS, Options, Reduction, Report, Stages, Status,
+    self, Account, DEFAULT_MEMBERS, Options, Reduction, Report, Stages, Status, Trials,
 };
 use gridlock_lts::engine::search::Verdict;
 use gridlock_lts::model::network::LeafIx;
@@ -37,7 +37,8 @@ fn sample(seed: u64) -> Asked {
         _ => Vec::new(),
     };
     let budget = Arc::new(Budget::new(1 << 30));
-    Asked { net: Arc::new(net), properties, limit, groups, stages, members, budget }
+    let trials = [Trials::Many, Trials::Many, Trials::Few, Trials::None][(seed / 3) as usize % 4];
+    Asked { net: Arc::new(net), properties, limit, groups, stages, members, trials, budget }
 }
 
 /// The same once more, with another limit.
@@ -49,6 +50,7 @@ fn again(asked: &Asked, limit: u64) -> Asked {
         groups: asked.groups.clone(),
         stages: asked.stages,
         members: asked.members,
+        trials: asked.trials,
         budget: Arc::new(Budget::new(1 << 30)),
     }
 }
@@ -77,6 +79,7 @@ fn alone(asked: &Asked) -> Told {
         reduction: Reduction::default(),
         stages: asked.stages,
         members: asked.members,
+        trials: asked.trials,
         max_memory: 1 << 30,
         stop: &|| None,
         progress: &|_, _, _| {},

@@ -11,7 +11,7 @@ use clap::Args;
 use gridlock_lts::base::error::{Error, Limit};
 use gridlock_lts::base::memory::resident;
 use gridlock_lts::engine::parts::{
-    self, Counts, DEFAULT_LIMIT, DEFAULT_MEMBERS, Options, Reduction, Stages, Survey,
+    self, Counts, DEFAULT_LIMIT, DEFAULT_MEMBERS, Options, Reduction, Stages, Survey, Trials,
 };
 use gridlock_lts::model::network::Network;
 use gridlock_manager::method::subsystem::{find_groups, names};
@@ -153,6 +153,7 @@ fn counted_runs(
         reduction: Reduction::default(),
         stages: Stages::default(),
         members: DEFAULT_MEMBERS,
+        trials: Trials::default(),
         max_memory: limits.memory().saturating_sub(resident().unwrap_or(0)),
         stop: &stop,
         progress: &progress,

@@ -10,12 +10,14 @@ fn ranks_come_to_what_one_process_comes_to() {
     let (consistent, mutex) = (model("twophase/consistent.mcf"), model("peterson/mutex.mcf"));
     let (five, bug) = (model("twophase/twophase-5.mcrl2"), model("twophase/twophase-bug.mcrl2"));
     let (peterson, abp) = (model("peterson/peterson-bug.mcrl2"), model("abp/abp.mcrl2"));
-    let cases: [&[&str]; 6] = [
+    let cases: [&[&str]; 8] = [
         &[&five, "--property", &consistent],
         &[&bug, "--property", &consistent],
         &[&peterson, "--property", &mutex],
         // What is left goes to all ranks, to rank 0 alone, or to nobody.
         &[&five, "--property", &consistent, "--local-limit", "5"],
+        &[&five, "--property", &consistent, "--local-limit", "5", "--then", "slice"],
+        &[&five, "--property", &consistent, "--local-limit", "5", "--then", "dfs"],
         &[&five, "--property", &consistent, "--local-limit", "5", "--then", "parts"],
         &[&abp, "--deadlock", "--local-limit", "1", "--then", "none"],
     ];

@@ -1,5 +1,5 @@
 //! Systems that begin elsewhere: from the state after a random walk, whatever way tables are filled, they do what the
-//! processes do from there on a plain walk through all states.
+//! processes do from there on a plain walk through all states, and every search says so.
 
 use crate::few_names::specification;
 use crate::random::Random;
@@ -7,9 +7,12 @@ use crate::{ALL, Tables};
 use gridlock_lang::network::build::Builder;
 use gridlock_lang::system::{Checked, Options};
 use gridlock_lts::engine::explore::{self, explore};
+use gridlock_lts::engine::search::{self, Verdict};
+use gridlock_lts::engine::{local, parts, replay};
 use gridlock_lts::model::equivalence::{Equivalence, compare};
 use gridlock_lts::model::explicit::{self, Lts, State};
 use gridlock_lts::model::network::{LeafIx, Local, Network, Outcome, Step, TableSource};
+use gridlock_lts::property::Property;
 use std::collections::HashMap;
 
 /// States beyond which a specification is too large to compare.
@@ -38,7 +41,14 @@ fn walked(net: &mut Network, builder: &mut Builder, seed: u64, length: usize) ->
     state
 }
 
-/// All that happens from a state, without any of the engine. `None`: too much.
+/// Whether a step from a state has no meaning.
+fn is_faulty(net: &Network, state: &[Local]) -> bool {
+    let mut steps = Vec::new();
+    net.successors(state, &mut steps);
+    steps.iter().any(|step| !matches!(net.vectors[step.vector.0 as usize].outcome, Outcome::Step(_)))
+}
+
+/// All that happens from a state, without any of the engine. `None`: too much, or something has no meaning.
 fn naive(net: &mut Network, builder: &mut Builder, start: Vec<Local>) -> Option<Lts> {
     let mut numbers = HashMap::from([(start.clone(), 0u32)]);
     let (mut all, mut lts, mut next) = (vec![start], explicit::Builder::new(), 0);
@@ -53,6 +63,9 @@ fn naive(net: &mut Network, builder: &mut Builder, start: Vec<Local>) -> Option<
             let Outcome::Step(label) = net.vectors[step.vector.0 as usize].outcome else { continue };
             let label = lts.label(&net.labels[label.0 as usize].clone());
             lts.add(State(next as u32), label, State(to));
+        }
+        if is_faulty(net, &all[next]) {
+            return None;
         }
         next += 1;
         if all.len() > MOST {
@@ -101,6 +114,103 @@ fn systems_that_begin_elsewhere_go_on_from_there() {
         }
     }
     assert!(compared > rounds && moved * 3 > compared, "{compared} compared, {moved} begin elsewhere");
+}
+
+/// What the searches say about a property of a system, each by its name.
+fn answers(net: &Network, property: impl Fn() -> Property) -> Vec<(&'static str, Verdict)> {
+    let asked = [property()];
+    let exhaustive =
+        |options: search::Options| search::check(net, &asked, &options).expect("a verdict").verdict;
+    let options = search::Options::default;
+    let parts = parts::Options {
+        workers: 1,
+        limit: parts::DEFAULT_LIMIT,
+        groups: &[],
+        reduction: parts::Reduction::default(),
+        stages: parts::Stages::default(),
+        members: parts::DEFAULT_MEMBERS,
+        trials: parts::Trials::default(),
+        max_memory: 1 << 30,
+        stop: &|| None,
+        progress: &|_, _, _| {},
+    };
+    let local = local::Options {
+        workers: 1,
+        limit: local::DEFAULT_LIMIT,
+        tries: local::DEFAULT_TRIES,
+        pairs: local::DEFAULT_PAIRS,
+        marking: true,
+        max_memory: 1 << 30,
+        stop: &|| None,
+        progress: &|_, _| {},
+    };
+    let decided = "nothing is too large";
+    vec![
+        ("breadth first", exhaustive(options())),
+        ("depth first", exhaustive(search::Options { order: search::Order::DepthFirst, ..options() })),
+        ("two workers", exhaustive(search::Options { workers: 2, ..options() })),
+        ("symmetry", exhaustive(search::Options { symmetry: true, ..options() })),
+        ("parts", parts::check(net, &asked, &parts).expect("no fault of ours").verdict.expect(decided)),
+        ("local", local::check(net, &asked, &local).expect("no fault of ours").verdict.expect(decided)),
+    ]
+}
+
+/// Every search, from the state after a random walk, comes to what the naive walk from there says, and what it shows is a run
+/// from there.
+#[test]
+fn searches_that_begin_elsewhere_get_the_naive_verdict() {
+    let rounds = if std::env::var_os("GRIDLOCK_SLOW").is_some_and(|v| v == "1") { 2000 } else { 150 };
+    let (mut asked, mut moved, mut violated) = (0u64, 0u64, 0u64);
+    for seed in 0..rounds {
+        let text = specification(seed);
+        let mut lts = None;
+        let mut elsewhere = false;
+        let tables = if seed % 2 == 0 { Tables::Auto } else { Tables::AheadOfTime };
+        let Some(mut checked) = checked(&text, tables) else { continue };
+        let begun = checked.begin_at(|net, builder| {
+            let state = walked(net, builder, seed, 1 + (seed % 5) as usize);
+            elsewhere = state != net.initial();
+            lts = naive(net, builder, state.clone());
+            lts.is_some().then_some(state).ok_or(())
+        });
+        let (Ok(()), Some(lts)) = (begun, lts) else { continue };
+        let system = checked.fill(&[], &mut |_| true);
+        if !system.closed {
+            continue;
+        }
+        let net = &system.network;
+        let stuck = lts.states().any(|state| lts.outgoing(state).is_empty());
+        let label = lts.labels().get(seed as usize % lts.labels().len().max(1)).cloned();
+        let label = label.filter(|_| seed % 3 > 0).unwrap_or_else(|| "nobody does this".to_owned());
+        let happens = lts.transitions().any(|(_, taken, _)| lts.labels()[taken.0 as usize] == label);
+        let deadlock = || Property::DeadlockFree { allow_termination: false };
+        let never = || {
+            let label = label.clone();
+            Property::Never(Box::new(move |net: &Network, vector| {
+                let outcome = net.vectors[vector.0 as usize].outcome;
+                matches!(outcome, Outcome::Step(taken) if net.labels[taken.0 as usize] == label)
+            }))
+        };
+        let cases: [(&dyn Fn() -> Property, bool); 2] = [(&deadlock, stuck), (&never, happens)];
+        for (property, expected) in cases {
+            for (search, verdict) in answers(net, property) {
+                let Verdict::Violated { trace, .. } = &verdict else {
+                    assert_eq!((verdict, expected), (Verdict::Holds, false), "seed {seed}, {search}\n{text}");
+                    continue;
+                };
+                assert!(expected, "seed {seed}, {search}\n{text}");
+                replay::violation(net, &property(), trace)
+                    .unwrap_or_else(|e| panic!("seed {seed}, {search}: {e}\n{text}"));
+            }
+            asked += 1;
+            moved += u64::from(elsewhere);
+            violated += u64::from(expected);
+        }
+    }
+    assert!(
+        asked > rounds / 2 && moved * 3 > asked && violated * 5 > asked && violated * 10 < asked * 9,
+        "{asked} asked, {moved} from elsewhere, {violated} violated"
+    );
 }
 
 /// A state is found by what its local states are called, or it is said why not.

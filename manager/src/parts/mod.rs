@@ -14,7 +14,7 @@ use crate::method::fingerprint::print_of;
 use gridlock_lts::base::error::{Limit, Result};
 use gridlock_lts::base::memory::Budget;
 use gridlock_lts::engine::parts::{
-    Answered, Board, Place, Reduction, Report, Setting, Stages, Status, Task, no_formulas,
+    Answered, Board, Place, Reduction, Report, Setting, Stages, Status, Task, Trials, no_formulas,
 };
 use gridlock_lts::model::network::{LeafIx, Network};
 use gridlock_lts::property::Property;
@@ -89,6 +89,8 @@ pub struct Asked {
     pub stages: Stages,
     /// See [`Setting::members`].
     pub members: usize,
+    /// See [`Setting::trials`].
+    pub trials: Trials,
     /// What components and products may take in this process.
     pub budget: Arc<Budget>,
 }
@@ -103,6 +105,7 @@ impl Asked {
             reduction: Reduction::default(),
             stages: self.stages,
             members: self.members,
+            trials: self.trials,
             budget: &self.budget,
         }
     }

@@ -129,6 +129,7 @@ macro_rules! chooser {
             around: None,
             keep: $self.keep,
             limit: $self.limit,
+            trials: $setting.trials,
             budget: $setting.budget,
         }
     };
@@ -204,7 +205,7 @@ impl Aggregation {
         interfaces: Option<(&mut Interfaces, Found)>,
     ) -> Result<Verdict, Trouble> {
         let effort = Effort { states: setting.limit, budget: setting.budget, stop };
-        let lift = Lift { net: setting.net, keep: self.keep, effort };
+        let lift = Lift { net: setting.net, effort };
         lift.verdict(roots, interfaces, self.obligation, setting.properties)
     }
 

@@ -5,13 +5,16 @@
 //! depends on the best so far, so that hopeless ones end early. What was measured is remembered as long as nothing about the
 //! pair changes.
 //!
+//! If the user wants fewer trials, an [estimate](super::estimate) orders the pairs, and the first that can be made decide.
+//!
 //! Invariant: which trials there are, and what is chosen, follows from what came of the trials before; who made them, and
 //! in which order, does not matter.
 
+use super::estimate::Estimates;
 use super::product::Table;
 use super::system::{Sync, System};
 use super::task::{Answered, End, Kept, Part, Task, What, size, trouble};
-use super::{Keep, Trouble};
+use super::{Keep, Trials, Trouble};
 use crate::base::hash::Map;
 use crate::base::memory::Budget;
 use std::sync::Arc;
@@ -74,6 +77,7 @@ pub(super) struct Chooser<'a> {
     pub(super) keep: Keep,
     /// The most states of a product.
     pub(super) limit: u64,
+    pub(super) trials: Trials,
     pub(super) budget: &'a Arc<Budget>,
 }
 
@@ -98,8 +102,10 @@ impl Choosing {
 
     /// The trials of the next batch, each with its number among all that were ever made; none: there is no batch left.
     pub(super) fn tasks(&mut self, chooser: &Chooser, memory: &mut Memory) -> Option<Vec<(u64, Task)>> {
-        let pairs = self.pairs[self.through..].iter().take(BATCH).copied().collect::<Vec<_>>();
-        if pairs.is_empty() {
+        let batch = if chooser.trials == Trials::None { 1 } else { BATCH };
+        let pairs = self.pairs[self.through..].iter().take(batch).copied().collect::<Vec<_>>();
+        let enough = chooser.trials != Trials::Many && self.best.is_some();
+        if pairs.is_empty() || enough {
             return None;
         }
         self.through += pairs.len();
@@ -220,6 +226,10 @@ impl Chooser<'_> {
             false => grouped,
         };
         pairs.sort_by_cached_key(rank);
+        if self.trials != Trials::Many {
+            let estimates = Estimates::new(self.system, &pairs);
+            pairs.sort_by_key(|&pair| std::cmp::Reverse(estimates.promise(pair)));
+        }
         pairs.truncate(TRIALS);
         pairs
     }

@@ -132,6 +132,7 @@ fn options() -> Options<'static> {
         reduction: Reduction::default(),
         stages: Stages::All,
         members: DEFAULT_MEMBERS,
+        trials: Trials::default(),
         max_memory: 1 << 30,
         stop: &|| None,
         progress: &|_, _, _| {},

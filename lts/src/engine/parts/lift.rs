@@ -2,24 +2,26 @@
 //!
 //! A run is a list of happenings. In the beginning it is what the last component does: being bad, or nothing but reaching a
 //! state. Components are then replaced by what they were made of, one after the other. A component knows which labels it
-//! contributes, in order. Its product, explored again, has a path with these labels, because the reduction kept them; what
-//! happens inside in between is put right before the next label that others see. The path says what each side
-//! contributes. At the leaves the labels are those of the network, and every happening is one of its vectors.
+//! contributes, in order. Its product has a path with these labels, because the reduction kept them ([`along`](super::along)
+//! looks for it without making the product again); what happens inside in between is put right before the next label that
+//! others see. The path says what each side contributes. At the leaves the labels are those of the network, and every
+//! happening is one of its vectors.
 //!
-//! For a deadlock the path must also end in the class of a given state, where nothing can happen inside any more.
+//! For a deadlock the path must also end where nothing can happen inside any more and others are offered what a given
+//! state offers them.
 //!
 //! Invariant: whatever comes out is replayed before it is believed.
 
+use super::along::{Along, path, ready};
 use super::interface::{Found, Interfaces};
-use super::product::{Effort, Event, NONE, Product, compose, events};
-use super::reduce::reduce;
-use super::system::{Asked, BAD, Component, FIRST, Held, Making, Origin, Sync, TAU};
-use super::{Keep, Obligation, Trouble};
+use super::product::{Effort, Event, NONE, events};
+use super::system::{Asked, BAD, Component, FIRST, Making, Origin, Sync, TAU};
+use super::{Obligation, Trouble};
 use crate::base::error::Error;
 use crate::base::hash::Map;
 use crate::engine::replay;
 use crate::engine::search::Verdict;
-use crate::model::explicit::{Lts, State};
+use crate::model::explicit::State;
 use crate::model::network::{Local, Network, Outcome, Step, VectorIx};
 use crate::model::trace::Trace;
 use crate::property::Property;
@@ -64,7 +66,6 @@ pub(super) enum Goal {
 /// What it takes.
 pub(super) struct Lift<'a> {
     pub(super) net: &'a Network,
-    pub(super) keep: Keep,
     pub(super) effort: Effort<'a>,
 }
 
@@ -179,26 +180,21 @@ impl Lift<'_> {
             return Ok(run);
         }
         let Making { first, second, table } = &**making;
-        let effort = Effort { states: u64::MAX, ..self.effort };
-        let product = compose(&first.lts, second.as_ref().map(|c| &*c.lts), table, effort)?;
-        let places = match end {
-            Some(_) => reduce(&product.lts, self.keep, component.observes, effort)?.places,
-            None => Vec::new(),
-        };
+        let mut product = Along::new(&first.lts, second.as_ref().map(|c| &*c.lts), table, self.effort)?;
         let mut owner = vec![NONE; table.labels as usize];
         for (label, of) in component.label_of.iter().enumerate() {
             of.iter().for_each(|&l| owner[l as usize] = label as u32);
         }
-        let goal = end.map(|state| component.state_of[state as usize]);
-        let at_goal = |state: u32| match goal {
-            None => true,
-            Some(goal) => {
-                let moves = product.lts.outgoing(State(state));
-                places.get(state as usize) == Some(&goal) && moves.iter().all(|t| t.label.0 != TAU)
-            }
+        // States that offer the same and cannot move alone are as good as each other for who is stuck.
+        let wanted = end.map(|state| {
+            let moves = component.lts.outgoing(State(state)).iter().map(|t| (t.label.0, t.to.0));
+            ready(&moves.collect::<Vec<_>>(), |label| label)
+        });
+        let at_goal = |_, moves: &[(u32, u32)]| {
+            wanted.as_ref().is_none_or(|wanted| ready(moves, |label| owner[label as usize]) == *wanted)
         };
         let labels: Vec<u32> = word.iter().map(|&(_, label)| label).collect();
-        let path = self.path(&product.lts, &labels, &owner, at_goal)?;
+        let path = path(self.effort, &mut product, &labels, &owner, at_goal)?;
         let (a, b) = (items.len(), items.len() + 1);
         let pair = |state: u32| product.pairs[state as usize];
         let last = pair(path.last().map_or(0, |step| step.1));
@@ -217,7 +213,7 @@ impl Lift<'_> {
         for (seen, to) in path {
             let wanted = seen.then(|| labels[position]);
             position += usize::from(seen);
-            let event = step(making, &product, &owner, from, to, wanted)?;
+            let event = step(making, &product.pairs, &owner, from, to, wanted)?;
             from = to;
             steps.push((seen, parts(event).collect()));
         }
@@ -236,8 +232,8 @@ impl Lift<'_> {
         let word = word(&run, item);
         let labels: Vec<u32> = word.iter().map(|&(_, label)| label).collect();
         let owner: Vec<u32> = (0..component.lts.labels().len() as u32).collect();
-        let at_goal = |state: u32| end.is_none_or(|end| end == state);
-        let path = self.path(&component.lts, &labels, &owner, at_goal)?;
+        let at_goal = |state: u32, _: &[(u32, u32)]| end.is_none_or(|end| end == state);
+        let path = path(self.effort, &mut &*component.lts, &labels, &owner, at_goal)?;
         for ((at, label), (_, to)) in word.into_iter().zip(path) {
             let happening = &mut run[at];
             happening.open.retain(|(open, _)| *open != item);
@@ -245,64 +241,6 @@ impl Lift<'_> {
             happening.done.push((leaf, label, Local(component.state_of[to as usize])));
         }
         Ok(run)
-    }
-
-    /// A path with the given labels, tau in between, whose last state is a goal: for each step whether it has one of the
-    /// labels, and where it leads. States are looked at label by label, breadth first.
-    pub(super) fn path(
-        &self,
-        lts: &Lts,
-        word: &[u32],
-        owner: &[u32],
-        mut at_goal: impl FnMut(u32) -> bool,
-    ) -> Result<Vec<(bool, u32)>, Trouble> {
-        const CHUNK: usize = 1 << 16;
-        const NOWHERE: u32 = u32::MAX;
-        let mut held = Held::new(self.effort.budget, 8 * lts.num_states() as u64)?;
-        // For each state the last position at which it was met, for even and for odd positions.
-        let mut met = [vec![NOWHERE; lts.num_states()], vec![NOWHERE; lts.num_states()]];
-        // States with the entry before and whether the step has a label.
-        let mut entries: Vec<(u32, u32, bool)> = vec![(0, NOWHERE, false)];
-        met[0][0] = 0;
-        let (mut begin, mut counted) = (0, 0);
-        for position in 0..=word.len() {
-            let (here, there) = (position % 2, (position + 1) % 2);
-            let mut later: Vec<(u32, u32, bool)> = Vec::new();
-            let mut next = begin;
-            while next < entries.len() {
-                if next % CHUNK == 0 {
-                    self.effort.stop.check()?;
-                    held.grow(((entries.len() + later.len()).saturating_sub(counted) * 24) as u64)?;
-                    counted = counted.max(entries.len() + later.len());
-                }
-                let state = entries[next].0;
-                if position == word.len() && at_goal(state) {
-                    return Ok(back(&entries, next));
-                }
-                for t in lts.outgoing(State(state)) {
-                    let (label, to) = (t.label.0, t.to.0 as usize);
-                    if label == TAU && met[here][to] != position as u32 {
-                        met[here][to] = position as u32;
-                        entries.push((to as u32, next as u32, false));
-                    }
-                    if word
-                        .get(position)
-                        .is_some_and(|&wanted| label != TAU && owner[label as usize] == wanted)
-                        && met[there][to] != position as u32 + 1
-                    {
-                        met[there][to] = position as u32 + 1;
-                        later.push((to as u32, next as u32, true));
-                    }
-                }
-                next += 1;
-            }
-            begin = entries.len();
-            entries.append(&mut later);
-            if entries.len() >= NOWHERE as usize {
-                return Err(Trouble::TooLarge);
-            }
-        }
-        Err(internal("a product lacks a path that its reduction has"))
     }
 
     /// The run as steps of the network.
@@ -396,13 +334,13 @@ fn heard(mut run: Vec<Happening>, item: usize, component: &Component, observer: 
 /// The step of a product between two states: one with a label that stands for the wanted one, or a hidden one.
 fn step(
     making: &Making,
-    product: &Product,
+    pairs: &[(u32, u32)],
     owner: &[u32],
     from: u32,
     to: u32,
     wanted: Option<u32>,
 ) -> Result<Event, Trouble> {
-    let (at, goal) = (product.pairs[from as usize], product.pairs[to as usize]);
+    let (at, goal) = (pairs[from as usize], pairs[to as usize]);
     let mut found = None;
     events(&making.first.lts, making.second.as_deref().map(|c| &*c.lts), &making.table, at, |event| {
         let fits = match wanted {
@@ -414,19 +352,6 @@ fn step(
         }
     });
     found.ok_or_else(|| internal("a product lacks a step of its own path"))
-}
-
-/// The way to an entry.
-fn back(entries: &[(u32, u32, bool)], mut at: usize) -> Vec<(bool, u32)> {
-    let mut path = Vec::new();
-    while let (state, before, seen) = entries[at]
-        && before != u32::MAX
-    {
-        path.push((seen, state));
-        at = before as usize;
-    }
-    path.reverse();
-    path
 }
 
 /// Cuts a run after the first step that shows what it is to show.

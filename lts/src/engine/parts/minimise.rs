@@ -91,6 +91,7 @@ fn rounds(net: &Network, keep: Keep, options: &Options, budget: &Arc<Budget>) ->
             around: Some(around),
             keep,
             limit: options.limit,
+            trials: options.trials,
             budget,
         };
         let choice = choose(&chooser, &mut memory, setting, options)?.ok_or(Trouble::TooLarge)?;

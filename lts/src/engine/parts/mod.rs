@@ -17,10 +17,12 @@
 //! number of workers: which trials are made and with which limits is decided before they run.
 
 mod aggregate;
+mod along;
 mod board;
 mod choose;
 #[cfg(test)]
 mod count_tests;
+mod estimate;
 mod interface;
 mod lift;
 mod minimise;
@@ -76,6 +78,8 @@ pub struct Options<'a> {
     pub stages: Stages,
     /// The most members that a macro-state may have.
     pub members: usize,
+    /// How the pairs are chosen that are put together.
+    pub trials: Trials,
     /// Bytes that components and products may take.
     pub max_memory: u64,
     /// Whether and why to stop.
@@ -97,6 +101,18 @@ pub enum Stages {
     Aggregation,
     /// The processes are explored by their interfaces at once.
     Interfaces,
+}
+
+/// How the two components are chosen that are put together next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Trials {
+    /// Of the pairs with the smallest products, as sizes say, many are put together on trial; the best counts.
+    #[default]
+    Many,
+    /// A few that an estimate prefers are put together on trial; the best counts.
+    Few,
+    /// The one that an estimate prefers; the next only if that is too large.
+    None,
 }
 
 /// What decided an obligation.
@@ -310,6 +326,8 @@ pub struct Setting<'a> {
     pub stages: Stages,
     /// See [`Options::members`].
     pub members: usize,
+    /// See [`Options::trials`].
+    pub trials: Trials,
     /// What components and products may take.
     pub budget: &'a Arc<Budget>,
 }
@@ -321,8 +339,8 @@ impl<'a> Setting<'a> {
         options: &Options<'a>,
         budget: &'a Arc<Budget>,
     ) -> Self {
-        let Options { limit, groups, reduction, stages, members, .. } = *options;
-        Setting { net, properties, limit, groups, reduction, stages, members, budget }
+        let Options { limit, groups, reduction, stages, members, trials, .. } = *options;
+        Setting { net, properties, limit, groups, reduction, stages, members, trials, budget }
     }
 }
 

@@ -14,7 +14,7 @@ use super::lift::Lift;
 use super::product::Effort;
 use super::system::{Asked, Component, Origin, System};
 use super::{
-    Account, Fate, Keep, Node, Obligation, Options, Report, Seen, Stage, Stop, Trouble, Why, no_formulas,
+    Account, Fate, Node, Obligation, Options, Report, Seen, Stage, Stop, Trouble, Why, no_formulas,
     obligations, result_of,
 };
 use crate::base::error::Result;
@@ -171,7 +171,7 @@ impl Rounds<'_> {
                 false => Round::Missing(missing),
             });
         }
-        let lift = Lift { net: self.net, keep: Keep::Deadlocks, effort };
+        let lift = Lift { net: self.net, effort };
         match lift.verdict(Vec::new(), Some((&mut interfaces, found)), obligation, self.properties) {
             Ok(verdict) => Ok(Round::Done(Answer::Verdict(verdict))),
             Err(Trouble::Memory) => Ok(Round::Done(Answer::Left(Why::Run))),

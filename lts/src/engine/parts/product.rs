@@ -1,7 +1,7 @@
 //! The product of two components, explored from its initial state.
 //!
-//! A [`Table`] says which labels go together and what the rest of the system sees of it. Exploration is deterministic, so
-//! a product need not be kept: what needs it again, as counterexamples do, explores it again.
+//! A [`Table`] says which labels go together and what the rest of the system sees of it. A product is not kept: what needs a
+//! run of it, as counterexamples do, explores [as much as that takes](super::along).
 
 use super::system::{BAD, Held, TAU, is_bad, moves_with};
 use super::{Stop, Trouble};
@@ -114,12 +114,19 @@ pub(super) fn events(
     }
 }
 
+/// Where a product begins.
+pub(super) fn start(first: &Lts, second: Option<&Lts>) -> (u32, u32) {
+    match second {
+        Some(second) if is_bad(second, 0) => (NONE, 0),
+        Some(_) if is_bad(first, 0) => (0, NONE),
+        _ => (0, 0),
+    }
+}
+
 /// A product before it is reduced.
 #[derive(Debug)]
 pub(super) struct Product {
     pub(super) lts: Lts,
-    /// For each state the states of both sides.
-    pub(super) pairs: Vec<(u32, u32)>,
     _held: Held,
 }
 
@@ -141,11 +148,7 @@ const TRANSITION: u64 = 12;
 
 /// Explores a product.
 pub(super) fn compose(a: &Lts, b: Option<&Lts>, table: &Table, effort: Effort) -> Result<Product, Trouble> {
-    let start = match b {
-        Some(second) if is_bad(second, 0) => (NONE, 0),
-        Some(_) if is_bad(a, 0) => (0, NONE),
-        _ => (0, 0),
-    };
+    let start = start(a, b);
     let mut held = Held::new(effort.budget, 0)?;
     let mut pairs = vec![start];
     let mut numbers: Map<(u32, u32), u32> = Map::from_iter([(start, 0)]);
@@ -184,5 +187,5 @@ pub(super) fn compose(a: &Lts, b: Option<&Lts>, table: &Table, effort: Effort) -
     }
     builder.require_states(pairs.len() as u32);
     let lts = builder.finish_numbered(table.labels, State(0));
-    Ok(Product { lts, pairs, _held: held })
+    Ok(Product { lts, _held: held })
 }

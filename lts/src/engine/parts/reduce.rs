@@ -20,16 +20,14 @@ use crate::model::network::Label;
 #[derive(Debug)]
 pub(super) struct Reduced {
     pub(super) lts: Lts,
-    /// For each state of the product where it went; only where deadlocks are kept.
-    pub(super) places: Vec<u32>,
     /// The memory of its transitions.
     _held: Held,
 }
 
 impl Reduced {
-    fn new(lts: Lts, places: Vec<u32>, effort: Effort) -> Result<Self, Trouble> {
-        let held = Held::new(effort.budget, bytes_of(&lts) + 4 * places.len() as u64)?;
-        Ok(Reduced { lts, places, _held: held })
+    fn new(lts: Lts, effort: Effort) -> Result<Self, Trouble> {
+        let held = Held::new(effort.budget, bytes_of(&lts))?;
+        Ok(Reduced { lts, _held: held })
     }
 }
 
@@ -54,10 +52,10 @@ pub(super) fn reduce(lts: &Lts, keep: Keep, observes: bool, effort: Effort) -> R
         if mutants::is(Mutant::TracesForDeadlocks) {
             let limit = DeterminisationLimit(1 << 20);
             let weak = deterministic(lts, limit, &asked).ok_or_else(stopped)?;
-            return Reduced::new(weak, Vec::new(), effort);
+            return Reduced::new(weak, effort);
         }
-        let (lts, places) = quotient_by(lts, by, &asked).ok_or_else(stopped)?;
-        return Reduced::new(lts, places, effort);
+        let (lts, _) = quotient_by(lts, by, &asked).ok_or_else(stopped)?;
+        return Reduced::new(lts, effort);
     }
     let trimmed = observes.then(|| trim(lts));
     let lts = trimmed.as_ref().unwrap_or(lts);
@@ -81,7 +79,7 @@ pub(super) fn reduce(lts: &Lts, keep: Keep, observes: bool, effort: Effort) -> R
     if observes {
         small = trim(&small);
     }
-    Reduced::new(small, Vec::new(), effort)
+    Reduced::new(small, effort)
 }
 
 const OUT: u32 = u32::MAX;

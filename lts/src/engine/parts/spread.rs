@@ -1,6 +1,7 @@
 //! From tuples of macro-states back to what each component does: the run of a group is replaced by those of its children.
 
 use super::Trouble;
+use super::along::path;
 use super::interface::{Interfaces, Kind};
 use super::lift::{Goal, Happening, Item, Lift, What, internal, replaced, word};
 use super::system::{BAD, TAU};
@@ -22,14 +23,14 @@ impl Lift<'_> {
         let owner: Vec<u32> = (0..lts.labels().len() as u32).collect();
         let mut trouble = None;
         let path = {
-            let at_goal = |member: u32| match at_goal(interfaces, node, member, ready) {
+            let at_goal = |member: u32, _: &[(u32, u32)]| match at_goal(interfaces, node, member, ready) {
                 Ok(at) => at,
                 Err(other) => {
                     trouble = Some(other);
                     false
                 }
             };
-            self.path(&lts, &labels, &owner, at_goal)
+            path(self.effort, &mut &lts, &labels, &owner, at_goal)
         };
         if let Some(trouble) = trouble {
             return Err(trouble);

@@ -15,6 +15,7 @@ fn options<'a>(groups: &'a [Vec<LeafIx>], reduction: Reduction) -> Options<'a> {
         reduction,
         stages: Stages::All,
         members: DEFAULT_MEMBERS,
+        trials: Trials::default(),
         max_memory: 1 << 30,
         stop: &|| None,
         progress: &|_, _, _| {},
@@ -33,6 +34,11 @@ fn random_groups(net: &Network, rng: &mut Rng) -> Vec<Vec<LeafIx>> {
 }
 
 const REDUCTIONS: [Reduction; 3] = [Reduction::WeakTraces, Reduction::Branching, Reduction::Divergence];
+
+/// How pairs are chosen: mostly as if nothing was said.
+fn trials(seed: u64) -> Trials {
+    [Trials::Many, Trials::Many, Trials::Few, Trials::None][(seed / 4) as usize % 4]
+}
 
 fn sample(seed: u64) -> (Network, Vec<Property>, Vec<Vec<LeafIx>>, Reduction) {
     let rng = &mut Rng::new(seed ^ 0x5041_5254);
@@ -60,7 +66,8 @@ fn random_networks_get_the_naive_verdict() {
     let (mut violated, mut held) = (0, 0);
     for seed in 0..networks() {
         let (net, properties, groups, reduction) = sample(seed);
-        let report = check(&net, &properties, &options(&groups, reduction)).expect("no fault of ours");
+        let options = Options { trials: trials(seed), ..options(&groups, reduction) };
+        let report = check(&net, &properties, &options).expect("no fault of ours");
         let verdict = report.verdict.unwrap_or_else(|| panic!("seed {seed}: nothing is too large"));
         let told = told(&net, &properties, &verdict);
         assert_eq!(told, expected(&net, &properties), "seed {seed}");
@@ -134,7 +141,7 @@ fn any_number_of_workers_comes_to_the_same() {
     for seed in 0..100 {
         let (net, properties, groups, reduction) = sample(seed);
         let run = |workers| {
-            let options = Options { workers, ..options(&groups, reduction) };
+            let options = Options { workers, trials: trials(seed), ..options(&groups, reduction) };
             let report = check(&net, &properties, &options).expect("no fault of ours");
             let accounts: Vec<Account> = report
                 .accounts
@@ -155,7 +162,8 @@ fn a_limit_leaves_an_obligation_and_never_a_wrong_verdict() {
         let (net, properties, groups, reduction) = sample(seed);
         let limit = seed % 6;
         let stages = if seed % 2 == 0 { Stages::All } else { Stages::Aggregation };
-        let options = Options { limit, stages, members: limit as usize, ..options(&groups, reduction) };
+        let (trials, members) = (trials(seed), limit as usize);
+        let options = Options { limit, stages, members, trials, ..options(&groups, reduction) };
         let report = check(&net, &properties, &options).expect("no fault of ours");
         match report.verdict {
             Some(verdict) => {
@@ -271,7 +279,8 @@ fn the_whole_by_parts_is_the_whole() {
     for seed in 0..400 {
         let (mut net, _, _, _) = sample(seed);
         let equivalence = Equivalence::ALL[seed as usize % 5];
-        let options = Options { workers: 1 + seed as usize % 2, ..options(&[], Reduction::default()) };
+        let (workers, trials) = (1 + seed as usize % 2, trials(seed));
+        let options = Options { workers, trials, ..options(&[], Reduction::default()) };
         if naive(&net, None) {
             assert!(matches!(whole(&net, equivalence, &options), Err(Error::Input(_))), "seed {seed}");
             faults += 1;

@@ -20,7 +20,8 @@ use figures::Put;
 use gridlock_lts::base::error::{Error, Result};
 use gridlock_lts::base::memory::Budget;
 use gridlock_lts::engine::parts::{
-    self, Account, DEFAULT_LIMIT, DEFAULT_MEMBERS, Fate, Options, Reduction, Report, Stages, Status, Why,
+    self, Account, DEFAULT_LIMIT, DEFAULT_MEMBERS, Fate, Options, Reduction, Report, Stages, Status, Trials,
+    Why,
 };
 use gridlock_lts::engine::search::Verdict;
 use gridlock_lts::model::network::LeafIx;
@@ -48,6 +49,16 @@ pub struct Parts {
         help_heading = "Parts (with --search parts)"
     )]
     parts_limit: u64,
+
+    /// How the two processes are chosen that are put together next
+    #[arg(
+        long,
+        value_name = "WHICH",
+        value_enum,
+        default_value_t,
+        help_heading = "Parts (with --search parts)"
+    )]
+    trials: Choosing,
 
     /// What is tried before another search takes over
     #[arg(
@@ -111,6 +122,28 @@ impl From<Wanted> for Stages {
     }
 }
 
+/// The values of `--trials`.
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
+enum Choosing {
+    /// Put up to 16 pairs together, the smallest first, and take the best
+    #[default]
+    Many,
+    /// Put four pairs together that an estimate prefers, and take the best
+    Few,
+    /// Take the pair that an estimate prefers
+    None,
+}
+
+impl From<Choosing> for Trials {
+    fn from(choosing: Choosing) -> Self {
+        match choosing {
+            Choosing::Many => Trials::Many,
+            Choosing::Few => Trials::Few,
+            Choosing::None => Trials::None,
+        }
+    }
+}
+
 impl Default for Parts {
     fn default() -> Self {
         Parts {
@@ -118,6 +151,7 @@ impl Default for Parts {
             parts_limit: DEFAULT_LIMIT,
             stages: Wanted::default(),
             members_limit: DEFAULT_MEMBERS as u64,
+            trials: Choosing::default(),
             onward: Onward::default(),
             checkpoint: Checkpoint::default(),
             patience: Patience::default(),
@@ -260,6 +294,7 @@ impl Parts {
             reduction: Reduction::default(),
             stages: self.stages.into(),
             members: self.members(),
+            trials: self.trials.into(),
             max_memory: run.room(),
             stop: &stop,
             progress: &progress,
@@ -318,6 +353,7 @@ impl Parts {
             groups: self.groups(run)?,
             stages: self.stages.into(),
             members: self.members(),
+            trials: self.trials.into(),
             budget,
         })
     }
@@ -326,7 +362,8 @@ impl Parts {
     fn identity(&self, run: &Run) -> Identity {
         let made = tables_made(&run.tables().network);
         let (limit, members) = (self.limit(run).to_string(), self.members_limit.to_string());
-        let stages = format!("{:?}", self.stages).to_lowercase();
+        let [stages, trials] =
+            [format!("{:?}", self.stages), format!("{:?}", self.trials)].map(|name| name.to_lowercase());
         run.identity(
             Self::NAME,
             [
@@ -334,6 +371,7 @@ impl Parts {
                 ("parts limit", limit),
                 ("members limit", members),
                 ("stages", stages),
+                ("trials", trials),
                 ("tables made", made),
             ],
         )
