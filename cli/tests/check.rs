@@ -379,7 +379,8 @@ fn expectations() -> Vec<Expected> {
             else {
                 panic!("{}: {line}", directory.display())
             };
-            if verdict == "-" {
+            // What not every search decides has a test of its own.
+            if verdict == "-" || property == "liveness.mcf" {
                 continue;
             }
             rows.push(Expected {

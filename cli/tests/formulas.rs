@@ -5,9 +5,10 @@
 #[path = "harness/mod.rs"]
 mod harness;
 
-use harness::{models, run, text};
+use harness::{LIVENESS, models, run, text};
 use serde_json::Value;
 use std::fs;
+use std::path::PathBuf;
 
 /// A buffer that may lose what it got, or break down.
 const LOSSY: &str = "\
@@ -102,6 +103,25 @@ fn evidence_is_told_in_text_and_json() {
     let (report, exit) = json(&[&spec, "--always-possible", "send(_)"]);
     assert_eq!((exit, &report["critical_step"]), (1, &1.into()), "{report}");
     assert_eq!(report["trace"][0]["label"], "break");
+    // Also if only one way leads on after it, round or to an end; not if it was never possible.
+    for (text, critical, closure) in [
+        ("act a, b, c, d; proc P = a . P + b . Q; Q = c . R; R = c . R + d . S; S = c . R; init P;", 1, 3),
+        ("act a, b, c; proc P = a . P + c . b . Q; Q = c . R; R = c . R; init P;", 1, 3),
+        ("act a, b, c; proc P = a . P + b . Q; Q = c . c . delta; init P;", 1, 3),
+        ("act a, b; proc P = a . P + b . delta; init P;", 1, 1),
+        ("act a, b, c; proc Q = b . Q + c . Q; init Q;", 0, 0),
+    ] {
+        let into = files.write("into.mcrl2", text);
+        for tables in ["auto", "on-demand"] {
+            let (report, exit) = json(&[&into, "--always-possible", "a", "--tables", tables]);
+            let number = |field: &str| report[field].as_u64().unwrap_or(0);
+            assert_eq!(
+                (exit, number("critical_step"), number("closure_states")),
+                (1, critical, closure),
+                "{report}"
+            );
+        }
+    }
     // A witness.
     let (report, exit) = json(&[&spec, "--possible", "send(1)"]);
     assert_eq!((exit, report["trace"].as_array().map(Vec::len)), (0, Some(2)), "{report}");
@@ -261,17 +281,54 @@ fn bad_formulas_have_a_place_and_limits_a_name() {
     assert!(["max-positions", "max-memory"].map(Value::from).contains(&report["reason"]), "{report}");
 }
 
-/// Every family of models has a formula that is no safety formula and holds, and a seeded bug that breaks it; the evidence
-/// is a run. A bug is a specification of its own, or a change of one: `OLD => NEW`.
-#[test]
-fn liveness_of_the_models() {
-    let files = Files::new();
+/// The folders of all models.
+fn families() -> Vec<PathBuf> {
     let mut directories: Vec<_> =
         fs::read_dir(models()).expect("models").map(|entry| entry.expect("an entry").path()).collect();
     directories.retain(|directory| directory.is_dir());
     directories.sort();
     assert_eq!(directories.len(), 14);
-    for directory in directories {
+    directories
+}
+
+/// Every family of models has a formula that is no safety formula and holds, and a specification with a bug that breaks it. The run
+/// that is shown is the same for every number of workers, and is one of the plain specification.
+#[test]
+fn expected_liveness_of_the_models() {
+    let files = Files::new();
+    for directory in families() {
+        let table = fs::read_to_string(directory.join("expect.tsv")).expect("every family has one");
+        let (mut verdicts, mut specifications) = (Vec::new(), Vec::new());
+        for line in table.lines() {
+            let cells: Vec<&str> = line.split('\t').collect();
+            let [spec, _, _, _, LIVENESS, verdict, length, _] = cells[..] else { continue };
+            let path = |name: &str| directory.join(name).display().to_string();
+            let (spec, formula, saved) = (path(spec), path(LIVENESS), files.write("run.trace", ""));
+            for workers in ["1", "2", "8"] {
+                let (report, code) =
+                    json(&[&spec, "--property", &formula, "--workers", workers, "--trace-out", &saved]);
+                assert_eq!(report["verdict"], verdict, "{line}");
+                assert_eq!(code, i32::from(verdict == "violated"), "{line}");
+                let steps = report["trace"].as_array().map(|steps| steps.len().to_string());
+                assert_eq!(steps.unwrap_or("-".to_owned()), length, "{line} with {workers} workers");
+            }
+            if verdict == "violated" {
+                let output = run(&["replay", &spec, &saved]);
+                assert_eq!(output.status.code(), Some(0), "{line}: {}", text(&output.stdout));
+            }
+            verdicts.push(verdict.to_owned());
+            specifications.push(spec);
+        }
+        assert_eq!(verdicts, ["holds", "violated"], "{directory:?}");
+        assert_ne!(specifications[0], specifications[1]);
+    }
+}
+
+/// More properties, by their flags. A bug is a specification of its own, or a change of one: `OLD => NEW`.
+#[test]
+fn liveness_of_the_models_by_flags() {
+    let files = Files::new();
+    for directory in families() {
         let table = fs::read_to_string(directory.join("liveness.tsv")).expect("every family has one");
         let (mut hold, mut broken) = (Vec::new(), Vec::new());
         for line in table.lines().skip(1) {
@@ -369,6 +426,28 @@ fn what_holds_for_want_of_steps_is_told() {
     );
     let output = run(&["check", &spec, "--response", "receive(5)", "send(5)"]);
     assert!(text(&output.stdout).contains("no step is 'receive(5)'"), "{output:?}");
+    // What automata watch, whichever search: the first thing that never happens is named.
+    let watched = "[true* . receive(0) . (!send(0))* . receive(7) . send(9) . lose]false";
+    assert_eq!(vacuous(watched), ["\"'receive(7)'\""]);
+    assert_eq!(vacuous("[true* . receive(0) . (!send(0) && !lose)* . receive(1)]false"), some);
+    assert_eq!(vacuous("[true* . send(9)]false"), some);
+    assert_eq!(
+        vacuous("nu X. ([send(8)](forall n: Nat. [send(n)]val(n < 2)) && [true]X)"),
+        ["\"'send(8)'\""]
+    );
+    let file = files.write("f.mcf", watched);
+    for search in ["bfs", "dfs", "parts"] {
+        let output = run(&["check", &spec, "--property", &file, "--search", search]);
+        assert!(text(&output.stdout).contains("warning: no step is 'receive(7)'"), "{output:?}");
+    }
+    // An action that is hidden, or that cannot occur.
+    let (report, _) = json(&[&spec, "--never", "idle"]);
+    let warnings = report["warnings"].as_array().expect("a list");
+    assert!(
+        warnings.len() == 1 && warnings[0].as_str().is_some_and(|told| told.contains("'idle'")),
+        "{report}"
+    );
+    assert_eq!(json(&[&spec, "--never", "lose"]).0["warnings"].as_array().map(Vec::len), Some(0));
 }
 
 /// Every search with every kind of property: it decides it as breadth first does, or it refuses and names who can.

@@ -24,6 +24,8 @@ pub struct Loaded {
     pub patterns: Vec<Property>,
     /// What decides all of this.
     pub identity: Identity,
+    /// What was told about properties before the tables were filled.
+    pub warnings: Vec<String>,
     /// Equations that disagree, if they are looked for; more may be found while tables are filled.
     pub disagreements: Option<Arc<Disagreements>>,
 }
@@ -40,7 +42,8 @@ pub fn load(task: &Task, specification: &Specification, host: &RoadHost) -> Resu
     let mut checked = specification.check(&specification.name, &options, most, watch)?;
     // Tables may take long; the user hears before that what is wrong with a property.
     let properties = task.wanted.translate(checked.builder())?;
-    task.wanted.notes(checked.builder())?.iter().for_each(|note| host.note(note));
+    let warnings = task.wanted.notes(checked.builder())?;
+    warnings.iter().for_each(|note| host.note(note));
     for [name, sort, value] in checked.builder().globals() {
         host.note(&format!("the global variable {name}: {sort} is taken to be {value}"));
     }
@@ -68,5 +71,5 @@ pub fn load(task: &Task, specification: &Specification, host: &RoadHost) -> Resu
     let from = task.from.iter().map(|start| ("from", start.identity()));
     let identity = parts.into_iter().chain(from).map(|(name, value)| (name.to_owned(), value)).collect();
     let tables = Tables { network: Arc::new(network), source: Box::new(builder), complete: closed };
-    Ok(Loaded { tables, properties, patterns, identity, disagreements })
+    Ok(Loaded { tables, properties, patterns, identity, warnings, disagreements })
 }

@@ -29,7 +29,7 @@ use gridlock_manager::method::{Bound, Common, Conclusion, Entry, Method, Outcome
 use host::RoadHost;
 use load::Loaded;
 use properties::{Asked, Wanted};
-use report::FinishedRun;
+use report::{Doubts, FinishedRun};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -103,6 +103,7 @@ impl Task<'_> {
 struct Examined {
     outcome: Outcome,
     trace: Option<ShownTrace>,
+    doubts: Doubts,
     build_time: Duration,
 }
 
@@ -120,6 +121,7 @@ pub fn run(task: &Task, watch: &Watch, quiet: bool, peers: &Peers) -> Result<Exi
                 task.method.unbegun(),
             ),
             trace: None,
+            doubts: Doubts::default(),
             build_time: watch.elapsed(),
         },
         examined => examined?,
@@ -136,13 +138,14 @@ pub fn run(task: &Task, watch: &Watch, quiet: bool, peers: &Peers) -> Result<Exi
             std::thread::park();
         }
     }
-    let Examined { outcome, trace, build_time } = &examined;
+    let Examined { outcome, trace, doubts, build_time } = &examined;
     let report = FinishedRun {
         task,
         specification: &specification.name,
         asked: &asked,
         outcome,
         trace: trace.as_ref(),
+        doubts,
         findings: &host.findings(),
         build_time: *build_time,
     };
@@ -167,6 +170,7 @@ pub fn give_up(task: &Task, watch: &Watch, quiet: bool) -> Result<Exit, Failure>
         asked: &task.wanted.names(),
         outcome: &Outcome::unknown(task.method.bound(limit), Duration::ZERO, task.method.unbegun()),
         trace: None,
+        doubts: &Doubts::default(),
         findings: &[],
         build_time: watch.elapsed(),
     };
@@ -183,7 +187,8 @@ pub fn tell_one<R>(
 ) -> Result<R, Failure> {
     let host = RoadHost::new(task, specification, watch, true);
     let mut asked = task.wanted.names();
-    let Examined { outcome, trace, build_time } = examine(task, specification, &mut asked, &host, peers)?;
+    let Examined { outcome, trace, doubts, build_time } =
+        examine(task, specification, &mut asked, &host, peers)?;
     if let Conclusion::Unknown(_) = outcome.conclusion
         && watch.stopped().is_some()
     {
@@ -196,6 +201,7 @@ pub fn tell_one<R>(
         asked: &asked,
         outcome: &outcome,
         trace: trace.as_ref(),
+        doubts: &doubts,
         findings: &[],
         build_time,
     }))
@@ -210,7 +216,7 @@ fn examine(
     peers: &Peers,
 ) -> Result<Examined, Failure> {
     let start = Instant::now();
-    let Loaded { tables, properties, patterns, identity, disagreements } =
+    let Loaded { tables, mut properties, patterns, identity, warnings, disagreements } =
         load::load(task, specification, host)?;
     asked.clone_from(&properties.asked);
     let named = properties.asked.iter().map(|asked| asked.name.as_str()).zip(&properties.checked);
@@ -218,10 +224,10 @@ fn examine(
         return Err(Error::from(refusal).into());
     }
     let names = properties.asked.iter().map(|asked| asked.name.clone()).collect();
-    host.know(properties.asked);
+    host.know(std::mem::take(&mut properties.asked));
     let mut run = Run {
         tables: Some(tables),
-        properties: properties.checked.into(),
+        properties: std::mem::take(&mut properties.checked).into(),
         names,
         patterns,
         file: specification.name.clone(),
@@ -254,7 +260,9 @@ fn examine(
     let trace = outcome.trace.as_ref().map(shown);
     // What was not spent on the search was spent before it.
     let build_time = start.elapsed().saturating_sub(outcome.time);
-    Ok(Examined { outcome, trace, build_time })
+    let is_sure = outcome.conclusion == Conclusion::Holds && run.tables().complete;
+    let vacuous = if is_sure { properties.unasked(&run.tables().network) } else { Vec::new() };
+    Ok(Examined { outcome, trace, doubts: Doubts { warnings, vacuous }, build_time })
 }
 
 /// Writes the result to all places where it is wanted. Standard output comes first: a disk that is full must not cost the

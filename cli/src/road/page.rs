@@ -54,6 +54,9 @@ pub fn write(report: &FinishedRun, out: &mut dyn Write) -> io::Result<()> {
     if figures.begun() {
         write_table(report.rows(), figures.settings(), out)?;
     }
+    for note in report.notes() {
+        note.lines().try_for_each(|line| writeln!(out, "<p>{}</p>", escaped(line)))?;
+    }
     figures.write_page(out)?;
     if let Some(trace) = report.trace {
         let heading =

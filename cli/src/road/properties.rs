@@ -6,7 +6,10 @@ use crate::quantities::{count, counted};
 use gridlock_lang::network::build::Builder;
 use gridlock_lang::property::{self, Sight, Unseen};
 use gridlock_lang::syntax::MAX_LENGTH;
+use gridlock_lts::engine::game::vacuity;
+use gridlock_lts::model::network::Network;
 use gridlock_lts::property::Property;
+use gridlock_lts::property::formula::Equations;
 use gridlock_lts::property::just::Just;
 use gridlock_manager::method::fingerprint::fingerprint;
 use std::path::PathBuf;
@@ -160,7 +163,12 @@ pub struct Properties {
     pub checked: Vec<Property>,
     /// What was asked for, wherever the files are: equal lists give equal properties.
     pub identity: Vec<String>,
+    /// The formulas that automata watch, to find out what they were never asked.
+    watched: Vec<Box<dyn Equations>>,
 }
+
+/// A formula of more parts than this is not asked what it was never asked.
+const MOST_PARTS: usize = 256;
 
 impl Properties {
     fn add(&mut self, name: String, property: Property) {
@@ -172,6 +180,16 @@ impl Properties {
         };
         self.asked.push(Asked { name, kind });
         self.checked.push(property);
+    }
+
+    /// The antecedents of formulas that automata watched and that hold, of which the tables have no step. They must be complete.
+    /// What cannot be found out is left out.
+    pub fn unasked(&self, net: &Network) -> Vec<String> {
+        let mut all = Vec::new();
+        for equations in &self.watched {
+            all.extend(vacuity::in_tables(net, &**equations).unwrap_or_default());
+        }
+        all
     }
 }
 
@@ -305,6 +323,10 @@ impl Wanted {
         }
         for (name, text) in self.texts()? {
             let parts = property::formula(builder, sight, name, text).map_err(|p| faulty(name, text, &p))?;
+            let is_watched = parts.iter().any(|(_, property)| matches!(property, Property::Monitor(_)));
+            if is_watched && parts.len() <= MOST_PARTS {
+                properties.watched.extend(property::equations(builder, sight, name, text));
+            }
             parts.into_iter().for_each(|(name, property)| properties.add(name, property));
             properties.identity.push(format!("formula {}", fingerprint(text)));
         }

@@ -9,6 +9,7 @@ use crate::start::Start;
 use crate::terminal::Style;
 use gridlock_manager::method::{Conclusion, Json, Outcome, Row, Spent};
 use serde::{Serialize, Serializer};
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::time::Duration;
 
@@ -16,6 +17,15 @@ use std::time::Duration;
 const NAMED: usize = 4;
 /// Of a longer counterexample that is saved the file has the steps.
 const SHOWN_STEPS: usize = 200;
+
+/// Why a property may hold, or not, for another reason than it should.
+#[derive(Default)]
+pub struct Doubts {
+    /// Actions that properties name and no step can be seen to have.
+    pub warnings: Vec<String>,
+    /// Of formulas that automata watched and that hold: after which steps they ask for something although there are none.
+    pub vacuous: Vec<String>,
+}
 
 /// A finished run.
 pub struct FinishedRun<'a> {
@@ -29,6 +39,8 @@ pub struct FinishedRun<'a> {
     pub outcome: &'a Outcome,
     /// The run that shows a violation or a fault.
     pub trace: Option<&'a ShownTrace>,
+    /// What to think of before believing it.
+    pub doubts: &'a Doubts,
     /// What a method found that may find several.
     pub findings: &'a [Finding],
     /// Time to read the specification and to build tables and properties.
@@ -115,8 +127,26 @@ impl FinishedRun<'_> {
         if self.task.method.finds_several() {
             json.set("findings", Box::new(self.findings));
         }
+        json.set("warnings", Box::new(&self.doubts.warnings));
         figures.fields().into_iter().for_each(|(name, value)| json.set(name, value));
+        json.set("vacuous", Box::new(self.vacuous()));
         json
+    }
+
+    /// After which steps formulas that hold ask for something, although there are none.
+    fn vacuous(&self) -> Vec<&str> {
+        let all = self.outcome.figures.vacuous().iter().chain(&self.doubts.vacuous);
+        all.map(String::as_str).collect()
+    }
+
+    /// What is to be said before the numbers.
+    pub fn notes(&self) -> Vec<Cow<'_, str>> {
+        let vacuous = self.vacuous().into_iter().map(|antecedent| {
+            Cow::from(format!(
+                "warning: no step is {antecedent} wherever the formula looks: what it asks for afterwards was not put to the test"
+            ))
+        });
+        vacuous.chain(self.outcome.figures.note()).collect()
     }
 
     /// The properties with their verdicts; only their names if several may be violated.
@@ -147,8 +177,9 @@ impl FinishedRun<'_> {
         writeln!(out, "{colour}{verdict}{off}:{rest}\n")?;
         self.write_findings(out)?;
         let figures = &self.outcome.figures;
-        if let Some(note) = figures.note() {
-            writeln!(out, "{note}\n")?;
+        let notes = self.notes();
+        if !notes.is_empty() {
+            writeln!(out, "{}\n", notes.join("\n"))?;
         }
         write_rows(&self.rows(), out)?;
         let settings = figures.settings();

@@ -85,7 +85,7 @@ fn large_systems_are_decided_by_all_ranks() {
                 "check",
                 &model("abp/abp.mcrl2"),
                 "--property",
-                &model("abp/delivered.mcf"),
+                &model("abp/liveness.mcf"),
                 "--tables",
                 "on-demand",
             ],

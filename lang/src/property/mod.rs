@@ -24,16 +24,18 @@ use crate::diagnostic::{Diagnostic, Span};
 use crate::model::Model;
 use crate::network::build::Builder;
 use crate::places::Places;
+use crate::syntax::formula::StateFormula;
 use crate::syntax::{parse_action_pattern, parse_formula, with_deep_stack};
 use automaton::{Regular, TooLarge, Watch, with_the_end};
 use calculus::Calculus;
+use gridlock_lts::property::formula::Equations;
 use gridlock_lts::property::{Monitor, Property};
 use instantiate::Instantiation;
 use labels::{ActPattern, LabelPattern, Steps, TERMINATE};
 use occurrence::Occurrence;
 use predicate::{Classes, Patterns, Predicate};
 pub use resolve::Unseen;
-use resolve::{Reading, Resolver, in_pattern};
+use resolve::{Meanings, Reading, Resolver, in_pattern};
 use safety::{Collector, Kind, Obligation};
 pub use sight::Sight;
 use std::sync::Arc;
@@ -84,24 +86,50 @@ pub fn formula(
         instantiation
             .patterns
             .add_end(LabelPattern::new(vec![ActPattern { name: TERMINATE, args: Some(Vec::new()) }]));
-        let steps = || Steps::new(builder.label_actions(), sight.clone(), evaluator(builder, &model));
         let monitors = Collector::collect(&mut instantiation, &tree.state).and_then(|obligations| {
             let (patterns, predicates) = (&instantiation.patterns, &instantiation.predicates);
-            translate(file, tree.state.span, obligations, patterns, predicates, &Arc::new(steps()))
+            let steps = Steps::new(builder.label_actions(), sight.clone(), evaluator(builder, &model));
+            translate(file, tree.state.span, obligations, patterns, predicates, &Arc::new(steps))
         });
         match monitors {
             Ok(properties) => Ok(properties),
             Err(error) if instantiation.data_failed.get() => Err(vec![error]),
             // What no monitor decides, a game does.
             Err(_) => {
-                let places = Places::new(text, file);
-                let data = evaluator(builder, &model);
-                let calculus = Calculus::new(&meanings, data, steps(), places, &tree.state);
+                let calculus = calculus(builder, sight, (file, text), &meanings, &model, &tree.state);
                 let calculus = calculus.map_err(|error| vec![error])?;
                 Ok(vec![(file.to_owned(), Property::Formula(Box::new(calculus)))])
             }
         }
     })
+}
+
+/// A formula as equations, also if automata watch it: what it asks for after which steps is known of these only. `None` for what
+/// [`formula`] refuses.
+pub fn equations(builder: &Builder, sight: &Sight, file: &str, text: &str) -> Option<Box<dyn Equations>> {
+    with_deep_stack(|| {
+        let tree = parse_formula(text).ok()?;
+        let occurrence = Occurrence::of(builder);
+        let mut resolver = Resolver::new(builder.model(), &occurrence, sight);
+        resolver.formula(&tree);
+        let (meanings, model) = resolver.finish().ok()?;
+        let model = Arc::new(model);
+        let calculus = calculus(builder, sight, (file, text), &meanings, &model, &tree.state).ok()?;
+        Some(Box::new(calculus) as Box<dyn Equations>)
+    })
+}
+
+/// The equations of a formula whose names were checked. `named` is the name of its file, and its text.
+fn calculus(
+    builder: &Builder,
+    sight: &Sight,
+    named: (&str, &str),
+    meanings: &Meanings,
+    model: &Arc<Model>,
+    formula: &StateFormula,
+) -> Result<Calculus, Diagnostic> {
+    let steps = Steps::new(builder.label_actions(), sight.clone(), evaluator(builder, model));
+    Calculus::new(meanings, evaluator(builder, model), steps, Places::new(named.1, named.0), formula)
 }
 
 /// The actions of a pattern that no step of the system can be seen to have, and why. Each once, in the order of the text.

@@ -68,6 +68,11 @@ pub trait Figures {
         None
     }
 
+    /// Of formulas that hold: after which steps they ask for something although no such step was met.
+    fn vacuous(&self) -> &[String] {
+        &[]
+    }
+
     /// What was done, as numbers; a value of several words begins with its number.
     fn rows(&self, spent: &Spent) -> Vec<Row>;
 

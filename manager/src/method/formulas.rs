@@ -4,7 +4,6 @@
 //! one more, so that nobody waits for what does not come.
 
 use super::exhaustive::{self, Bounds, fields, memory_rows, ranks};
-use super::page::escaped;
 use super::quantities::{bytes, count, counted};
 use super::{Bound, Conclusion, Figures, Json, Outcome, Row, Run, Spent, Tables};
 use gridlock_lts::base::error::{Error, Limit, Result};
@@ -284,12 +283,11 @@ impl Played {
 
 impl Figures for Played {
     fn note(&self) -> Option<Cow<'static, str>> {
-        let vacuous = self.vacuous.iter().map(|antecedent| {
-            format!("warning: no step is {antecedent} wherever the formula looks: what it asks for afterwards was not put to the test")
-        });
-        let mut all: Vec<String> = vacuous.collect();
-        all.extend(self.why().map(Cow::into_owned));
-        (!all.is_empty()).then(|| Cow::Owned(all.join("\n")))
+        self.why()
+    }
+
+    fn vacuous(&self) -> &[String] {
+        &self.vacuous
     }
 
     fn repeats_from(&self) -> Option<usize> {
@@ -301,8 +299,6 @@ impl Figures for Played {
     }
 
     fn write_page(&self, out: &mut dyn Write) -> io::Result<()> {
-        let note = self.note().unwrap_or_default();
-        note.lines().try_for_each(|line| writeln!(out, "<p>{}</p>", escaped(line)))?;
         ranks::write_page(&self.ranks, &self.levels, out)
     }
 
@@ -344,7 +340,6 @@ impl Figures for Played {
         fields.push(("repeats_from", Box::new(self.repeats_from())));
         fields.push(("critical_step", Box::new(self.critical_step())));
         fields.push(("closure_states", Box::new(self.closure_states())));
-        fields.push(("vacuous", Box::new(&self.vacuous)));
         fields.push(("evidence_pairs", Box::new(self.evidence().map(|evidence| evidence.pairs))));
         if !self.ranks.is_empty() {
             fields.push(("ranks", Box::new(ranks::fields(&self.ranks))));

@@ -3,13 +3,16 @@
 //! Where several parts matter and the formula says that one run serves them in turn ([`Equations::in_turn`]), the run does: of
 //! the parts that the proof lists there, the next one each time. What is repeated is then where the run was before with
 //! the same part next.
+//!
+//! Where what is asked for has become impossible, all continuations matter, even if there is only one. So a run into such a trap
+//! ends with its *critical* step, the last one that the player who refutes the formula has chosen.
 
 use super::MOST_CHECKED;
 use super::certificate::Certificate;
 use super::proof::Proof;
 use crate::base::error::{Error, Result};
-use crate::base::hash::Map;
-use crate::model::network::{Local, Network, Step};
+use crate::base::hash::{Map, Set};
+use crate::model::network::{Local, Network, Outcome, Step};
 use crate::model::trace::Trace;
 use crate::property::formula::{Equations, Position, Tree};
 use std::sync::Arc;
@@ -54,7 +57,10 @@ pub(super) fn of(
     let (mut served, mut before) = (None, None);
     // For each pair on the way, with that part, how many steps lead there.
     let mut met: Map<(u32, Option<Position>), usize> = Map::default();
-    let end = loop {
+    // The pairs on the way, each with how long the run was before it.
+    let mut path = Vec::new();
+    let mut end = loop {
+        path.push((at, trace.len()));
         if let Some(steps) = met.insert((at, served), trace.len()) {
             // A formula may go round without a step, as `mu X. X` does.
             break if steps < trace.len() { End::Repeats(steps) } else { End::Decides };
@@ -91,10 +97,119 @@ pub(super) fn of(
         trace.steps.extend(step(net, equations, (state, position), (to, then))?);
         at = next;
     };
-    let asks = equations.describe(certificate.pairs[at as usize].1);
-    let closure = (end == End::Branches).then(|| closure(certificate, at));
+    let mut asked = certificate.pairs[at as usize].1;
+    let mut closure = (end == End::Branches).then(|| closure(certificate, at));
+    if !certificate.holds && served.is_none() {
+        // How many steps lead to the first state where it is impossible, as far as the proof says.
+        let first = match end {
+            End::Repeats(steps) => trap(equations, certificate, &path)?.filter(|first| first.1 <= steps),
+            End::Decides | End::Branches => trap(equations, certificate, &path)?,
+        };
+        if let Some((pair, mut length)) = first {
+            let position = certificate.pairs[pair as usize].1;
+            let state = |length: usize| match length {
+                0 => net.initial(),
+                steps => trace.steps[steps - 1].target.clone(),
+            };
+            let mut states = impossible(net, equations, &state(length), position)?;
+            while length > 0
+                && states.is_some()
+                && let Some(more) = impossible(net, equations, &state(length - 1), position)?
+            {
+                (length, states) = (length - 1, Some(more));
+            }
+            // A run that goes round or ends says more than that it was impossible all the time.
+            if states.is_some() && (length > 0 || end == End::Branches) {
+                trace.steps.truncate(length);
+                (end, asked, closure) = (End::Branches, position, states);
+            }
+        }
+    }
+    let asks = equations.describe(asked);
     let pairs = certificate.pairs.len() as u64;
     Ok(Evidence { trace, end, asks, pairs, closure, proof: Some(Proof(certificate.clone())) })
+}
+
+/// The first pair of a way from which on there is nothing to choose for the player who refutes the formula, up to the end of it.
+/// With it, how long the run was before.
+fn trap(
+    equations: &dyn Equations,
+    certificate: &Certificate,
+    path: &[(u32, usize)],
+) -> Result<Option<(u32, usize)>> {
+    let mut first = None;
+    for &(pair, length) in path.iter().rev() {
+        if chooses(&*equations.unfold(certificate.pairs[pair as usize].1)?) {
+            break;
+        }
+        first = Some((pair, length));
+    }
+    Ok(first)
+}
+
+/// How many states can be reached from one where what a position asks for is impossible: a least fixed point of what may happen, on
+/// the plain network. `None` if it is possible, if the position is of another kind, or if there are too many.
+fn impossible(
+    net: &Network,
+    equations: &dyn Equations,
+    state: &[Local],
+    position: Position,
+) -> Result<Option<u64>> {
+    if equations.rank(position).is_none_or(|rank| rank % 2 == 0) {
+        return Ok(None);
+    }
+    let mut states: Set<Vec<Local>> = Set::default();
+    let mut met: Set<(Vec<Local>, Position)> = Set::default();
+    let mut work = vec![(state.to_vec(), position)];
+    let mut steps = Vec::new();
+    while let Some((state, position)) = work.pop() {
+        if !met.insert((state.clone(), position)) {
+            continue;
+        }
+        let tree = equations.unfold(position)?;
+        let is_greatest = equations.rank(position).is_some_and(|rank| rank % 2 == 0);
+        // Where tables are filled as needed, nobody may have asked for this state.
+        let is_known =
+            net.leaves.iter().zip(&state).all(|(leaf, local)| leaf.states[local.0 as usize].expanded);
+        if met.len() > MOST_CHECKED || is_greatest || chooses(&tree) || !is_known {
+            return Ok(None);
+        }
+        states.insert(state.clone());
+        net.successors(&state, &mut steps);
+        if steps.iter().any(|step| matches!(net.vectors[step.vector.0 as usize].outcome, Outcome::Fault(_))) {
+            return Ok(None);
+        }
+        let mut open = vec![(&*tree, &state)];
+        let mut later = Vec::new();
+        for step in &steps {
+            let class = equations.class(net, step.vector)?;
+            for_each_modality(&tree, &mut |tree| {
+                let Tree::Some(modality) = tree else { return Ok(()) };
+                later.push((equations.after(*modality, class)?, &step.target));
+                Ok(())
+            })?;
+        }
+        open.extend(later.iter().map(|(tree, target)| (&**tree, *target)));
+        while let Some((tree, state)) = open.pop() {
+            match tree {
+                Tree::Const(true) | Tree::Junction(true, _) => return Ok(None),
+                Tree::Const(false) | Tree::Every(_) | Tree::Some(_) => {}
+                Tree::At(position) => work.push((state.clone(), *position)),
+                Tree::Junction(false, parts) => open.extend(parts.iter().map(|part| (part, state))),
+            }
+        }
+        steps.clear();
+    }
+    Ok(Some(states.len() as u64))
+}
+
+/// Whether the player who refutes a formula may have to choose something in a tree.
+fn chooses(tree: &Tree) -> bool {
+    match tree {
+        Tree::Const(_) | Tree::At(_) | Tree::Some(_) => false,
+        Tree::Every(_) | Tree::Junction(true, _) => true,
+        Tree::Junction(false, parts) => parts.iter().any(chooses),
+    }
 }
 
 /// How many different states there are from a pair on.

@@ -22,7 +22,7 @@ mod route;
 mod solve;
 #[cfg(test)]
 mod tests;
-mod vacuity;
+pub mod vacuity;
 
 pub use evidence::{End, Evidence};
 pub use proof::{Proof, ProofLts};

@@ -19,7 +19,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
 /// Vertices after which a game is first solved before it is complete. Tests have small games.
-const FIRST_LOOK: usize = if cfg!(test) { 16 } else { 2048 };
+const FIRST_LOOK: usize = if cfg!(test) { 16 } else { 256 };
 
 /// The same for games that are made depth first: what they are made for is found after some ten states, or not at all.
 const FIRST_DEEP_LOOK: usize = if cfg!(test) { 8 } else { 256 };
