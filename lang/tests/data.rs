@@ -79,6 +79,36 @@ fn operations_outside_their_domain_are_irreducible() {
     check_with("sort D; map d, e: D; f: D -> D;", "D", &[("f(d)", "f(d)"), ("if(true, d, e)", "d")]);
 }
 
+/// As in mCRL2, what is irreducible is compared with patterns by its looks: a later equation applies.
+#[test]
+fn what_is_irreducible_fits_no_pattern_that_it_does_not_look_like() {
+    let maps = "sort D = struct d1 | d2; map none, void: D; f: D -> List(D); same: D # D -> List(D);
+                c, zero: Nat -> List(Nat); first: List(Nat) -> List(Nat); var d, e: D; n: Nat; l: List(Nat);
+                eqn f(d1) = [d1]; f(d) = [d, d]; same(d, d) = [d]; same(d, e) = [d, d, e, e];
+                    n < 3 -> c(n) = [n]; c(n) = [n, n]; zero(0) = [0]; zero(n) = [n, n];
+                    first([]) = []; first(n |> l) = [n]; first(l) = l ++ l;";
+    check_with(
+        maps,
+        "List(D)",
+        &[
+            ("f(d1)", "[d1]"),
+            ("f(none)", "[none, none]"),
+            ("same(none, none)", "[none]"),
+            ("same(none, void)", "[none, none, void, void]"),
+        ],
+    );
+    check_with(
+        maps,
+        "List(Nat)",
+        &[
+            ("c(2)", "[2]"),
+            ("c(head([]))", "[head([]), head([])]"),
+            ("zero(head([]))", "[head([]), head([])]"),
+            ("first(tail([]))", "tail([]) ++ tail([])"),
+        ],
+    );
+}
+
 #[test]
 fn booleans_and_order() {
     check(
@@ -162,6 +192,29 @@ fn lists_sets_and_bags() {
         ],
     );
     check("Nat", &[("count(1, {1: 4})", "4"), ("#{1, 2}", "2")]);
+}
+
+/// What is enumerated without a bound is unknown at first; two unknowns are not equal for being unknown.
+#[test]
+fn unknowns_are_not_equal_for_looking_equal() {
+    check_with(
+        "sort D = struct d1 | d2; M = struct m(a: D, b: D, n: Nat); T = struct leaf | node(l: T, r: T);
+         map g: Nat -> Nat; odd: Nat -> Bool; var k: Nat; eqn g(0) = 5; odd(g(k)) = false; odd(5) = true;",
+        "Bool",
+        &[
+            ("forall x, y: List(Bool). x == y", "false"),
+            ("exists x, y: List(Bool). x != y", "true"),
+            ("exists x: M. a(x) != b(x) && n(x) < 1", "true"),
+            ("forall t: T. t == leaf || l(t) == r(t)", "false"),
+            ("forall x, y: Nat. {x: 1} == {y: 1}", "false"),
+            ("forall x, y: Nat. {x} <= {y}", "false"),
+            ("forall x, y: Nat. !{x} <= !{y}", "false"),
+            ("forall x, y: Nat. {x} == {y}", "false"),
+            ("forall x, y: List(Bool). if(x == y, 1, 2) == 1", "false"),
+            ("exists x, y: Nat. pick({x, y}) != min(x, y) || x > 3", "true"),
+            ("exists k: Nat. odd(g(k)) && k < 1", "true"),
+        ],
+    );
 }
 
 /// Sets and bags that have infinitely many elements, or are known by what is in them.

@@ -10,6 +10,7 @@
 //! `--again` is given.
 //!
 //! - `--package NAME`: only the tests of this package run; else those of `gridlock-lts` and `gridlock-lang`.
+//! - `--tests NAMES`: only these test programs of it are built and run, as in `reference,data`.
 //! - `--jobs N`: how many tests run at a time.
 //! - `--every N`: only each Nth mistake is tried.
 //! - `--longest SECONDS`: tests that take longer are left out.
@@ -60,6 +61,8 @@ fn main() -> Result<()> {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
     let package = taken::<String>(&mut arguments, "--package")?;
     let packages = package.as_ref().map_or(PACKAGES.to_vec(), |package| vec![package.as_str()]);
+    let programs = taken::<String>(&mut arguments, "--tests")?.unwrap_or_default();
+    let programs: Vec<&str> = programs.split(',').filter(|name| !name.is_empty()).collect();
     let jobs = taken(&mut arguments, "--jobs")?.unwrap_or(1);
     let every = taken(&mut arguments, "--every")?.unwrap_or(1);
     let longest = taken::<u32>(&mut arguments, "--longest")?.unwrap_or(3_600);
@@ -67,14 +70,14 @@ fn main() -> Result<()> {
     let again =
         arguments.iter().position(|argument| argument == "--again").map(|at| arguments.remove(at)).is_some();
     let [tree, results, files @ ..] = &arguments[..] else {
-        return Err("usage: mutants TREE RESULTS [--package NAME] [--jobs N] [--every N] [--longest S] [--patience S] [--again] FILE...".into());
+        return Err("usage: mutants TREE RESULTS [--package NAME] [--tests NAMES] [--jobs N] [--every N] [--longest S] [--patience S] [--again] FILE...".into());
     };
     let tree = Path::new(tree).canonicalize()?;
     let sources = read(&tree, files)?;
     let count = sources.last().map_or(0, |last| last.first + last.sites.len() as u32);
     let excluded = compiled(&tree, &sources, &packages)?;
     eprintln!("{} mistakes, {} of them do not compile", count, excluded.len());
-    let tests = tests(&tree, &packages, longest.into(), jobs)?;
+    let tests = tests(&tree, &packages, &programs, longest.into(), jobs)?;
     let known: BTreeSet<u32> = std::fs::read_to_string(results)
         .unwrap_or_default()
         .lines()
@@ -249,9 +252,17 @@ fn cargo(tree: &Path, packages: &[&str], arguments: &[&str]) -> Result<Vec<serde
 }
 
 /// Builds the tests and runs each test function without a mistake. Those that take too long are left out.
-fn tests(tree: &Path, packages: &[&str], longest: u64, jobs: usize) -> Result<Vec<Test>> {
+fn tests(
+    tree: &Path,
+    packages: &[&str],
+    programs: &[&str],
+    longest: u64,
+    jobs: usize,
+) -> Result<Vec<Test>> {
     let mut tests = Vec::new();
-    for message in cargo(tree, packages, &["test", "--no-run"])? {
+    let mut arguments = vec!["test", "--no-run"];
+    programs.iter().for_each(|name| arguments.extend(["--test", name]));
+    for message in cargo(tree, packages, &arguments)? {
         let (Some(executable), true) = (message["executable"].as_str(), message["profile"]["test"] == true)
         else {
             continue;

@@ -3,7 +3,7 @@
 //! A bag is a base, how often an element occurs in general, with exceptions. Finite bags have the base zero; the bag
 //! of a complement of a set has the base one.
 
-use crate::data::eval::{Eval, Evaluator};
+use crate::data::eval::{Eval, Evaluator, has_unknown};
 use crate::data::ops::{equal, irreducible};
 use crate::data::sets::{contains, finite_set};
 use crate::data::value::{Bag, BagOp, Base, Number, Set, Value};
@@ -14,11 +14,12 @@ use std::sync::Arc;
 
 /// A finite bag of these elements; irreducible if a count is.
 pub fn finite_bag(items: Vec<(Value, Value)>) -> Value {
+    if items.iter().any(|(_, n)| !matches!(n, Value::Number(_))) {
+        return irreducible(Op::BagUnion, items.into_iter().flat_map(|(x, n)| [x, n]).collect());
+    }
     let mut bag: Vec<(Value, Number)> = Vec::new();
     for (x, n) in items {
-        let Value::Number(n) = n else {
-            return irreducible(Op::BagUnion, vec![x, n]);
-        };
+        let Value::Number(n) = n else { unreachable!("all are numbers") };
         if n <= Number::Small(0) {
             continue;
         }
@@ -110,8 +111,9 @@ pub fn bag(ev: &Evaluator, op: Op, sort: SortId, args: Vec<Value>) -> Eval {
     let mut bags: Vec<Arc<Bag>> = Vec::new();
     for v in &args {
         let v = if compared { ev.comparable(sort, v.clone())? } else { v.clone() };
+        let unknown = has_unknown(&v);
         match v {
-            Value::Bag(b) if !b.exceptions.iter().any(|i| i.0.has_stuck()) => bags.push(b),
+            Value::Bag(b) if !b.exceptions.iter().any(|i| i.0.has_stuck()) && !unknown => bags.push(b),
             _ => return Ok(irreducible(op, args)),
         }
     }

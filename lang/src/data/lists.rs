@@ -1,5 +1,6 @@
 //! Operations on lists, also on lists of which only the beginning is known.
 
+use crate::data::eval::has_unknown;
 use crate::data::numbers::range;
 use crate::data::ops::{equal, irreducible};
 use crate::data::value::{Head, List, Number, Stuck, Value};
@@ -44,7 +45,7 @@ pub fn list(op: Op, args: Vec<Value>) -> Value {
         (Op::Head, [Value::Stuck(s)]) if is_cons(s) => Some(s.args[0].clone()),
         (Op::Tail, [Value::Stuck(s)]) if is_cons(s) => Some(s.args[1].clone()),
         // The length of a list is at least the number of elements in front of an unknown rest.
-        (Op::ListSize, [Value::Stuck(_)]) => {
+        (Op::ListSize, [Value::Stuck(_)]) if has_unknown(&args[0]) => {
             let (mut least, mut rest) = (0, &args[0]);
             while let Value::Stuck(s) = rest
                 && is_cons(s)

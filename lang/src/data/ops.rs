@@ -3,7 +3,7 @@
 //! An operation outside its domain (`head([])`) or on an unknown yields an irreducible term, as in mCRL2.
 
 use crate::data::bags::bag;
-use crate::data::eval::{Eval, Evaluator, has_range};
+use crate::data::eval::{Eval, Evaluator, has_unknown};
 use crate::data::lists::{is_cons, list};
 use crate::data::meter::own_bytes;
 use crate::data::numbers::{below, bounds, numeric};
@@ -115,7 +115,7 @@ pub fn equal(x: &Value, y: &Value) -> Option<bool> {
             // Two sets of different form may still be equal over a finite sort; `Evaluator::comparable` has made
             // them alike before if so.
             (Set::Finite(a), Set::Finite(b)) | (Set::CoFinite(a), Set::CoFinite(b)) => {
-                if a == b && !a.iter().any(has_range) {
+                if a == b && !a.iter().any(has_unknown) {
                     Some(true)
                 } else if a.iter().chain(b).any(Value::has_stuck) {
                     None
@@ -123,11 +123,13 @@ pub fn equal(x: &Value, y: &Value) -> Option<bool> {
                     Some(false)
                 }
             }
-            _ => (x == y).then_some(true),
+            _ => (x == y && !has_unknown(x)).then_some(true),
         },
         (Value::Bag(a), Value::Bag(b)) => {
             let vague = a.exceptions.iter().chain(&b.exceptions).any(|i| i.0.has_stuck());
-            if a.base == b.base && !vague {
+            if has_unknown(x) || has_unknown(y) {
+                None
+            } else if a.base == b.base && !vague {
                 Some(a.exceptions == b.exceptions)
             } else {
                 (x == y).then_some(true)
@@ -145,7 +147,7 @@ pub fn equal(x: &Value, y: &Value) -> Option<bool> {
             }
             _ => None,
         },
-        _ => (x == y && !has_range(x)).then_some(true),
+        _ => (x == y && !has_unknown(x)).then_some(true),
     })
 }
 

@@ -192,8 +192,8 @@ fn write_stuck(model: &Model, head: &Head, args: &[Value], out: &mut String) {
             out.push(']');
         }
         Head::Quantifier => out.push_str("<undecided quantifier>"),
-        Head::Unknown(n, sort) => {
-            let _ = write!(out, "_{n}: {}", sort_text(model, *sort));
+        Head::Unknown(sort) => {
+            let _ = write!(out, "_: {}", sort_text(model, *sort));
         }
         Head::Range(lo, hi) => {
             let end = |n: &Option<Number>| n.as_ref().map_or_else(String::new, number_text);

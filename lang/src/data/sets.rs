@@ -3,7 +3,7 @@
 //! As in mCRL2, a complement stays a complement, also over a finite sort: `!{a}` and `{b, c}` may be equal, but they
 //! are different values of a state or a label.
 
-use crate::data::eval::{Eval, Evaluator, has_range};
+use crate::data::eval::{Eval, Evaluator, has_unknown};
 use crate::data::lists::any_equal;
 use crate::data::ops::irreducible;
 use crate::data::value::{Bag, Base, Number, Set, SetOp, Value};
@@ -41,7 +41,7 @@ pub fn contains(ev: &Evaluator, set: &Set, x: &Value) -> Eval<Option<bool>> {
 }
 
 fn member(items: &[Value], x: &Value) -> Option<bool> {
-    if items.binary_search(x).is_ok() && !has_range(x) {
+    if items.binary_search(x).is_ok() && !has_unknown(x) {
         return Some(true);
     }
     if !x.has_stuck() && !items.iter().any(Value::has_stuck) {
@@ -93,7 +93,7 @@ pub fn set(ev: &Evaluator, op: Op, sort: SortId, args: Vec<Value>) -> Eval {
             _ => None,
         },
         Op::SetPick => match &*sets[0] {
-            Set::Finite(items) => items.first().cloned(),
+            Set::Finite(items) if !vague || items.len() == 1 => items.first().cloned(),
             _ => None,
         },
         Op::SetToBag => match &*sets[0] {
@@ -109,22 +109,23 @@ pub fn set(ev: &Evaluator, op: Op, sort: SortId, args: Vec<Value>) -> Eval {
     Ok(known.unwrap_or_else(|| irreducible(op, args)))
 }
 
-fn subset(ev: &Evaluator, a: &Set, b: &Set) -> Eval<Option<bool>> {
-    Ok(match (a, b) {
-        (Set::Finite(items), _) => {
-            let mut all = Some(true);
-            for x in items {
-                match contains(ev, b, x)? {
-                    Some(true) => {}
-                    Some(false) => return Ok(Some(false)),
-                    None => all = None,
-                }
+fn subset(ev: &Evaluator, a: &Arc<Set>, b: &Arc<Set>) -> Eval<Option<bool>> {
+    let all = |items: &[Value], other: &Set| {
+        let mut all = Some(true);
+        for x in items {
+            match contains(ev, other, x)? {
+                Some(true) => {}
+                Some(false) => return Ok(Some(false)),
+                None => all = None,
             }
-            all
         }
+        Ok(all)
+    };
+    Ok(match (&**a, &**b) {
+        (Set::Finite(items), other) => all(items, other)?,
         (Set::CoFinite(_), Set::Finite(_)) => Some(false),
-        (Set::CoFinite(x), Set::CoFinite(y)) => Some(y.iter().all(|v| x.binary_search(v).is_ok())),
-        _ => (a == b).then_some(true),
+        (Set::CoFinite(x), Set::CoFinite(y)) => all(y, &Set::Finite(x.clone()))?,
+        _ => (a == b && !has_unknown(&Value::Set(a.clone()))).then_some(true),
     })
 }
 

@@ -282,8 +282,8 @@ pub enum Head {
     Update,
     /// A quantifier whose body could not be decided.
     Quantifier,
-    /// An unknown of the enumeration: its number and its sort.
-    Unknown(u32, SortId),
+    /// An unknown of the enumeration, of this sort.
+    Unknown(SortId),
     /// A number of which only bounds are known.
     Range(Option<Number>, Option<Number>),
 }
@@ -309,39 +309,49 @@ impl Value {
 
     /// Whether an irreducible term or an unknown occurs anywhere inside, so that structural inequality proves nothing.
     pub fn has_stuck(&self) -> bool {
+        self.any_stuck(&|_| true)
+    }
+
+    /// Whether one of the irreducible terms inside is of a kind; terms inside of these are not looked at.
+    pub fn any_stuck<F: Fn(&Stuck) -> bool>(&self, kind: &F) -> bool {
+        let any = |values: &[Value]| values.iter().any(|v| v.any_stuck(kind));
         stacker::maybe_grow(64 * 1024, 1024 * 1024, || match self {
             Value::Bool(_) | Value::Number(_) => false,
-            Value::Ctor(_, args) => args.iter().any(Value::has_stuck),
-            Value::List(l) => l.iter().any(Value::has_stuck),
-            Value::Set(s) => set_has_stuck(s),
-            Value::Bag(b) => b.exceptions.iter().any(|(v, _)| v.has_stuck()) || base_has_stuck(&b.base),
+            Value::Ctor(_, args) => any(args),
+            Value::List(l) => l.iter().any(|v| v.any_stuck(kind)),
+            Value::Set(s) => s.any_stuck(kind),
+            Value::Bag(b) => b.exceptions.iter().any(|(v, _)| v.any_stuck(kind)) || b.base.any_stuck(kind),
             Value::Function(f) => match &**f {
-                Function::Partial(_, groups) => groups.iter().any(|g| g.iter().any(Value::has_stuck)),
-                Function::Lambda(_, captured) => captured.iter().any(Value::has_stuck),
+                Function::Partial(_, groups) => groups.iter().any(|g| any(g)),
+                Function::Lambda(_, captured) => any(captured),
                 Function::Update(base, table) => {
-                    base.has_stuck() || table.iter().any(|(k, v)| k.has_stuck() || v.has_stuck())
+                    base.any_stuck(kind) || table.iter().any(|(k, v)| k.any_stuck(kind) || v.any_stuck(kind))
                 }
-                Function::Table(_, values) => values.iter().any(Value::has_stuck),
+                Function::Table(_, values) => any(values),
             },
-            Value::Stuck(_) => true,
+            Value::Stuck(s) => kind(s),
         })
     }
 }
 
-fn base_has_stuck(base: &Base) -> bool {
-    match base {
-        Base::Zero | Base::One => false,
-        Base::Where(f) => f.has_stuck(),
-        Base::Member(set) => set_has_stuck(set),
-        Base::Combined(_, a, b) => base_has_stuck(a) || base_has_stuck(b),
+impl Base {
+    fn any_stuck<F: Fn(&Stuck) -> bool>(&self, kind: &F) -> bool {
+        match self {
+            Base::Zero | Base::One => false,
+            Base::Where(f) => f.any_stuck(kind),
+            Base::Member(set) => set.any_stuck(kind),
+            Base::Combined(_, a, b) => a.any_stuck(kind) || b.any_stuck(kind),
+        }
     }
 }
 
-fn set_has_stuck(set: &Set) -> bool {
-    match set {
-        Set::Finite(items) | Set::CoFinite(items) => items.iter().any(Value::has_stuck),
-        Set::Where(f) => f.has_stuck(),
-        Set::Combined(_, a, b) => set_has_stuck(a) || set_has_stuck(b),
+impl Set {
+    fn any_stuck<F: Fn(&Stuck) -> bool>(&self, kind: &F) -> bool {
+        match self {
+            Set::Finite(items) | Set::CoFinite(items) => items.iter().any(|v| v.any_stuck(kind)),
+            Set::Where(f) => f.any_stuck(kind),
+            Set::Combined(_, a, b) => a.any_stuck(kind) || b.any_stuck(kind),
+        }
     }
 }
 

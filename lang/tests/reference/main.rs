@@ -6,6 +6,7 @@ mod few_names;
 mod many_names;
 mod odd;
 mod random;
+mod rich_data;
 mod semantics;
 mod unfolding;
 

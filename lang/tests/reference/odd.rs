@@ -91,6 +91,17 @@ fn unusual_data() {
              init P(0);",
             (3, 3),
         ),
+        // Nothing bounds these before they are split into cases.
+        (
+            "act a: List(Bool) # List(Bool);
+             proc P = sum x, y: List(Bool). (x != y && #x < 2 && #y < 2) -> a(x, y) . P; init P;",
+            (1, 6),
+        ),
+        (
+            "sort D = struct d1 | d2; M = struct m(from: D, to: D, size: Nat); act a: M;
+             proc P = sum x: M. (from(x) != to(x) && size(x) < 2) -> a(x) . P; init P;",
+            (1, 4),
+        ),
     ];
     for (text, size) in cases {
         assert_eq!(smallest(text), size, "{text}");

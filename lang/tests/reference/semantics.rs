@@ -7,8 +7,10 @@
 use gridlock_lang::data::compile::{Compiler, Scope};
 use gridlock_lang::data::eval::{Evaluator, new_frame};
 use gridlock_lang::data::print::{expr_text, value_text};
-use gridlock_lang::data::value::{Number, Value};
-use gridlock_lang::model::{ActName, Expr, ExprKind, Model, Proc, ProcKind, SortDef, SortId, Symbol, VarId};
+use gridlock_lang::data::value::{List, Number, Set, Value};
+use gridlock_lang::model::{
+    ActName, CtorId, Expr, ExprKind, Model, Proc, ProcKind, SortDef, SortId, Symbol, VarId,
+};
 use gridlock_lang::process::substitute::{Substitution, in_expr};
 use gridlock_lts::model::explicit::{Builder, Lts, State};
 use std::cell::Cell;
@@ -52,7 +54,7 @@ impl Reference {
             }
             ProcKind::Call(id, args) => {
                 let def = &self.model.processes[id.ix()];
-                let args = args.iter().map(|e| literal(&self.eval(e), e));
+                let args = args.iter().map(|e| self.literal(&self.eval(e), e));
                 let map: Substitution = def.params.iter().copied().zip(args).collect();
                 self.steps(&in_proc(&def.body, &map))
             }
@@ -101,18 +103,79 @@ impl Reference {
         self.values(sort)
             .into_iter()
             .flat_map(|v| {
-                let map: Substitution = [(*first, literal(&v, &as_expr))].into_iter().collect();
+                let map: Substitution = [(*first, self.literal(&v, &as_expr))].into_iter().collect();
                 self.sum(rest, &in_proc(body, &map))
             })
             .collect()
     }
 
-    /// Numbers of generated specifications stay below 3, so a few of them stand for all.
+    /// Numbers of generated specifications stay below 3, and lists have at most two elements, so a few of them stand for
+    /// all.
     fn values(&self, sort: SortId) -> Vec<Value> {
         match &self.model.sorts[sort.ix()] {
             SortDef::Nat => (0..5).map(Value::int).collect(),
+            SortDef::List(element) => {
+                let elements = self.values(*element);
+                let longer = |lists: &[Vec<Value>]| -> Vec<Vec<Value>> {
+                    lists
+                        .iter()
+                        .flat_map(|list| elements.iter().map(move |e| [&list[..], &[e.clone()]].concat()))
+                        .collect()
+                };
+                let one = longer(&[vec![]]);
+                let lists = [vec![vec![]], longer(&one), one].concat();
+                lists.into_iter().map(|list| Value::List(List::new(list))).collect()
+            }
+            SortDef::Named { constructors, .. } if self.ev.sorts.values(&self.model, sort).is_none() => {
+                constructors.iter().flat_map(|c| self.constructed(*c)).collect()
+            }
             _ => (*self.ev.sorts.values(&self.model, sort).expect("finite")).clone(),
         }
+    }
+
+    fn constructed(&self, constructor: CtorId) -> Vec<Value> {
+        let mut all: Vec<Vec<Value>> = vec![vec![]];
+        for field in &self.model.constructors[constructor.ix()].fields {
+            let values = self.values(*field);
+            all = all
+                .iter()
+                .flat_map(|args| values.iter().map(move |v| [&args[..], &[v.clone()]].concat()))
+                .collect();
+        }
+        all.into_iter().map(|args| Value::Ctor(constructor, args.into())).collect()
+    }
+
+    /// A value as an expression; for what has no literals, such as functions, the expression that has it.
+    fn literal(&self, value: &Value, like: &Expr) -> Expr {
+        self.written(value, like.sort, like).unwrap_or_else(|| like.clone())
+    }
+
+    fn written(&self, value: &Value, sort: SortId, like: &Expr) -> Option<Expr> {
+        let all = |values: &mut dyn Iterator<Item = &Value>, sort: SortId| -> Option<Vec<Expr>> {
+            values.map(|value| self.written(value, sort, like)).collect()
+        };
+        let kind = match (value, &self.model.sorts[sort.ix()]) {
+            (Value::Bool(b), _) => ExprKind::Bool(*b),
+            (Value::Number(Number::Small(n)), _) => ExprKind::Number((*n).into()),
+            (Value::Ctor(c, args), _) => {
+                let symbol = ExprKind::Symbol(Symbol::Ctor(*c));
+                if args.is_empty() {
+                    symbol
+                } else {
+                    let fields = &self.model.constructors[c.ix()].fields;
+                    let args: Option<Vec<Expr>> =
+                        args.iter().zip(fields).map(|(arg, field)| self.written(arg, *field, like)).collect();
+                    ExprKind::Apply(Box::new(Expr { kind: symbol, ..like.clone() }), args?)
+                }
+            }
+            (Value::List(list), SortDef::List(element)) => ExprKind::List(all(&mut list.iter(), *element)?),
+            (Value::Set(set), SortDef::Set(element) | SortDef::FSet(element)) => match &**set {
+                Set::Finite(elements) => ExprKind::Set(all(&mut elements.iter(), *element)?),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        Some(Expr { kind, sort, span: like.span })
     }
 
     fn merge(&self, a: &Proc, b: &Proc) -> Vec<(Vec<Action>, Option<Proc>)> {
@@ -376,14 +439,4 @@ fn in_proc(p: &Proc, map: &Substitution) -> Proc {
         ProcKind::Comm(n, p) => ProcKind::Comm(n.clone(), one(p)),
     };
     Proc { kind, span: p.span }
-}
-
-fn literal(value: &Value, like: &Expr) -> Expr {
-    let kind = match value {
-        Value::Bool(b) => ExprKind::Bool(*b),
-        Value::Number(Number::Small(n)) => ExprKind::Number((*n).into()),
-        Value::Ctor(c, args) if args.is_empty() => ExprKind::Symbol(Symbol::Ctor(*c)),
-        other => panic!("generated specifications do not have the value {other:?}"),
-    };
-    Expr { kind, sort: like.sort, span: like.span }
 }

@@ -111,15 +111,11 @@ pub(super) fn is_constant(value: &Value) -> bool {
     matches!(value, Value::Stuck(s) if s.args.is_empty() && matches!(s.head, Head::Symbol(Symbol::Func(_), _)))
 }
 
-/// Whether a value contains a number of which only bounds are known; two of those are not equal for looking equal.
-pub fn has_range(value: &Value) -> bool {
-    stacker::maybe_grow(64 * 1024, 1024 * 1024, || match value {
-        Value::Stuck(s) => {
-            matches!(s.head, Head::Range(..) | Head::Quantifier) || s.args.iter().any(has_range)
-        }
-        Value::Ctor(_, args) => args.iter().any(has_range),
-        Value::List(l) => l.iter().any(has_range),
-        Value::Bool(_) | Value::Number(_) => false,
-        other => other.has_stuck(),
+/// Whether a value contains an unknown of an enumeration, or what depends on one. Two of those are not equal for looking
+/// equal: unknowns of one sort all look alike.
+pub fn has_unknown(value: &Value) -> bool {
+    value.any_stuck(&|s| {
+        matches!(s.head, Head::Unknown(_) | Head::Range(..) | Head::Quantifier)
+            || s.args.iter().any(has_unknown)
     })
 }

@@ -1,6 +1,6 @@
 //! Patterns of equations against arguments.
 
-use super::canonical::is_constant;
+use super::canonical::{has_unknown, is_constant};
 use super::{Bound, Eval, Evaluator, Fit, Frame};
 use crate::data::code::{ClauseCode, PatternCode};
 use crate::data::lists;
@@ -106,6 +106,8 @@ impl Evaluator {
             PatternCode::Func(f, groups) => {
                 let patterns = groups.iter().flatten();
                 match value {
+                    // What becomes known inside may let another equation apply to it.
+                    Value::Stuck(_) if has_unknown(value) => Fit::Open,
                     Value::Stuck(s)
                         if matches!(s.head, Head::Symbol(Symbol::Func(g), _) if g == *f)
                             && s.args.len() == groups.iter().map(Vec::len).sum::<usize>() =>

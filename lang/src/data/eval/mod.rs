@@ -22,7 +22,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
-pub use canonical::has_range;
+pub use canonical::has_unknown;
 
 /// Rewrite steps that one evaluation may take unless the user says otherwise.
 pub const STEP_LIMIT: u64 = 20_000_000;
@@ -59,6 +59,19 @@ pub enum Bound {
     Now(Value),
     /// Not evaluated so far.
     Later(Rc<RefCell<Lazy>>),
+}
+
+impl Bound {
+    /// Whether the value, as far as it was needed, contains an unknown.
+    fn has_unknown(&self) -> bool {
+        match self {
+            Bound::Now(value) => has_unknown(value),
+            Bound::Later(lazy) => match &lazy.borrow().state {
+                LazyState::Done(value) => has_unknown(value),
+                LazyState::Waiting(..) => false,
+            },
+        }
+    }
 }
 
 /// An argument passed unevaluated.
@@ -186,7 +199,7 @@ impl Evaluator {
                 Value::Bool(false) => self.eval(&parts[2], frame),
                 c => {
                     let (x, y) = (self.eval(&parts[1], frame)?, self.eval(&parts[2], frame)?);
-                    Ok(if x == y && !has_range(&x) { x } else { Value::stuck(Head::If, vec![c, x, y]) })
+                    Ok(if x == y && !has_unknown(&x) { x } else { Value::stuck(Head::If, vec![c, x, y]) })
                 }
             },
             Code::Junction(and, parts) => self.junction(*and, parts, frame),
@@ -352,14 +365,18 @@ impl Evaluator {
         Ok(value)
     }
 
-    /// Tries equations in order; `None` if none applies or one cannot be decided.
+    /// Tries equations in order; `None` if none applies or one cannot be decided before more is known.
     fn rewrite(&self, clauses: &[ClauseCode], groups: &mut [&mut [Bound]]) -> Eval<Option<Value>> {
         for (at, clause) in clauses.iter().enumerate() {
             let mut frame = new_frame(clause.frame);
             match self.applies(clause, groups, &mut frame)? {
-                Fit::No => continue,
                 // A later equation may overlap with this one, so nothing can be said before this one is decided.
-                Fit::Open => return Ok(None),
+                Fit::Open if groups.iter().any(|group| group.iter().any(Bound::has_unknown)) => {
+                    return Ok(None);
+                }
+                // What is irreducible stays so. As in mCRL2, it fits no pattern that it does not look like, and a
+                // condition that does not become true does not hold.
+                Fit::No | Fit::Open => continue,
                 Fit::Yes => {}
             }
             let value = self.eval(&clause.right, &mut frame)?;

@@ -1,7 +1,7 @@
 //! Unknowns in the place of variables that nothing bounds, split by constructors.
 
 use super::{Enumeration, MAX_SPLITS, Solved};
-use crate::data::eval::{Bound, Eval, Frame};
+use crate::data::eval::{Bound, Eval, Frame, has_unknown};
 use crate::data::numbers;
 use crate::data::ops;
 use crate::data::value::{Head, Number, Value};
@@ -92,7 +92,7 @@ impl Enumeration<'_, '_> {
     pub(super) fn first_unknown_is_finite(&self, value: &Value) -> bool {
         match value {
             Value::Stuck(s) => match &s.head {
-                Head::Unknown(_, sort) => self.ev.sorts.size(*sort).is_some(),
+                Head::Unknown(sort) => self.ev.sorts.size(*sort).is_some(),
                 Head::Range(..) => false,
                 _ => s.args.iter().find(|a| has_unknown(a)).is_some_and(|a| self.first_unknown_is_finite(a)),
             },
@@ -111,7 +111,7 @@ impl Enumeration<'_, '_> {
             SortDef::Pos => numbers::range(Some(Number::Small(1)), None),
             SortDef::Nat => numbers::range(Some(Number::Small(0)), None),
             SortDef::Int => numbers::range(None, None),
-            _ => Value::stuck(Head::Unknown(0, sort), Vec::new()),
+            _ => Value::stuck(Head::Unknown(sort), Vec::new()),
         }
     }
 
@@ -119,7 +119,7 @@ impl Enumeration<'_, '_> {
     pub(super) fn split_value(&self, value: &Value) -> Option<Vec<Value>> {
         match value {
             Value::Stuck(s) => match &s.head {
-                Head::Unknown(_, sort) => self.split_sort(*sort),
+                Head::Unknown(sort) => self.split_sort(*sort),
                 Head::Range(lo, hi) => Some(split_range(lo, hi)),
                 Head::Symbol(Symbol::Op(Op::Cons), _) => {
                     let at = s.args.iter().position(has_unknown)?;
@@ -194,17 +194,6 @@ pub(super) fn cons(args: Vec<Value>) -> Value {
         return Value::List(tail.clone().cons(head.clone()));
     }
     Value::stuck(Head::Symbol(Symbol::Op(Op::Cons), 1), args)
-}
-
-pub(super) fn has_unknown(value: &Value) -> bool {
-    match value {
-        Value::Stuck(s) => {
-            matches!(s.head, Head::Unknown(..) | Head::Range(..)) || s.args.iter().any(has_unknown)
-        }
-        Value::Ctor(_, args) => args.iter().any(has_unknown),
-        Value::List(l) => l.iter().any(has_unknown),
-        _ => false,
-    }
 }
 
 pub(super) fn split_range(lo: &Option<Number>, hi: &Option<Number>) -> Vec<Value> {
