@@ -11,6 +11,9 @@ pub mod threads;
 use gridlock_lts::base::error::Result;
 use std::time::Duration;
 
+/// A fingerprint of the sources of this program (see `build.rs`).
+pub const SOURCES: &str = env!("GRIDLOCK_SOURCES");
+
 /// Jobs are known by a number that the sender chooses; those under way at a time have different ones.
 pub type Ticket = u64;
 

@@ -16,7 +16,7 @@ pub use mesh::MpiMesh;
 use farewell::Signs;
 
 use super::threads::Threads;
-use super::{Returned, Ticket, Transport};
+use super::{Returned, SOURCES, Ticket, Transport};
 use crate::grid::journal::Identity;
 use crate::grid::wire;
 use gridlock_lts::base::error::{Error, Limit, Result};
@@ -89,7 +89,7 @@ pub struct Traffic {
 pub struct Hello {
     /// The machine it runs on.
     pub host: String,
-    /// Version and build of the program, and of its messages.
+    /// Version, build and sources of the program, and the version of its messages.
     pub build: String,
     /// The jobs it does at a time.
     pub threads: u32,
@@ -138,10 +138,11 @@ enum Up<A> {
     },
 }
 
-/// Version and build of this program.
+/// Version, build and sources of this program.
 fn build() -> String {
     let profile = if cfg!(debug_assertions) { "debug" } else { "release" };
-    format!("{} ({profile}), messages of version {}.{MESSAGES}", env!("CARGO_PKG_VERSION"), wire::VERSION)
+    let (version, messages) = (env!("CARGO_PKG_VERSION"), wire::VERSION);
+    format!("{version} ({profile}, sources {SOURCES}), messages of version {messages}.{MESSAGES}")
 }
 
 impl World {
