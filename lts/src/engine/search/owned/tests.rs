@@ -5,6 +5,7 @@ use super::*;
 use crate::base::rng::Rng;
 use crate::engine::lazy::Lazy;
 use crate::engine::mesh::local::{Disorder, Mischief, ranks};
+use crate::engine::pack::Packing;
 use crate::engine::reduce::{Keep, Save};
 use crate::engine::search::{
     Options, Report, Stats, Verdict, check, check_on_demand, check_on_demand_on_ranks, check_on_ranks,
@@ -219,23 +220,30 @@ fn what_stops_one_rank_stops_all() {
     }
 }
 
-/// The owner of a state and its line in a visited set are independent: the states of one of eight ranks fill the lines of
-/// its set as evenly as any states would.
+/// The owner of a state and its line in a visited set are independent: the states of any rank fill the lines of its set as
+/// evenly as any states would, whoever decides who owns them, and whether a state has one word or two.
 #[test]
 fn the_states_of_a_rank_are_spread_over_its_visited_set() {
-    let (ranks, lines) = (8, 64);
-    let owner = Owner::new(ranks);
-    let states = (0..10u64.pow(5)).map(|n| [(n % 10) | ((n / 10 % 100) << 5) | ((n / 1000) << 13)]);
-    let mut load = vec![vec![0u64; lines]; ranks];
-    for state in states {
-        let line = (u128::from(crate::engine::visited::hash(&state)) * lines as u128) >> 64;
-        load[owner.of(&state)][line as usize] += 1;
-    }
-    for (rank, load) in load.iter().enumerate() {
-        let mean = load.iter().sum::<u64>() as f64 / lines as f64;
-        // Chi squared with 63 degrees of freedom: above 120 once in 10^5 times.
-        let chi: f64 = load.iter().map(|&n| (n as f64 - mean).powi(2) / mean).sum();
-        assert!(chi < 120.0, "rank {rank}: {chi:.0}, {load:?}");
+    for sizes in [[10, 100, 100], [10, 1 << 31, 1 << 31]] {
+        let packing = Packing::for_sizes(sizes);
+        let mut state = vec![0; packing.words()];
+        for (ranks, lines) in [(8, 64), (3, 500), (64, 16)] {
+            for owner in [Owner::new(ranks), Owner::by_leaves(ranks, &packing, &[LeafIx(0), LeafIx(1)])] {
+                let mut load = vec![vec![0u64; lines]; ranks];
+                for n in 0..10u32.pow(5) {
+                    packing.pack(&[n % 10, n / 10 % 100, n / 1000].map(Local), &mut state);
+                    let line = (u128::from(crate::engine::visited::hash(&state)) * lines as u128) >> 64;
+                    load[owner.of(&state)][line as usize] += 1;
+                }
+                for (rank, load) in load.iter().enumerate() {
+                    let mean = load.iter().sum::<u64>() as f64 / lines as f64;
+                    let chi: f64 = load.iter().map(|&n| (n as f64 - mean).powi(2) / mean).sum();
+                    // Chi squared with so many degrees of freedom: further from their number once in 10^6 times.
+                    let free = lines as f64 - 1.0;
+                    assert!(chi < free + 6.0 * (2.0 * free).sqrt(), "rank {rank}: {chi:.0}, {load:?}");
+                }
+            }
+        }
     }
 }
 
