@@ -28,6 +28,8 @@ const CAPTION: f64 = 30.0;
 const COLUMNS: usize = 3;
 /// Places are rounded to this part of a unit; of several dots or steps at the same place one is drawn.
 const GRID: f64 = 2.0;
+/// Between lines of states of the same level.
+const PITCH: f64 = 3.0;
 /// Up to this many states dots are large and steps are lines; more are drawn as dots only, and smaller.
 const FEW: usize = 600;
 const STYLE: &str = "text{font:13px system-ui,sans-serif;fill:#888}path{stroke-linecap:round;fill:none}\
@@ -39,6 +41,8 @@ type State = Vec<Local>;
 struct Space {
     places: BTreeMap<State, (f64, f64)>,
     steps: Vec<(State, State)>,
+    /// The width of a dot.
+    dot: f64,
 }
 
 impl Space {
@@ -66,17 +70,24 @@ fn space(net: &Network) -> Space {
         levels.push(next);
     }
     levels.pop();
-    let widest = levels.iter().map(Vec::len).max().unwrap_or(1) as f64;
+    let spacing = (WIDTH - 16.0) / (levels.len() - 1).max(1) as f64;
+    // The states of a level stand in a line, or, if there are many, in a few beside each other.
+    let many = levels.iter().map(Vec::len).sum::<usize>() > FEW;
+    let lines = if many { (0.8 * spacing / PITCH).max(1.0) as usize } else { 1 };
+    let widest = levels.iter().map(|level| level.len().div_ceil(lines)).max().unwrap_or(1) as f64;
+    let pitch = (HEIGHT - CAPTION) / (widest + 1.0);
     let mut places = BTreeMap::new();
     for (depth, level) in levels.iter().enumerate() {
-        let x = 8.0 + depth as f64 * (WIDTH - 16.0) / (levels.len() - 1).max(1) as f64;
+        let rows = level.len().div_ceil(lines);
         for (k, state) in level.iter().enumerate() {
-            let y = CAPTION
-                + (HEIGHT - CAPTION) * (0.5 + (k as f64 - (level.len() - 1) as f64 / 2.0) / (widest + 1.0));
+            let line = (k / rows) as f64 - (level.len().div_ceil(rows) - 1) as f64 / 2.0;
+            let x = 8.0 + depth as f64 * spacing + line * PITCH;
+            let y =
+                CAPTION + (HEIGHT - CAPTION) / 2.0 + ((k % rows) as f64 - (rows - 1) as f64 / 2.0) * pitch;
             places.insert(state.clone(), (x, y));
         }
     }
-    Space { places, steps }
+    Space { places, steps, dot: if many { 0.75 * PITCH } else { 5.0 } }
 }
 
 /// The states that each search of a swarm visits, one search a trace, one after the other.
@@ -141,8 +152,8 @@ fn draw(space: &Space, searches: &[BTreeSet<State>]) -> String {
         let seen = before.union(&this.iter().collect()).count();
         let _ = writeln!(
             svg,
-            "<g transform=\"translate({x} {y})\"><text x=\"4\" y=\"14\">search {number} of {}: {} states, {seen} of \
-             {} seen</text><use href=\"#all\"/>",
+            "<g transform=\"translate({x} {y})\"><text x=\"4\" y=\"14\">search {number} of {}: {} states, {seen}/{} \
+             seen</text><use href=\"#all\"/>",
             searches.len(),
             this.len(),
             space.places.len()
@@ -157,7 +168,7 @@ fn draw(space: &Space, searches: &[BTreeSet<State>]) -> String {
 
 fn dots<'s>(svg: &mut String, space: &Space, states: impl IntoIterator<Item = &'s State>, class: &str) {
     let places: BTreeSet<_> = states.into_iter().map(|state| space.rounded(state)).collect();
-    let size = 5.0 * (FEW as f64 / space.places.len() as f64).min(1.0).sqrt();
+    let size = space.dot;
     let _ = write!(svg, "<path class=\"{class}\" stroke-width=\"{size:.1}\" d=\"");
     for (x, y) in places {
         let _ = write!(svg, "M{} {}h0", shown(x), shown(y));

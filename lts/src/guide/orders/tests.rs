@@ -18,7 +18,7 @@ fn words(orders: &Orders, leaves: usize, path: &[EdgeIx]) -> Vec<Vec<ActionIx>> 
 #[test]
 fn one_trace_stands_for_each_class() {
     let (mut compared, mut fewer, mut joint) = (0, 0, 0);
-    for seed in 0..1_500 {
+    for seed in 0..600 {
         let net = Shape { acyclic: true, leaves: 5, ..Shape::default() }.network(seed);
         let rng = &mut Rng::new(seed);
         let leaves: Vec<LeafIx> =
@@ -63,7 +63,7 @@ fn one_trace_stands_for_each_class() {
         fewer += usize::from(classes.len() < count as usize);
         joint += usize::from(orders.parts.iter().any(|parts| parts.len() > 1));
     }
-    assert!(compared > 300 && fewer > 100 && joint > 100, "{compared} {fewer} {joint}");
+    assert!(compared > 100 && fewer > 30 && joint > 30, "{compared} {fewer} {joint}");
 }
 
 #[test]
@@ -71,7 +71,8 @@ fn cut_cycles_and_small_limits_are_refused() {
     let mut seen = (0, 0);
     for seed in 0..200 {
         let net = Shape::default().network(seed);
-        let subsystem = Subsystem::new(&net, &[LeafIx(0), LeafIx(1)], 5_000).unwrap();
+        let last = LeafIx(net.leaves.len() as u32 - 1);
+        let subsystem = Subsystem::new(&net, &[LeafIx(0), last], 5_000).unwrap();
         let Ok(guide) = subsystem.unrolled(1, 5_000) else { continue };
         match Orders::of(&guide, 1) {
             Err(NoOrders::Bounded) => seen.0 += 1,
