@@ -61,7 +61,10 @@ pub fn killed_and_resumed(search: &str, managers: u32) -> Value {
             let result = fs::read(Path::new(&place).join("result.json")).expect("a result");
             let report = parsed(&result, b"");
             assert_eq!(facts(&report, search), expected, "after {kills} kills");
-            assert!(known == 0 || report[search]["resumed"].as_u64() > Some(0), "{known} were known: {report}");
+            assert!(
+                known == 0 || report[search]["resumed"].as_u64() > Some(0),
+                "{known} were known: {report}"
+            );
             // And the same from what is there, on threads.
             let again = run(&line);
             let again = parsed(&again.stdout, &again.stderr);
