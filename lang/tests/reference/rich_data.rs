@@ -192,13 +192,15 @@ impl Generator {
 
     /// A sum, with what bounds it: a condition or a partner.
     fn sum(&mut self, depth: usize, scope: &Scope) -> String {
+        // What bounds the variable must not speak of it.
+        let outer: Scope = scope.iter().copied().filter(|v| v.0 != "j").collect();
         let (var, sort, bound) = match self.r.below(10) {
             0 => ("j: D", D, String::new()),
-            1 => ("j: Nat", Nat, format!("(j < {}) -> ", self.expr(Nat, 1, scope))),
-            2 => ("j: Nat", Nat, format!("(j in {}) -> ", self.expr(Set, 1, scope))),
-            3 => ("j: Nat", Nat, format!("({} == j) -> ", self.expr(Nat, 1, scope))),
-            4 => ("j: Nat", Nat, format!("(exists d: D. {}(d) == j) -> ", self.expr(Table, 1, scope))),
-            5 => ("j: D", D, format!("(j in {}) -> ", self.expr(List, 1, scope))),
+            1 => ("j: Nat", Nat, format!("(j < {}) -> ", self.expr(Nat, 1, &outer))),
+            2 => ("j: Nat", Nat, format!("(j in {}) -> ", self.expr(Set, 1, &outer))),
+            3 => ("j: Nat", Nat, format!("({} == j) -> ", self.expr(Nat, 1, &outer))),
+            4 => ("j: Nat", Nat, format!("(exists d: D. {}(d) == j) -> ", self.expr(Table, 1, &outer))),
+            5 => ("j: D", D, format!("(j in {}) -> ", self.expr(List, 1, &outer))),
             _ => {
                 let (var, sort, name) = match self.r.below(4) {
                     0 => ("j: D", D, "rd"),

@@ -119,7 +119,9 @@ impl Reference {
                 let longer = |lists: &[Vec<Value>]| -> Vec<Vec<Value>> {
                     lists
                         .iter()
-                        .flat_map(|list| elements.iter().map(move |e| [&list[..], &[e.clone()]].concat()))
+                        .flat_map(|list| {
+                            elements.iter().map(move |e| [&list[..], std::slice::from_ref(e)].concat())
+                        })
                         .collect()
                 };
                 let one = longer(&[vec![]]);
@@ -139,7 +141,7 @@ impl Reference {
             let values = self.values(*field);
             all = all
                 .iter()
-                .flat_map(|args| values.iter().map(move |v| [&args[..], &[v.clone()]].concat()))
+                .flat_map(|args| values.iter().map(move |v| [&args[..], std::slice::from_ref(v)].concat()))
                 .collect();
         }
         all.into_iter().map(|args| Value::Ctor(constructor, args.into())).collect()
