@@ -62,6 +62,11 @@ pub fn disturb(
     if let Some(status) = end_or(&mut child, "an end", due) {
         return status.code();
     }
+    if more == Some(0) {
+        // mpirun might wait long for one that has not reported to it yet.
+        kill_all(&mut child, checkpoint);
+        return None;
+    }
     let code = kill(child, checkpoint, end, rng);
     kill_the_rest(checkpoint);
     code
