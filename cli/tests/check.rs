@@ -10,12 +10,12 @@ mod harness;
 #[path = "check/replay.rs"]
 mod replay;
 
+use harness::moments::wait_for;
 use harness::{command as gridlock, models, run, text};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
 const STOPS: &str = "act a; init a . delta;";
 const RUNS: &str = "act a; proc P = a . P; init P;";
@@ -198,9 +198,7 @@ fn a_long_computation_leaves_a_result() {
 fn the_time_limit_holds_for_an_endless_process() {
     let file = Files::new();
     let file = file.write("endless.mcrl2", COUNTER);
-    let start = Instant::now();
     let (report, exit) = json(&[&file, "--time-limit", "500ms"]);
-    assert!(start.elapsed() < Duration::from_secs(20));
     assert_eq!((exit, &report["verdict"], &report["reason"]), (3, &"unknown".into(), &"time-limit".into()));
     assert_eq!(report["property"], "deadlock");
 }
@@ -518,9 +516,11 @@ fn an_interrupted_search_tells_what_it_saw() {
     let files = Files::new();
     let file = files.write("huge.mcrl2", HUGE);
     for signal in ["-INT", "-TERM"] {
-        let mut child = gridlock(&["check", &file, "--json", "-", "--max-memory", "3G"]);
+        let place = files.path(signal);
+        let mut child = gridlock(&["check", &file, "--json", "-", "--checkpoint", &place]);
         let child = child.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("gridlock starts");
-        std::thread::sleep(Duration::from_millis(1500));
+        // Who searches has told what it has seen.
+        wait_for("the search", || Path::new(&place).join("status.json").exists());
         let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().expect("kill");
         assert!(sent.success(), "it was still running");
         let output = child.wait_with_output().expect("an end");

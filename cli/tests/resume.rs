@@ -5,12 +5,12 @@
 #[allow(dead_code)]
 mod harness;
 
+use harness::moments::end_or;
 use harness::{command, directory, ends, model, run, text};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 /// The philosophers with another number of them.
 fn philosophers(file: &str, n: u32) -> String {
@@ -48,15 +48,12 @@ fn a_killed_search_is_resumed() {
         let workers = (1 + kills % 3).to_string();
         let all = [&line[..], &kept, &["--workers", &workers, "--json", "-"]].concat();
         let mut child = command(&all).spawn().expect("gridlock starts");
-        let begun = Instant::now();
         // Every time there is more in the checkpoint the search is killed.
         let manifest = Path::new(&place).join("manifest.json");
         let seen = fs::read(&manifest).unwrap_or_default();
-        while child.try_wait().expect("a child").is_none() && begun.elapsed() < Duration::from_secs(60) {
-            if fs::read(&manifest).unwrap_or_default() != seen && kills < 4 {
-                child.kill().expect("killed");
-            }
-            std::thread::sleep(Duration::from_millis(2));
+        let more = || kills < 4 && fs::read(&manifest).unwrap_or_default() != seen;
+        if end_or(&mut child, "an end", more).is_none() {
+            child.kill().expect("killed");
         }
         let output = child.wait_with_output().expect("an end");
         if output.status.code() == Some(0) {

@@ -38,6 +38,6 @@ fn a_panic_of_one_is_the_end_of_all() {
         let err = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(99), "{err}");
         assert!(err.contains(&format!("rank {rank} was told to panic")), "{err}");
-        assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+        assert!(begun.elapsed() < Duration::from_secs(300), "{:?}", begun.elapsed());
     }
 }

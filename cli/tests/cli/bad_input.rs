@@ -10,8 +10,8 @@ fn tried(command: &[&str], content: impl AsRef<[u8]>) -> Ran {
     b.write("spec.mcrl2", content);
     let start = Instant::now();
     let ran = b.run(&[&command[..1], &["spec.mcrl2"], &command[1..]].concat());
-    // Less than three seconds, unless the machine has other things to do.
-    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
+    // Less than three seconds, unless the machine is slow or has other things to do.
+    assert!(start.elapsed() < Duration::from_secs(120), "{:?}", start.elapsed());
     if ran.code != Some(0) {
         assert_eq!(b.names(), ["spec.mcrl2"], "nothing is written");
     }

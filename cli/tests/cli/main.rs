@@ -7,6 +7,9 @@ mod explore;
 mod harness;
 mod info;
 mod lts;
+#[allow(dead_code)]
+#[path = "../harness/moments.rs"]
+mod moments;
 mod newcomer;
 mod plan;
 mod sim;

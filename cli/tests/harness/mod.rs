@@ -1,5 +1,9 @@
 //! Runs the binary; what several tests share.
 
+// Not all of it is needed everywhere.
+#[allow(dead_code)]
+pub mod moments;
+
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -138,7 +138,7 @@ fn budgets_are_kept() {
     fs::write(&spec, format!("{}18{}", &large[..place], &large[end..])).expect("written");
     let begun = Instant::now();
     let report = hunt(&[&spec, "--budget", "4s", "--memory", "600M", "--out", &path("out")]);
-    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(120), "{:?}", begun.elapsed());
     assert_eq!((&report["verdict"], &report["reason"]), (&"unknown".into(), &"budget".into()));
     assert!(report["seed"].is_u64(), "a seed that nobody chose is reported");
     let report = hunt(&[&spec, "--max-states", "30000", "--workers", "3"]);

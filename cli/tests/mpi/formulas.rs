@@ -107,7 +107,8 @@ fn large_systems_are_decided_by_all_ranks() {
 /// Limits end it on all ranks, wherever they are.
 #[test]
 fn limits_end_formulas_on_all_ranks() {
-    let large = model("ieee1394/ieee1394-single-3.mcrl2");
+    // So large that no machine comes to its end before.
+    let large = model("ieee1394/ieee1394-3.mcrl2");
     for (limit, reason) in [
         (&["--max-states", "100000"][..], "max-states"),
         (&["--max-memory", "30M"], "max-memory"),

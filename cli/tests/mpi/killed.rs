@@ -1,7 +1,8 @@
 //! Ranks that are killed: the job dies, and a resumed one comes to the same end.
 
+use crate::harness::moments::{bytes_in, end_or};
 use crate::harness::{command, directory, model, text};
-use crate::ranks::{gridlock, processes, signal, slow};
+use crate::ranks::{gridlock, kill_the_rest, processes, signal, slow};
 use gridlock_lts::base::rng::Rng;
 use serde_json::Value;
 use std::fs;
@@ -33,26 +34,46 @@ fn facts(checkpoint: &str) -> Vec<Value> {
     facts
 }
 
-/// Waits for a process, or kills some ranks, or all together with mpirun, after a while. Gives the exit code if it came to
-/// its end before that.
+/// How many bytes more there are to be in a checkpoint when ranks are killed: some part of what a run writes, or none, and then
+/// they are killed as soon as they are there.
+pub fn moment(rng: &mut Rng, whole: u64) -> u64 {
+    if rng.percent(20) { 0 } else { rng.between(1, whole as usize / 3) as u64 }
+}
+
+/// Waits for a process, or kills some ranks, or all together with mpirun, once so many bytes more are in the checkpoint; `None`
+/// leaves it alone. Gives the exit code if it came to its end before that.
 /// `end` is the code with which it ends if it is left alone.
 pub fn disturb(
     line: &[String],
     checkpoint: &str,
     end: i32,
     ranks: usize,
-    pause: Duration,
+    more: Option<u64>,
     rng: &mut Rng,
 ) -> Option<i32> {
     let line: Vec<&str> = line.iter().map(String::as_str).collect();
+    let before = bytes_in(checkpoint);
     let mut child = gridlock(ranks, &line).spawn().expect("mpirun starts");
-    let begun = Instant::now();
-    while begun.elapsed() < pause {
-        if let Some(status) = child.try_wait().expect("a child") {
-            return status.code();
-        }
-        std::thread::sleep(Duration::from_millis(5));
+    let due = || match more {
+        None => false,
+        Some(0) => !processes(checkpoint).is_empty(),
+        Some(more) => bytes_in(checkpoint) >= before + more,
+    };
+    if let Some(status) = end_or(&mut child, "an end", due) {
+        return status.code();
     }
+    if more == Some(0) {
+        // mpirun might wait long for one that has not reported to it yet.
+        kill_all(&mut child, checkpoint);
+        return None;
+    }
+    let code = kill(child, checkpoint, end, rng);
+    kill_the_rest(checkpoint);
+    code
+}
+
+/// Kills one rank or all of them; the exit code if that was too late.
+fn kill(mut child: Child, checkpoint: &str, end: i32, rng: &mut Rng) -> Option<i32> {
     let running = processes(checkpoint);
     if running.is_empty() || rng.percent(50) {
         kill_all(&mut child, checkpoint);
@@ -70,13 +91,20 @@ pub fn disturb(
     }
     let output = child.wait_with_output().expect("an end");
     match output.status.code() {
-        // It was done already.
-        Some(code) if code == end => Some(end),
+        // It was done already. Ranks that are told to stop because another one is dead may end with the same code.
+        Some(code) if code == end && !was_interrupted(checkpoint) => Some(end),
         code => {
             assert!(there, "{code:?}: {}", text(&output.stderr));
             None
         }
     }
+}
+
+/// Whether a run says that it was told to stop.
+fn was_interrupted(checkpoint: &str) -> bool {
+    let result = fs::read(Path::new(checkpoint).join("result.json"));
+    let result = result.ok().and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
+    result.is_none_or(|result| result["reason"] == "interrupted")
 }
 
 /// Kills everything at once, mpirun first so that it cannot be quicker.
@@ -88,9 +116,7 @@ pub fn kill_all(mpirun: &mut Child, checkpoint: &str) {
     });
     mpirun.wait().expect("an end");
     // Those that had only just been started.
-    processes(checkpoint).iter().for_each(|pid| {
-        signal("KILL", *pid);
-    });
+    kill_the_rest(checkpoint);
 }
 
 #[test]
@@ -103,24 +129,24 @@ fn killed_ranks_are_made_good() {
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
     let expected = facts(&undisturbed);
     assert!(expected[0].as_u64().is_some_and(|searches| searches > 1000), "{expected:?}");
-    let rng = &mut Rng::new(5);
+    let (rng, whole) = (&mut Rng::new(5), bytes_in(&undisturbed));
     let (most, mut kills, mut ends) = (if slow() { 50 } else { 8 }, 0, 0);
-    while kills < most {
+    // A run may come to its end while somebody is about to kill it.
+    while kills < most && ends < 2 * most {
         ends += 1;
         let place = path(&format!("killed-{ends}"));
         let (mut tries, mut code) = (0, None);
         while code.is_none() {
             tries += 1;
             // At last it is left alone.
-            let enough = if tries > 12 || kills == most { 600_000 } else { 100 + 1_400 * tries / 8 };
-            let pause = Duration::from_millis(rng.between(100, enough as usize + 100) as u64);
-            let pause = if enough == 600_000 { Duration::from_millis(enough) } else { pause };
-            code = disturb(&line(&place), &place, 3, 2 + rng.below(3), pause, rng);
+            let more = (tries <= 12 && kills < most).then(|| moment(rng, whole));
+            code = disturb(&line(&place), &place, 3, 2 + rng.below(3), more, rng);
             kills += u32::from(code.is_none());
         }
         assert_eq!(code, Some(3), "after {tries} tries");
         assert_eq!(facts(&place), expected, "after {tries} tries");
         assert!(processes(&place).is_empty());
     }
+    assert!(kills > 0, "nothing was killed in {ends} runs");
     println!("{kills} kills, {ends} runs came to their end");
 }

@@ -2,11 +2,12 @@
 //! killed ranks have answered is not asked again.
 
 use crate::harness::{directory, model, run, text};
-use crate::ranks::{gridlock, processes, signal, slow};
+use crate::killed::disturb;
+use crate::ranks::{gridlock, slow};
+use gridlock_lts::base::rng::Rng;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 pub fn parsed(out: &[u8], err: &[u8]) -> Value {
     serde_json::from_slice(out).unwrap_or_else(|e| panic!("{e}: {}{}", text(out), text(err)))
@@ -50,32 +51,30 @@ pub fn killed_and_resumed(search: &str, managers: u32) -> Value {
     let one = run(&line);
     let expected = facts(&parsed(&one.stdout, &one.stderr), search);
     let line = [&line[..], &["--checkpoint", &place, "--resume"]].concat();
-    let journal = Path::new(&place).join("journal");
-    let size = || fs::metadata(&journal).map_or(0, |file| file.len());
-    for kills in 0..20 {
-        let before = size();
-        let mut child = gridlock(2 + kills % 2, &line).spawn().expect("mpirun starts");
-        let begun = Instant::now();
-        // As soon as there is more in the journal a rank is killed, and with it all of them.
-        while child.try_wait().expect("a child").is_none() && begun.elapsed() < Duration::from_secs(120) {
-            let victim = (kills < 2 && size() > before + 100).then(|| processes(&place).pop()).flatten();
-            if let Some(rank) = victim {
-                // It may be gone already.
-                signal("KILL", rank);
-            }
-            std::thread::sleep(Duration::from_millis(2));
-        }
-        let output = child.wait_with_output().expect("an end");
-        if output.status.code() == Some(0) {
-            let report = parsed(&output.stdout, &output.stderr);
+    let on_ranks: Vec<String> =
+        line.iter().filter(|word| !["--json", "-"].contains(word)).map(|word| (*word).to_owned()).collect();
+    let (rng, mut known) = (&mut Rng::new(u64::from(managers)), 0);
+    for kills in 0..3 {
+        // As soon as there is more in the journal some are killed; at last they are left alone.
+        let code = disturb(&on_ranks, &place, 0, 2 + kills % 2, (kills < 2).then_some(101), rng);
+        if code == Some(0) {
+            let result = fs::read(Path::new(&place).join("result.json")).expect("a result");
+            let report = parsed(&result, b"");
             assert_eq!(facts(&report, search), expected, "after {kills} kills");
-            assert!(kills == 0 || report[search]["resumed"].as_u64() > Some(0), "{report}");
+            assert!(
+                known == 0 || report[search]["resumed"].as_u64() > Some(0),
+                "{known} were known: {report}"
+            );
             // And the same from what is there, on threads.
             let again = run(&line);
             let again = parsed(&again.stdout, &again.stderr);
             assert_eq!(facts(&again, search), expected);
             return again;
         }
+        assert_eq!(code, None, "after {kills} kills");
+        // There may be nothing yet.
+        let status = serde_json::from_slice::<Value>(&run(&["status", &place, "--json"]).stdout);
+        known = status.ok().and_then(|status| status["answers"].as_u64()).unwrap_or(0);
     }
     panic!("it never came to its end");
 }

@@ -1,13 +1,16 @@
 //! Breadth-first search on ranks that own their states: what one machine says, in every number.
 
+use crate::harness::moments::{catches, wait_for};
 use crate::harness::{Expected, command, directory, expectations, model, text};
 use crate::ranks::{gridlock, mpirun, processes, signal, slow};
 use crate::same::strip;
+use gridlock_manager::grid::transport::SOURCES;
 use serde_json::Value;
+use signal_hook::consts::SIGUSR1;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::Output;
-use std::time::{Duration, Instant};
 
 fn parsed(output: &Output, what: &str) -> Value {
     serde_json::from_slice(&output.stdout)
@@ -130,7 +133,8 @@ fn larger(file: &str, philosophers: u32) -> String {
 #[test]
 fn limits_are_those_of_one_machine() {
     let (_dir, path) = directory();
-    let spec = larger(&path("philosophers.mcrl2"), 14);
+    // So large that no machine comes to its end before.
+    let spec = larger(&path("philosophers.mcrl2"), 18);
     for (limit, reason) in [
         (&["--max-states", "20000"][..], "max-states"),
         (&["--max-memory", "40M"], "max-memory"),
@@ -149,18 +153,24 @@ fn limits_are_those_of_one_machine() {
 fn a_signal_ends_the_search_on_all_ranks() {
     let (_dir, path) = directory();
     let spec = larger(&path("philosophers.mcrl2"), 18);
-    let child = gridlock(3, &["check", &spec, "--never", "Terminate"]).spawn().expect("mpirun starts");
-    let begun = Instant::now();
-    while processes(&spec).len() < 3 {
-        assert!(begun.elapsed() < Duration::from_secs(60), "three ranks do not come");
-        std::thread::sleep(Duration::from_millis(50));
+    // As soon as they can hear it, and while they search.
+    for searching in [false, true] {
+        let place = path("run");
+        let line = ["check", &spec, "--never", "Terminate", "--checkpoint", &place];
+        let child = gridlock(3, &line[..if searching { 6 } else { 4 }]).spawn().expect("mpirun starts");
+        wait_for("a rank that hears", || {
+            let ranks = processes(&spec);
+            ranks.len() == 3 && ranks.iter().all(|rank| catches(*rank, SIGUSR1))
+        });
+        if searching {
+            wait_for("the search", || Path::new(&place).join("status.json").exists());
+        }
+        assert!(signal("USR1", child.id()));
+        let output = child.wait_with_output().expect("an end");
+        assert_eq!(output.status.code(), Some(3), "{}{}", text(&output.stdout), text(&output.stderr));
+        assert!(text(&output.stdout).starts_with("unknown"), "{}", text(&output.stdout));
+        wait_for("the end of all ranks", || processes(&spec).is_empty());
     }
-    std::thread::sleep(Duration::from_secs(2));
-    assert!(signal("USR1", child.id()));
-    let output = child.wait_with_output().expect("an end");
-    assert_eq!(output.status.code(), Some(3), "{}{}", text(&output.stdout), text(&output.stderr));
-    assert!(text(&output.stdout).starts_with("unknown"), "{}", text(&output.stdout));
-    assert!(processes(&spec).is_empty());
 }
 
 /// Ranks with another specification or other options are named, and nobody waits for them.
@@ -190,6 +200,41 @@ fn ranks_that_differ_are_named() {
         let (out, err) = (text(&output.stdout), text(&output.stderr));
         assert_eq!(output.status.code(), Some(2), "{out}{err}");
         assert!(err.contains("error: rank 1 on ") && err.contains(says), "{err}");
+        assert!(!out.contains("holds") && !out.contains("violated"), "{out}");
+    }
+}
+
+/// A rank may be another program of the same version: here one that says it was made from other sources.
+#[test]
+fn a_rank_with_another_program_is_named() {
+    let (_dir, path) = directory();
+    let (spec, other, script) = (model("beverage/beverage.mcrl2"), path("other"), path("each"));
+    let mut program = fs::read(env!("CARGO_BIN_EXE_gridlock")).expect("a program");
+    let print = SOURCES.as_bytes();
+    let places: Vec<usize> = (0..program.len() - print.len())
+        .filter(|&at| program[at] == print[0] && program[at..].starts_with(print))
+        .collect();
+    assert!(!places.is_empty());
+    for at in places {
+        program[at] = if print[0] == b'0' { b'1' } else { b'0' };
+    }
+    fs::write(&other, program).expect("a program");
+    fs::write(
+        &script,
+        "#!/bin/sh\n# each PROGRAM OTHER ARGUMENTS...: rank 2 is another program\nprogram=$1 other=$2\nshift 2\n\
+         [ \"${OMPI_COMM_WORLD_RANK:-$PMI_RANK}\" = 2 ] && program=$other\nexec \"$program\" \"$@\"\n",
+    )
+    .expect("a script");
+    for file in [&other, &script] {
+        fs::set_permissions(file, fs::Permissions::from_mode(0o755)).expect("a mode");
+    }
+    for search in ["bfs", "isv"] {
+        let line = [env!("CARGO_BIN_EXE_gridlock"), &other, "check", &spec, "--search", search];
+        let output = mpirun(3, &script, &line).output().expect("mpirun starts");
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(2), "{out}{err}");
+        assert!(err.contains("error: rank 2 on ") && err.contains(" runs gridlock "), "{err}");
+        assert!(err.contains(&format!("sources {SOURCES}")), "{err}");
         assert!(!out.contains("holds") && !out.contains("violated"), "{out}");
     }
 }

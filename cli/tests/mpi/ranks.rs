@@ -1,5 +1,6 @@
 //! Runs the binary on ranks, and finds their processes.
 
+use crate::harness::moments::{wait_for, wait_until_free};
 use std::fs;
 use std::process::{Command, Stdio};
 
@@ -61,4 +62,18 @@ pub fn signal(name: &str, pid: u32) -> bool {
     let kill =
         Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).stderr(Stdio::null()).status();
     kill.expect("kill").success()
+}
+
+/// Kills what is left of the ranks that have this checkpoint, and waits until nobody has it any more. mpirun ends before its
+/// ranks do.
+#[track_caller]
+pub fn kill_the_rest(checkpoint: &str) {
+    wait_for("the end of all ranks", || {
+        let left = processes(checkpoint);
+        left.iter().for_each(|pid| {
+            signal("KILL", *pid);
+        });
+        left.is_empty()
+    });
+    wait_until_free(checkpoint);
 }

@@ -1,8 +1,9 @@
 //! Breadth-first search on ranks that are killed: another number of ranks, or threads, comes to the same end.
 
+use crate::harness::moments::{bytes_in, end_or, wait_for};
 use crate::harness::{command, directory, model, text};
 use crate::killed::kill_all;
-use crate::ranks::{gridlock, mpirun, processes, signal, slow};
+use crate::ranks::{gridlock, kill_the_rest, mpirun, processes, signal, slow};
 use gridlock_lts::base::rng::Rng;
 use serde_json::Value;
 use std::fs;
@@ -27,25 +28,25 @@ fn parsed(bytes: &[u8]) -> Value {
     serde_json::from_slice(bytes).unwrap_or_else(|e| panic!("{e}: {}", text(bytes)))
 }
 
-/// Kills a rank or all of them some time after the next checkpoint; the exit code if the run came to its end before.
+/// Kills a rank or all of them when something has been written after the next checkpoint; the exit code if the run came to its
+/// end before.
 fn disturbed(line: &[String], place: &str, ranks: usize, left_alone: bool, rng: &mut Rng) -> Option<i32> {
     let line: Vec<&str> = line.iter().map(String::as_str).collect();
     let manifest = Path::new(place).join("manifest.json");
     let before = fs::read(&manifest).unwrap_or_default();
     let mut child = gridlock(ranks, &line).spawn().expect("mpirun starts");
-    let end = loop {
-        if let Some(status) = child.try_wait().expect("a child") {
-            break status.code();
+    // States are written level by level, so the next checkpoint comes into this as well.
+    let more = rng.below(60_000) as u64;
+    let mut enough = None;
+    let due = || {
+        if enough.is_none() && !left_alone && fs::read(&manifest).unwrap_or_default() != before {
+            enough = Some(bytes_in(place) + more);
         }
-        if !left_alone && fs::read(&manifest).unwrap_or_default() != before {
-            break None;
-        }
-        std::thread::sleep(Duration::from_millis(3));
+        enough.is_some_and(|enough| bytes_in(place) >= enough)
     };
-    if end.is_some() {
-        return end;
+    if let Some(status) = end_or(&mut child, "an end", due) {
+        return status.code();
     }
-    std::thread::sleep(Duration::from_millis(rng.below(150) as u64));
     let running = processes(place);
     if rng.percent(50)
         && let Some(rank) = running.get(rng.below(running.len().max(1)))
@@ -54,7 +55,10 @@ fn disturbed(line: &[String], place: &str, ranks: usize, left_alone: bool, rng: 
         let killed = Instant::now();
         while killed.elapsed() < Duration::from_secs(30) {
             match child.try_wait().expect("a child") {
-                Some(status) => return status.code().filter(|&code| code == 0),
+                Some(status) => {
+                    kill_the_rest(place);
+                    return status.code().filter(|&code| code == 0);
+                }
                 None => std::thread::sleep(Duration::from_millis(20)),
             }
         }
@@ -196,15 +200,11 @@ fn a_rank_that_hangs_is_named() {
     let (_dir, path) = directory();
     let spec = philosophers(&path("spec.mcrl2"), 16);
     let place = path("run");
-    let kept = ["--checkpoint", &place, "--checkpoint-every", "0s"];
-    let line = [&["check", &spec, "--never", "Terminate", "--stuck-after", "6s"][..], &kept].concat();
+    // The patience is long enough for the other ranks to get their turn on a machine that has much to do, and nobody waits for a
+    // disk meanwhile.
+    let line = ["check", &spec, "--never", "Terminate", "--stuck-after", "20s", "--checkpoint", &place];
     let child = gridlock(3, &line).spawn().expect("mpirun starts");
-    // The search has begun.
-    let begun = Instant::now();
-    while !Path::new(&place).join("manifest.json").exists() {
-        assert!(begun.elapsed() < Duration::from_secs(120), "the search does not begin");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_for("the search", || Path::new(&place).join("status.json").exists());
     assert!(signal("STOP", processes(&spec)[2]));
     let output = child.wait_with_output().expect("an end");
     let (out, err) = (text(&output.stdout), text(&output.stderr));

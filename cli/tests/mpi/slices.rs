@@ -1,14 +1,14 @@
 //! Slices on ranks: what threads and the exhaustive search say, whatever happens to the ranks.
 
+use crate::harness::moments::bytes_in;
 use crate::harness::{command, directory, expectations, model, run, swarm, text};
-use crate::killed::disturb;
+use crate::killed::{disturb, moment};
 use crate::ranks::{gridlock, processes, slow};
 use crate::same::strip;
 use gridlock_lts::base::rng::Rng;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
 
 fn on_ranks(ranks: usize, spec: &str, options: &[&str], file: &str) -> Value {
     on_ranks_with(ranks, spec, options, file).0
@@ -185,21 +185,21 @@ fn killed_ranks_are_made_good() {
         command(&all.iter().map(String::as_str).collect::<Vec<_>>()).output().expect("gridlock starts");
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let expected = facts(&undisturbed);
-    let rng = &mut Rng::new(7);
+    let (rng, whole) = (&mut Rng::new(7), bytes_in(&undisturbed));
     let (most, mut kills, mut runs) = (if slow() { 20 } else { 4 }, 0, 0);
-    while kills < most {
+    while kills < most && runs < 2 * most {
         runs += 1;
         let place = path(&format!("killed-{runs}"));
         let (mut tries, mut code) = (0, None);
         while code.is_none() {
             tries += 1;
-            let pause = if tries > 8 || kills == most { 600_000 } else { rng.between(200, 1_500) };
-            let pause = Duration::from_millis(pause as u64);
-            code = disturb(&line(&place), &place, 0, 2 + rng.below(3), pause, rng);
+            let more = (tries <= 8 && kills < most).then(|| moment(rng, whole));
+            code = disturb(&line(&place), &place, 0, 2 + rng.below(3), more, rng);
             kills += u32::from(code.is_none());
         }
         assert_eq!(code, Some(0), "after {tries} tries");
         assert_eq!(facts(&place), expected, "after {tries} tries");
         assert!(processes(&place).is_empty());
     }
+    assert!(kills > 0, "nothing was killed in {runs} runs");
 }

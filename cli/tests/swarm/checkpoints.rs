@@ -1,12 +1,12 @@
 //! Runs that are killed, stopped and resumed.
 #![cfg(unix)]
 
+use crate::harness::moments::{bytes_in, end_or, wait_for};
 use crate::harness::{command, directory, ends, model, run, text};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command};
-use std::time::{Duration, Instant};
 
 /// Many traces, for some seconds of work.
 fn long(checkpoint: &str, unroll: &str) -> Vec<String> {
@@ -31,23 +31,24 @@ fn facts(result: &Value) -> Vec<Value> {
     facts
 }
 
-/// Kills a run again and again, a little later each time, until it comes to its end.
-fn kill_and_resume(place: &str, kills: &mut u32, most: u32) {
-    let mut pause = 60;
+/// Kills a run again and again, each time when there is a little more in its checkpoint, until it comes to its end. `whole` is
+/// what there is then.
+fn kill_and_resume(place: &str, kills: &mut u32, most: u32, whole: u64) {
+    let mut more = 0;
     loop {
         let mut arguments = long(place, "0");
         // The number of workers does not matter.
         arguments.extend(["--workers".to_owned(), (1 + *kills % 3).to_string()]);
         let mut child = spawn(&arguments);
-        std::thread::sleep(Duration::from_millis(pause));
-        if *kills == most || child.try_wait().expect("a child").is_some() {
+        let enough = bytes_in(place) + more;
+        if end_or(&mut child, "an end", || *kills < most && bytes_in(place) >= enough).is_some() {
             assert_eq!(child.wait().expect("an end").code(), Some(3));
             return;
         }
         child.kill().expect("killed");
         child.wait().expect("an end");
         *kills += 1;
-        pause += 60;
+        more += whole / 40;
         let status = run(&["status", place]);
         // It may have been killed before there was anything.
         assert!(matches!(status.status.code(), Some(0 | 2)), "{}", text(&status.stderr));
@@ -93,7 +94,7 @@ fn a_killed_run_is_resumed() {
         killed = path(&format!("killed-{runs}"));
         runs += 1;
         let before = kills;
-        kill_and_resume(&killed, &mut kills, most);
+        kill_and_resume(&killed, &mut kills, most, bytes_in(&undisturbed));
         assert!(kills > before, "too fast to be killed");
         assert_eq!(facts(&result(&killed)), expected, "after {kills} kills");
     }
@@ -119,10 +120,7 @@ fn status_knows_at_once_that_a_run_was_killed() {
     let place = path("run");
     let mut child = spawn(&long(&place, "1"));
     let page = Path::new(&place).join("status.json");
-    let start = Instant::now();
-    while !page.exists() && start.elapsed() < Duration::from_secs(30) {
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_for("a page", || page.exists());
     let state = || {
         let status: Value = serde_json::from_str(&ends(&["status", &place, "--json"], 0)).expect("JSON");
         status["state"].as_str().expect("a word").to_owned()
@@ -140,20 +138,16 @@ fn signals_and_limits_leave_something_to_resume() {
     let place = path("run");
     for signal in [SIGINT, SIGTERM, SIGUSR1] {
         let child = spawn(&long(&place, "1"));
-        let journal = Path::new(&place).join("status.json");
-        let start = Instant::now();
-        while !journal.exists() && start.elapsed() < Duration::from_secs(30) {
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        std::thread::sleep(Duration::from_millis(200));
-        let running: Value = serde_json::from_str(&ends(&["status", &place, "--json"], 0)).expect("JSON");
-        assert_eq!(running["state"], "running", "{running}");
+        let mut running = Value::Null;
+        wait_for("a page of a run that goes on", || {
+            let said = run(&["status", &place, "--json"]);
+            running = serde_json::from_slice(&said.stdout).unwrap_or_default();
+            running["state"] == "running"
+        });
         let sent = Command::new("kill").args([format!("-{signal}"), child.id().to_string()]).status();
         assert!(sent.expect("kill").success());
-        let start = Instant::now();
         let output = child.wait_with_output().expect("an end");
         let (out, err) = (text(&output.stdout), text(&output.stderr));
-        assert!(start.elapsed() < Duration::from_secs(30));
         assert_eq!(output.status.code(), Some(3), "{out}{err}");
         assert!(
             out.starts_with("unknown (interrupted, resumable): freedom from deadlock: interrupted"),

@@ -456,7 +456,8 @@ fn a_slice_whose_thread_is_stuck_goes_to_another() {
     let options = Options::default();
     let expected = run(&prepared, &[LeafIx(0)], &options, 2, None).expect("a report");
     assert!(expected.states > 1_000);
-    let grid = Grid::threads(2, Some(Duration::from_millis(200)));
+    // Long enough that a thread which is alive gets its turn on a machine that has much to do.
+    let grid = Grid::threads(2, Some(Duration::from_millis(600)));
     let (subsystem, control) = ([LeafIx(0)], control());
     let run = |silence: Silence| {
         let mut alone = Alone::default();
@@ -491,12 +492,12 @@ fn a_thread_that_was_given_up_and_goes_on_changes_nothing() {
     assert!(expected.states > 50_000);
     // What such a thread expands is expanded by another one, too, and counts once.
     let options = Options { max_states: Some(expected.states), ..options };
-    let grid = Grid::threads(2, Some(Duration::from_millis(100)));
+    let grid = Grid::threads(2, Some(Duration::from_millis(300)));
     let control = Control { progress: &progress, ..control() };
     // They come back while others work: questions are slow, so that the search takes longer than the silence.
     let silence: Silence = |asked| match asked {
-        1_500 | 3_000 | 20_000 | 40_000 => Duration::from_millis(250),
-        asked if asked % 500 == 0 => Duration::from_millis(5),
+        1_500 | 3_000 | 20_000 | 40_000 => Duration::from_millis(750),
+        asked if asked % 500 == 0 => Duration::from_millis(15),
         _ => Duration::ZERO,
     };
     let mut alone = Alone::default();

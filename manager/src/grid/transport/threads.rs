@@ -340,26 +340,26 @@ mod tests {
     fn a_stuck_thread_is_replaced_and_not_heard_any_more() {
         static FREE: AtomicBool = AtomicBool::new(false);
         static ENDED: AtomicU32 = AtomicU32::new(0);
-        // Job 1 hangs until it is freed, 2 takes long but is alive, others are quick.
+        // Job 1 hangs until it is freed, 2 takes as long but is alive, others are quick.
         let work = |job: u32, life: &Life| {
-            let begun = Instant::now();
             while job == 1 && !FREE.load(Relaxed) {
                 std::thread::sleep(Duration::from_millis(1));
             }
-            while job == 2 && begun.elapsed() < Duration::from_millis(600) {
+            while job == 2 && !FREE.load(Relaxed) {
                 assert!(!life.is_cancelled(), "it is alive");
                 std::thread::sleep(Duration::from_millis(1));
             }
             ENDED.fetch_add(u32::from(job == 1), Relaxed);
             job * 2
         };
-        let patience = Some(Duration::from_millis(200));
+        // Long enough that a thread which is alive gets its turn on a machine that has much to do.
+        let patience = Some(Duration::from_secs(2));
         let mut threads = start(2, patience, move |crew| crew.work(|| work));
         threads.send(0, 11, 1).unwrap();
         threads.send(1, 12, 2).unwrap();
         let (worker, ticket, answer) = next(&mut threads);
         assert_eq!((worker, ticket), (0, 11));
-        assert_eq!(answer, Returned::Lost("a thread gave no sign of life for 0.2 s".to_owned()));
+        assert_eq!(answer, Returned::Lost("a thread gave no sign of life for 2.0 s".to_owned()));
         // Another thread is there, and what the first one says now is not taken for its answer.
         threads.send(0, 13, 3).unwrap();
         assert_eq!(next(&mut threads), (0, 13, Returned::Done(6)));
