@@ -139,6 +139,7 @@ impl<'a> Reference<'a> {
             effort,
             seen: Vec::new(),
             left: Default::default(),
+            positions: Vec::new(),
         }
     }
 }
@@ -157,6 +158,7 @@ fn failed(job: &Job) -> Feedback {
         effort,
         seen: Vec::new(),
         left: Default::default(),
+        positions: Vec::new(),
     }
 }
 
