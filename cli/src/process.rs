@@ -6,13 +6,18 @@
 use crate::commands::Command;
 use crate::outcome::{Exit, Failure, INTERNAL_ERROR, finish};
 use crate::terminal::tell;
-use crate::watch::Watch;
+use crate::watch::{Phase, Watch};
 use gridlock_manager::grid::transport::launch::{Launch, launched};
 use gridlock_manager::method::Peers;
 use std::time::Duration;
 
 /// Time for the process that speaks to do so.
 const SPEAK: Duration = Duration::from_secs(1);
+
+/// Whether this process is one of several that work together.
+pub fn has_company() -> bool {
+    launched().is_some_and(|launch| launch.has_company())
+}
 
 /// Whether this process has nothing to say, because another one speaks.
 pub fn is_silent() -> bool {
@@ -68,6 +73,8 @@ pub fn run(command: &Command, watch: &Watch, quiet: bool) -> u8 {
     };
     let outcome = peers.guard(INTERNAL_ERROR, || command.run(watch, quiet, &peers));
     watch.rest();
+    // The result is out. What is left is to part, which may take a while, and nobody is to end it with another result.
+    watch.enter(Phase::Writing);
     if peers.is_worker() { worker_leaves(&peers, outcome, watch) } else { leave(&peers, outcome, watch) }
 }
 

@@ -28,6 +28,8 @@ const SMALL_STACK: usize = 16 << 20;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 /// How long work may take to notice that it is to stop.
 const GRACE: Duration = Duration::from_secs(3);
+/// The same where other processes have to notice and to answer, perhaps on machines that have much to do.
+const GRACE_OF_RANKS: Duration = Duration::from_secs(30);
 /// What a second Ctrl-C ends with, as a shell reports it.
 const KILLED: i32 = 130;
 
@@ -79,6 +81,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
 /// Looks after the work until it ends, or must be ended. Gives the exit code.
 fn attend(watch: &Watch, ended: &Receiver<u8>, give_up: &dyn Fn() -> Option<Result<Exit, Failure>>) -> u8 {
     let mut stopped_at: Option<Instant> = None;
+    let grace = if process::has_company() { GRACE_OF_RANKS } else { GRACE };
     loop {
         match ended.recv_timeout(BETWEEN_LOOKS) {
             Ok(code) => return code,
@@ -90,7 +93,7 @@ fn attend(watch: &Watch, ended: &Receiver<u8>, give_up: &dyn Fn() -> Option<Resu
         watch.show();
         if let Some(reason) = watch.stopped() {
             let waited = stopped_at.get_or_insert_with(Instant::now).elapsed();
-            if must_end(watch.phase(), reason, waited) {
+            if must_end(watch.phase(), reason, waited > grace) {
                 watch.rest();
                 if watch.phase() == Phase::Waiting {
                     // The prompt stands on this line.
@@ -105,15 +108,15 @@ fn attend(watch: &Watch, ended: &Receiver<u8>, give_up: &dyn Fn() -> Option<Resu
 }
 
 /// Whether work that was told to stop some time ago is to be ended from outside.
-fn must_end(phase: Phase, reason: Reason, waited: Duration) -> bool {
+fn must_end(phase: Phase, reason: Reason, too_long: bool) -> bool {
     match (phase, reason) {
         (Phase::Writing, _) => false,
         (Phase::Waiting, _) => true,
         // Three seconds at full speed can fill what is left.
         (Phase::Working, Reason::Memory(limit)) => {
-            waited > GRACE || resident().is_some_and(|resident| is_far_over(resident, limit))
+            too_long || resident().is_some_and(|resident| is_far_over(resident, limit))
         }
-        (Phase::Working, _) => waited > GRACE,
+        (Phase::Working, _) => too_long,
     }
 }
 
@@ -201,12 +204,11 @@ mod tests {
 
     #[test]
     fn nobody_is_ended_while_writing() {
-        let long = Duration::from_secs(1000);
-        assert!(!must_end(Phase::Writing, Reason::Interrupted, long));
-        assert!(!must_end(Phase::Working, Reason::Interrupted, Duration::ZERO));
-        assert!(must_end(Phase::Working, Reason::Interrupted, long));
+        assert!(!must_end(Phase::Writing, Reason::Interrupted, true));
+        assert!(!must_end(Phase::Working, Reason::Interrupted, false));
+        assert!(must_end(Phase::Working, Reason::Interrupted, true));
         assert!(is_far_over(200 << 20, 100 << 20) && !is_far_over(150 << 20, 100 << 20));
         assert!(is_far_over(12 << 30, 10 << 30) && !is_far_over(10 << 30, 10 << 30));
-        assert!(!must_end(Phase::Working, Reason::Memory(u64::MAX / 2), Duration::ZERO));
+        assert!(!must_end(Phase::Working, Reason::Memory(u64::MAX / 2), false));
     }
 }
