@@ -17,7 +17,7 @@ use gridlock_manager::grid::driver::Control;
 use gridlock_manager::grid::transport::mpi::{Run, World};
 use gridlock_manager::grid::work::Grid;
 use gridlock_manager::traces::swarm::{Config, Granularity};
-use gridlock_manager::traces::{Conclusion, Report, conduct, work};
+use gridlock_manager::traces::{Conclusion, SwarmReport, conduct, work};
 use gridlock_worker::job::JobLimits;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use std::sync::Arc;
 /// Some of these have thousands of tiny jobs, which take seconds over messages.
 const SEEDS: u64 = 30;
 
-fn figures(report: Report) -> String {
+fn figures(report: SwarmReport) -> String {
     let (mut status, mut conclusion) = (report.status, report.conclusion);
     if let Conclusion::TooLarge(stuck) = &mut conclusion {
         stuck.iter_mut().for_each(|s| s.effort.nanoseconds = 0);

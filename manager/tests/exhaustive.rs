@@ -8,7 +8,7 @@ use gridlock_lts::guide::{EdgeIx, Guide, StateIx, Subsystem};
 use gridlock_lts::model::network::{LeafIx, Local, Network};
 use gridlock_lts::samples::random::Shape;
 use gridlock_manager::traces::strategy::StrategyKind;
-use gridlock_manager::traces::swarm::{Config, Granularity, Outcome, Pace, Status, Swarm};
+use gridlock_manager::traces::swarm::{Config, Granularity, Pace, Status, Swarm, SwarmOutcome};
 use gridlock_manager::traces::testbed::{Workers, run};
 use gridlock_worker::job::{Effort, End, Feedback, Job, JobLimits, Order, Then};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -163,7 +163,7 @@ fn failed(job: &Job) -> Feedback {
 }
 
 struct Played {
-    outcome: Outcome,
+    outcome: SwarmOutcome,
     status: Status,
     visited: BTreeSet<Global>,
     jobs: BTreeMap<u64, Job>,
@@ -233,7 +233,7 @@ fn a_swarm_visits_what_a_plain_search_visits() {
         let played = play(&net, &guide, &config, &workers);
         assert!(played.visited.is_subset(&all), "seed {seed}");
         let ids = &played.status;
-        if let Outcome::Failed { number, reason } = &played.outcome {
+        if let SwarmOutcome::Failed { number, reason } = &played.outcome {
             assert_eq!((*number, reason.as_str()), (MOST_JOBS, "enough"), "seed {seed}");
             long += 1;
             continue;
@@ -242,12 +242,12 @@ fn a_swarm_visits_what_a_plain_search_visits() {
         nested += u32::from(ids.nested > 0);
         split += u32::from(ids.nested == 0 && ids.processed > 1);
         match played.outcome {
-            Outcome::Exhausted { bounded: false } => {
+            SwarmOutcome::Exhausted { bounded: false } => {
                 exhausted += 1;
                 assert_eq!(played.visited.len(), all.len(), "seed {seed}: {config:?}");
             }
-            Outcome::Exhausted { bounded: true } => bounded += 1,
-            Outcome::Stuck(_) => stuck += 1,
+            SwarmOutcome::Exhausted { bounded: true } => bounded += 1,
+            SwarmOutcome::Stuck(_) => stuck += 1,
             other => panic!("seed {seed}: {other:?}"),
         }
         if seed % 5 == 0 {

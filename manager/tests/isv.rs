@@ -12,7 +12,7 @@ use gridlock_manager::grid::journal::Journal;
 use gridlock_manager::grid::work::Grid;
 use gridlock_manager::traces::strategy::StrategyKind;
 use gridlock_manager::traces::swarm::{Config, Granularity, Pace, Status};
-use gridlock_manager::traces::{Conclusion, Report, conduct};
+use gridlock_manager::traces::{Conclusion, SwarmReport, conduct};
 use gridlock_worker::job::{JobLimits, Order};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -26,7 +26,7 @@ fn control() -> Control<'static, Status> {
 }
 
 /// Runs a swarm, unless it takes long: tiny jobs may need any number of finer guides.
-fn swarm(prepared: &Arc<Prepared>, guide: &Arc<Guide>, config: &Config, workers: usize) -> Report {
+fn swarm(prepared: &Arc<Prepared>, guide: &Arc<Guide>, config: &Config, workers: usize) -> SwarmReport {
     let begun = Instant::now();
     let stop = || begun.elapsed() > Duration::from_millis(500);
     let control = Control { stop: &stop, ..control() };
@@ -77,7 +77,7 @@ fn directed(config: Config, prepared: &Prepared, guide: &Guide, rng: &mut Rng) -
 }
 
 /// Without times.
-fn figures(report: Report) -> String {
+fn figures(report: SwarmReport) -> String {
     let (mut status, mut conclusion) = (report.status, report.conclusion);
     if let Conclusion::TooLarge(stuck) = &mut conclusion {
         stuck.iter_mut().for_each(|s| s.effort.nanoseconds = 0);

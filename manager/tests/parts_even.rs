@@ -8,7 +8,7 @@ use gridlock_lang::property::{Sight, formula};
 use gridlock_lang::system::{Options, Tables, load};
 use gridlock_lts::base::memory::Budget;
 use gridlock_lts::engine::parts::{
-    Answered, Board, DEFAULT_LIMIT, DEFAULT_MEMBERS, Place, Reduction, Setting, Stages, Trials,
+    Answered, Board, DEFAULT_LIMIT, DEFAULT_MEMBERS, Reduction, Setting, Stages, TaskPlace, Trials,
 };
 use gridlock_lts::model::network::Network;
 use gridlock_lts::property::Property;
@@ -22,7 +22,7 @@ use std::sync::Arc;
 struct Asked {
     net: Network,
     properties: Vec<Property>,
-    known: BTreeMap<Place, Answered>,
+    known: BTreeMap<TaskPlace, Answered>,
 }
 
 impl Asked {
@@ -45,7 +45,7 @@ impl Asked {
             budget: &budget,
         };
         let mut board = Board::new(setting);
-        let mut busy: BinaryHeap<Reverse<(u64, Place)>> = BinaryHeap::new();
+        let mut busy: BinaryHeap<Reverse<(u64, TaskPlace)>> = BinaryHeap::new();
         let mut now = 0;
         while !board.is_over() {
             while busy.len() < workers

@@ -4,7 +4,7 @@
 use gridlock_lts::base::memory::Budget;
 use gridlock_lts::base::rng::Rng;
 use gridlock_lts::engine::parts::{
-    self, Account, DEFAULT_MEMBERS, Options, Reduction, Report, Stages, Status, Trials,
+    self, Account, DEFAULT_MEMBERS, Options, PartsReport, Reduction, Stages, Status, Trials,
 };
 use gridlock_lts::engine::search::Verdict;
 use gridlock_lts::model::network::LeafIx;
@@ -61,7 +61,7 @@ fn machine(asked: &Asked) -> Aggregations {
 
 type Told = (Option<Verdict>, Vec<Account>);
 
-fn timeless(report: Report) -> Told {
+fn timeless(report: PartsReport) -> Told {
     let timeless = |account| Account { time: Duration::ZERO, ..account };
     (report.verdict, report.accounts.into_iter().map(timeless).collect())
 }

@@ -10,7 +10,7 @@ use gridlock_lts::model::network::{LeafIx, Local, Network, Outcome as Step};
 use gridlock_lts::property::Property;
 use gridlock_lts::samples::random::Shape;
 use gridlock_manager::traces::strategy::StrategyKind;
-use gridlock_manager::traces::swarm::{Config, Granularity, Outcome, Pace, Swarm};
+use gridlock_manager::traces::swarm::{Config, Granularity, Pace, Swarm, SwarmOutcome};
 use gridlock_manager::traces::testbed::{Workers, run};
 use gridlock_worker::guided::{Setting, Worker};
 use gridlock_worker::job::{Effort, End, Feedback, JobLimits, Order};
@@ -62,7 +62,7 @@ struct Play<'a> {
 }
 
 impl Visitor for Play<'_> {
-    type Out = (Outcome, States);
+    type Out = (SwarmOutcome, States);
 
     fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Self::Out {
         let system = &*system;
@@ -141,7 +141,7 @@ impl Visitor for Play<'_> {
         if status.any_order {
             union.append(&mut in_any_order);
         }
-        if let (Some(Outcome::Exhausted { .. }), Some(different)) = (swarm.outcome(), status.different)
+        if let (Some(SwarmOutcome::Exhausted { .. }), Some(different)) = (swarm.outcome(), status.different)
             && !different.estimated
             && mistake == Mistake::None
         {
@@ -192,17 +192,19 @@ fn compare(net: &Network, guide: &Guide, all: &States, rng: &mut Rng, what: &str
     };
     assert!(union.is_subset(all), "{shown}");
     match outcome {
-        Outcome::Exhausted { bounded: false } => {
+        SwarmOutcome::Exhausted { bounded: false } => {
             assert!(union == *all, "{shown}: {} of {} states", union.len(), all.len());
             tally.exhausted += 1;
         }
-        Outcome::Exhausted { bounded: true } => {
+        SwarmOutcome::Exhausted { bounded: true } => {
             assert!(guide.is_bounded(), "{shown}");
             tally.bounded += 1;
         }
-        Outcome::Stuck(_) => tally.stuck += 1,
+        SwarmOutcome::Stuck(_) => tally.stuck += 1,
         // A fault of a random network, or more jobs than we have patience for.
-        Outcome::Found { .. } | Outcome::Failed { .. } | Outcome::Repeats(_) => tally.long += 1,
+        SwarmOutcome::Found { .. } | SwarmOutcome::Failed { .. } | SwarmOutcome::Repeats(_) => {
+            tally.long += 1
+        }
     }
 }
 
@@ -306,13 +308,13 @@ fn directed_swarms_visit_what_matters() {
             Play { net: &net, guide: &guide, config, workers, most_jobs: 2_000, mistake: Mistake::None };
         let (outcome, union) = prepared.visit(play).unwrap();
         match outcome {
-            Outcome::Exhausted { bounded: false } => {
+            SwarmOutcome::Exhausted { bounded: false } => {
                 assert!(!violated, "{shown}");
                 assert!(union == matter, "{shown}: {} of {} states", union.len(), matter.len());
                 exhausted += 1;
                 less += usize::from(matter.len() < all.len());
             }
-            Outcome::Found { .. } => {
+            SwarmOutcome::Found { .. } => {
                 assert!(violated, "{shown}");
                 found += 1;
             }
@@ -341,10 +343,10 @@ fn borders_of_tiny_jobs() {
             let (config, workers) = (config.clone(), Workers { count: 3, twice: 10, lost: 10, seed });
             let play = Play { net: &net, guide: &guide, config, workers, most_jobs: 2_000, mistake };
             let (outcome, union) = prepared.visit(play).unwrap();
-            if let Outcome::Found { .. } = outcome {
+            if let SwarmOutcome::Found { .. } = outcome {
                 continue;
             }
-            let exhausted = outcome == Outcome::Exhausted { bounded: false };
+            let exhausted = outcome == SwarmOutcome::Exhausted { bounded: false };
             if mistake == Mistake::Border {
                 noticed += usize::from(exhausted && union != all);
             } else {
@@ -402,7 +404,7 @@ fn one_order_of_each_class() {
             let config = config.clone();
             let play = Play { net: &net, guide: &guide, config, workers, most_jobs: 3_000, mistake };
             let (outcome, union) = prepared.visit(play).unwrap();
-            let is_exhausted = outcome == Outcome::Exhausted { bounded: false };
+            let is_exhausted = outcome == SwarmOutcome::Exhausted { bounded: false };
             match mistake {
                 Mistake::None => {
                     assert!(union.is_subset(&matter), "{shown}");

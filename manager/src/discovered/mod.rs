@@ -9,7 +9,7 @@ mod swarm;
 #[cfg(test)]
 mod tests;
 
-pub use swarm::{Config, Outcome, Status, Swarm};
+pub use swarm::{Config, DiscoveredOutcome, Status, Swarm};
 
 use crate::grid::driver::{self, Control, Ended};
 use crate::grid::journal::{Tally, Trouble};
@@ -90,7 +90,7 @@ pub enum Conclusion {
 
 /// What came of a swarm.
 #[derive(Debug)]
-pub struct Report {
+pub struct DiscoveredReport {
     /// The answer.
     pub conclusion: Conclusion,
     /// How far it came and what it took.
@@ -118,17 +118,17 @@ pub fn conduct(
     grid: &Grid,
     journal: Option<Opened>,
     control: &Control<Status>,
-) -> Result<Report> {
+) -> Result<DiscoveredReport> {
     let (lazy, budget) = (&growing.lazy, Budget::new(task.memory));
     let stand = Stand::new(lazy.packing(), &growing.leaves);
     let full = || Error::input("there is no memory for a single state: --job-memory allows more");
     let mut swarm = Swarm::new(task.config, stand, &lazy.initial(), &budget).map_err(|_| full())?;
     let (ended, _) = grid.lead(&mut swarm, &Arc::new(Discovering(growing.clone())), journal, control)?;
     let mut largest = task.largest;
-    if largest > 0 || matches!(swarm.outcome(), Some(Outcome::Found(_))) {
+    if largest > 0 || matches!(swarm.outcome(), Some(DiscoveredOutcome::Found(_))) {
         // Other ranks may have done the jobs; without their tables vectors have no meaning here.
         match (growing.fill(swarm.filled(), &Life::default()), swarm.outcome()) {
-            (Err(error), Some(Outcome::Found(_))) => return Err(error),
+            (Err(error), Some(DiscoveredOutcome::Found(_))) => return Err(error),
             // A run that is to stop fills nothing any more, and has no names for its moves.
             (Err(_), _) => largest = 0,
             (Ok(()), _) => {}
@@ -138,18 +138,20 @@ pub fn conduct(
         (Ended::Journal(trouble), _) => Conclusion::Journal(trouble),
         (Ended::Stopped | Ended::Limit(_), None) => Conclusion::Stopped,
         (Ended::Done, None) => return Err(Error::internal("a swarm is done without an outcome")),
-        (_, Some(Outcome::Exhausted)) => Conclusion::Holds,
-        (_, Some(Outcome::Bounded)) => Conclusion::Bounded,
-        (_, Some(Outcome::Full)) => Conclusion::Full(budget.limit()),
-        (_, Some(Outcome::TooLarge)) => Conclusion::TooLarge,
-        (_, Some(Outcome::Failed(error))) => return Err(error.clone()),
-        (_, Some(Outcome::Found(finding))) => Conclusion::Found(verdict(growing, task.properties, finding)?),
+        (_, Some(DiscoveredOutcome::Exhausted)) => Conclusion::Holds,
+        (_, Some(DiscoveredOutcome::Bounded)) => Conclusion::Bounded,
+        (_, Some(DiscoveredOutcome::Full)) => Conclusion::Full(budget.limit()),
+        (_, Some(DiscoveredOutcome::TooLarge)) => Conclusion::TooLarge,
+        (_, Some(DiscoveredOutcome::Failed(error))) => return Err(error.clone()),
+        (_, Some(DiscoveredOutcome::Found(finding))) => {
+            Conclusion::Found(verdict(growing, task.properties, finding)?)
+        }
     };
     let labels = |(states, searched, prefix): (u64, u64, Vec<u32>)| {
         (states, searched, prefix.into_iter().map(|vector| label(growing, vector)).collect())
     };
     let largest = swarm.largest(largest).into_iter().map(labels).collect();
-    Ok(Report { conclusion, status: crate::grid::machine::Machine::status(&swarm), largest })
+    Ok(DiscoveredReport { conclusion, status: crate::grid::machine::Machine::status(&swarm), largest })
 }
 
 /// What the subsystem does in a vector, printed.

@@ -63,7 +63,7 @@ pub struct Status {
 
 /// What came of a swarm.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Outcome {
+pub enum DiscoveredOutcome {
     /// Every state that is known is expanded: the guide is finite, and there are no others.
     Exhausted,
     /// A violation, and the steps from the initial state to it.
@@ -93,7 +93,7 @@ pub struct Swarm<'b> {
     alone: bool,
     ledger: Ledger<Job, Vec<u32>, Feedback>,
     status: Status,
-    outcome: Option<Outcome>,
+    outcome: Option<DiscoveredOutcome>,
 }
 
 impl<'b> Swarm<'b> {
@@ -114,7 +114,7 @@ impl<'b> Swarm<'b> {
     }
 
     /// What came of it, once [`Machine::next`] says that it is done.
-    pub fn outcome(&self) -> Option<&Outcome> {
+    pub fn outcome(&self) -> Option<&DiscoveredOutcome> {
         self.outcome.as_ref()
     }
 
@@ -137,18 +137,18 @@ impl<'b> Swarm<'b> {
     /// Divides what waits into jobs, or says what came of it all.
     fn plan(&mut self) {
         if let Err(Exhausted { .. }) = self.places.deliver() {
-            self.outcome = Some(Outcome::Full);
+            self.outcome = Some(DiscoveredOutcome::Full);
             return;
         }
         self.filled.extend(std::mem::take(&mut self.missing));
         let waiting = self.places.waiting();
         if waiting == 0 {
-            self.outcome = Some(Outcome::Exhausted);
+            self.outcome = Some(DiscoveredOutcome::Exhausted);
             return;
         }
         let left = self.config.states.map(|most| most.saturating_sub(self.status.total.states));
         if left == Some(0) {
-            self.outcome = Some(Outcome::Bounded);
+            self.outcome = Some(DiscoveredOutcome::Bounded);
             return;
         }
         self.round = self.divide(waiting);
@@ -204,13 +204,13 @@ impl<'b> Swarm<'b> {
         let end = std::mem::replace(&mut feedback.end, End::Complete);
         let at = feedback.at;
         if let End::Failed(error) = end {
-            self.outcome = Some(Outcome::Failed(error));
+            self.outcome = Some(DiscoveredOutcome::Failed(error));
             return true;
         }
         if end == End::OverBudget && feedback.effort.states == 0 {
             // What it has put aside meanwhile, others put aside again.
             match ids.len() {
-                1 => self.outcome = Some(Outcome::TooLarge),
+                1 => self.outcome = Some(DiscoveredOutcome::TooLarge),
                 _ => self.alone = true,
             }
             return true;
@@ -222,12 +222,12 @@ impl<'b> Swarm<'b> {
         };
         let outcome = match (self.places.note(&ids, feedback), found(end)) {
             (Err(Trouble::Senseless(why)), _) => {
-                Some(Outcome::Failed(Error::Internal(format!("an answer makes no sense: {why}"))))
+                Some(DiscoveredOutcome::Failed(Error::Internal(format!("an answer makes no sense: {why}"))))
             }
-            (Err(Trouble::Full), Some(_)) => Some(Outcome::Failed(Error::input(
+            (Err(Trouble::Full), Some(_)) => Some(DiscoveredOutcome::Failed(Error::input(
                 "a violation was found, but there is no memory left for the way to it: --job-memory allows more",
             ))),
-            (Err(Trouble::Full), None) => Some(Outcome::Full),
+            (Err(Trouble::Full), None) => Some(DiscoveredOutcome::Full),
             (Ok(()), Some(finding)) => Some(self.found(&ids, at, finding)),
             (Ok(()), None) => None,
         };
@@ -236,7 +236,7 @@ impl<'b> Swarm<'b> {
     }
 
     /// The way to a finding, from the initial state.
-    fn found(&self, ids: &[u32], at: Option<(u32, u32)>, finding: Finding) -> Outcome {
+    fn found(&self, ids: &[u32], at: Option<(u32, u32)>, finding: Finding) -> DiscoveredOutcome {
         let way = || -> Result<Steps> {
             let (position, index) = at.ok_or_else(|| Error::internal("a finding is nowhere"))?;
             // New places are those behind the ones that were given, and have the last numbers.
@@ -249,9 +249,9 @@ impl<'b> Swarm<'b> {
         match way() {
             Ok(mut path) => {
                 path.extend(finding.path);
-                Outcome::Found(Finding { path, ..finding })
+                DiscoveredOutcome::Found(Finding { path, ..finding })
             }
-            Err(error) => Outcome::Failed(error),
+            Err(error) => DiscoveredOutcome::Failed(error),
         }
     }
 

@@ -43,7 +43,7 @@ impl Case {
         Arc::new(Growing::new(lazy, self.leaves.clone()))
     }
 
-    fn conduct(&self, threads: usize) -> Report {
+    fn conduct(&self, threads: usize) -> DiscoveredReport {
         let task = Task { properties: &self.properties, config: self.config, memory: 1 << 30, largest: 3 };
         let control = Control { stop: &|| false, progress: &|_| {}, page: &|_| Vec::new() };
         conduct(&self.growing(), &task, &Grid::threads(threads, None), None, &control).expect("a report")

@@ -8,7 +8,7 @@
 use super::config::{Config, Kind};
 use super::prefixes::{Prefixes, Taken};
 use crate::grid::machine::{Machine, Next};
-use crate::traces::swarm::{self, Granularity, Outcome, Pace, Swarm};
+use crate::traces::swarm::{self, Granularity, Pace, Swarm, SwarmOutcome};
 use gridlock_lts::base::rng::Rng;
 use gridlock_lts::engine::game::live::Shape;
 use gridlock_lts::guide::Guide;
@@ -174,12 +174,12 @@ impl<'n> Member<'n> {
             }
             let outcome = self.swarm.take().and_then(|swarm| swarm.outcome().cloned());
             match outcome {
-                Some(Outcome::Exhausted { bounded: false }) if !self.cut => {
+                Some(SwarmOutcome::Exhausted { bounded: false }) if !self.cut => {
                     self.retired = true;
                     return Turn::Everything;
                 }
                 // Traces were too large for their jobs: it begins anew with larger ones.
-                Some(Outcome::Stuck(_)) if self.size() < LARGEST => {
+                Some(SwarmOutcome::Stuck(_)) if self.size() < LARGEST => {
                     self.doubled += 1;
                 }
                 _ => {

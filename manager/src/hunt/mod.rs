@@ -21,7 +21,7 @@ mod tests;
 pub use config::{Config, Kind};
 pub use coverage::{Bits, LeafCoverage, Part};
 pub use member::Traces;
-pub use status::{Found, MemberStatus, Outcome, Status};
+pub use status::{Found, HuntOutcome, MemberStatus, Status};
 
 use crate::grid::journal::Batch;
 use crate::grid::ledger::{Ledger, resume_in_order};
@@ -93,7 +93,7 @@ pub struct Hunt<'n> {
     seen: Seen,
     /// What jobs had come to when the run was ended, by their numbers.
     cut_short: BTreeMap<u64, HuntFeedback>,
-    outcome: Option<Outcome>,
+    outcome: Option<HuntOutcome>,
     /// Whether a job ended the hunt. Jobs beyond that one were made or not, as there were workers.
     ended_by_job: bool,
 }
@@ -143,7 +143,7 @@ impl<'n> Hunt<'n> {
     }
 
     /// Why it is over, once [`Machine::next`] says that it is.
-    pub fn outcome(&self) -> Option<&Outcome> {
+    pub fn outcome(&self) -> Option<&HuntOutcome> {
         self.outcome.as_ref()
     }
 
@@ -169,29 +169,29 @@ impl<'n> Hunt<'n> {
     }
 
     /// Makes a job, or says why there is none at this point.
-    fn make(&mut self) -> std::result::Result<HuntJob, Outcome> {
+    fn make(&mut self) -> std::result::Result<HuntJob, HuntOutcome> {
         if self.everything {
-            return Err(Outcome::Everything);
+            return Err(HuntOutcome::Everything);
         }
         if self.config.max_jobs.is_some_and(|most| self.ledger.made() >= most) {
-            return Err(Outcome::Jobs);
+            return Err(HuntOutcome::Jobs);
         }
         if let Some(only) = &self.config.only {
             if self.ledger.made() > 0 {
-                return Err(Outcome::Jobs);
+                return Err(HuntOutcome::Jobs);
             }
             let only = HuntJob { number: 0, ..only.clone() };
             let only = match self.net {
                 View::Complete(_) => only,
                 View::Open(lazy) => spoken::hear_job(lazy, &only)
-                    .map_err(|why| Outcome::Failed { number: 0, reason: why.to_string() })?,
+                    .map_err(|why| HuntOutcome::Failed { number: 0, reason: why.to_string() })?,
             };
             return Ok(self.made(only, 0));
         }
         let spent = self.total.states.saturating_add(self.out);
         let room = self.config.max_states.map_or(u64::MAX, |most| most.saturating_sub(spent));
         if room == 0 {
-            return Err(Outcome::States);
+            return Err(HuntOutcome::States);
         }
         let seed = self.rng.bits() >> (64 - SEED_BITS);
         let draw = Draw { seed, room, made: self.ledger.made() };
@@ -202,7 +202,7 @@ impl<'n> Hunt<'n> {
                 Turn::Everything => {
                     // What is in work may have findings yet.
                     self.everything = true;
-                    return Err(Outcome::Everything);
+                    return Err(HuntOutcome::Everything);
                 }
                 Turn::Job(method, states) => {
                     let job = HuntJob {
@@ -215,7 +215,7 @@ impl<'n> Hunt<'n> {
                 }
             }
         }
-        Err(Outcome::Exhausted)
+        Err(HuntOutcome::Exhausted)
     }
 
     /// Remembers a job that a member has made.
@@ -242,7 +242,7 @@ impl<'n> Hunt<'n> {
             self.ledger.lose(number);
             return Next::Wait;
         }
-        self.outcome = Some(Outcome::Failed { number, reason: why.to_string() });
+        self.outcome = Some(HuntOutcome::Failed { number, reason: why.to_string() });
         Next::Done
     }
 

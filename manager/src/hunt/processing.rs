@@ -1,6 +1,6 @@
 //! What feedback means for a hunt: findings as soon as their turn has come, everything else when a job asks for it.
 
-use super::status::{Found, MemberStatus, Outcome, Status};
+use super::status::{Found, HuntOutcome, MemberStatus, Status};
 use super::steering::worth;
 use super::{Charged, Hunt, Record};
 use crate::grid::ledger::Made;
@@ -28,18 +28,18 @@ impl Hunt<'_> {
             self.reported += 1;
             self.reported_states += states;
             let why = match end {
-                HuntEnd::Failed(reason) => Some(Outcome::Failed { number, reason: reason.to_string() }),
-                _ if self.found >= self.config.findings => Some(Outcome::Findings),
-                HuntEnd::Everything if !self.has_formulas() => Some(Outcome::Everything),
+                HuntEnd::Failed(reason) => Some(HuntOutcome::Failed { number, reason: reason.to_string() }),
+                _ if self.found >= self.config.findings => Some(HuntOutcome::Findings),
+                HuntEnd::Everything if !self.has_formulas() => Some(HuntOutcome::Everything),
                 _ => None,
             };
             if let Some(why) = why {
                 while self.ledger.processed() <= number && self.process() {}
                 // What jobs beyond this one have shown does not count.
-                self.everything = why == Outcome::Everything;
+                self.everything = why == HuntOutcome::Everything;
                 self.ended_by_job = true;
                 self.outcome = Some(match self.outcome.take() {
-                    Some(failed @ Outcome::Failed { .. }) => failed,
+                    Some(failed @ HuntOutcome::Failed { .. }) => failed,
                     _ => why,
                 });
                 return;
@@ -57,14 +57,14 @@ impl Hunt<'_> {
                 Ok(told) => job = told,
                 Err(Error::Limit(_)) => return,
                 Err(why) => {
-                    self.outcome = Some(Outcome::Failed { number, reason: why.to_string() });
+                    self.outcome = Some(HuntOutcome::Failed { number, reason: why.to_string() });
                     return;
                 }
             }
         }
         let Some(key) = self.net.with(|net| Key::of_any(net, &self.packing, &finding)) else {
             let reason = "a finding does not fit the network".to_owned();
-            self.outcome = Some(Outcome::Failed { number, reason });
+            self.outcome = Some(HuntOutcome::Failed { number, reason });
             return;
         };
         if !self.keys.insert(key) {
@@ -87,7 +87,7 @@ impl Hunt<'_> {
                 // The hunt is being stopped; nothing is proved by what nobody hears.
                 Err(Error::Limit(_)) => feedback.below = None,
                 Err(why) => {
-                    self.outcome = Some(Outcome::Failed { number: job.number, reason: why.to_string() });
+                    self.outcome = Some(HuntOutcome::Failed { number: job.number, reason: why.to_string() });
                     return true;
                 }
             }
@@ -110,7 +110,7 @@ impl Hunt<'_> {
         let gain = match self.seen.add(&coverage) {
             Ok(gain) => gain,
             Err(reason) => {
-                self.outcome = Some(Outcome::Failed { number: job.number, reason });
+                self.outcome = Some(HuntOutcome::Failed { number: job.number, reason });
                 return true;
             }
         };

@@ -3,7 +3,7 @@
 //! Invariant: a finding is replayed by other code before anybody hears of it; one that does not replay is an internal
 //! error and ends the run.
 
-use super::{Config, Found, Hunt, Outcome, Status};
+use super::{Config, Found, Hunt, HuntOutcome, Status};
 use crate::grid::driver::{self, Control, Ended};
 use crate::grid::journal::{Batch, Tally, Trouble};
 use crate::grid::machine::{Accepted, Machine, Next, Numbered, Reply};
@@ -35,7 +35,7 @@ pub type Opened = driver::Opened<HuntFeedback>;
 #[derive(Debug)]
 pub enum End {
     /// By itself.
-    Over(Outcome),
+    Over(HuntOutcome),
     /// It was told to stop: time is up, a signal came.
     Stopped,
     /// The journal could not be written.
@@ -44,7 +44,7 @@ pub enum End {
 
 /// What came of a hunt, besides the findings.
 #[derive(Debug)]
-pub struct Report {
+pub struct HuntReport {
     /// How it ended.
     pub end: End,
     /// What was done and seen.
@@ -261,7 +261,7 @@ pub fn conduct(
     journal: Option<Opened>,
     control: &Control<Status>,
     on_finding: OnFinding,
-) -> Result<Report> {
+) -> Result<HuntReport> {
     let hunt = Hunt::new(searched.view(), searched.packing().clone(), guide.cloned(), config);
     let mut telling = Telling { hunt, searched, on_finding, trouble: None };
     let (ended, _) = grid.lead(&mut telling, &searched.work(guide)?, journal, control)?;
@@ -272,7 +272,7 @@ pub fn conduct(
     }
     let end = match (ended, telling.hunt.outcome()) {
         (Ended::Journal(trouble), _) => End::Journal(trouble),
-        (_, Some(Outcome::Failed { number, reason })) => {
+        (_, Some(HuntOutcome::Failed { number, reason })) => {
             return Err(match searched {
                 Searched::Complete(_) => Error::Internal(format!("job {number} failed: {reason}")),
                 // Most often it is the specification that cannot be evaluated there.
@@ -287,7 +287,7 @@ pub fn conduct(
         // How many jobs were under way when it ended depends on the workers. They do not count.
         (status.made, status.done) = (status.processed, status.processed);
     }
-    Ok(Report { end, status })
+    Ok(HuntReport { end, status })
 }
 
 #[cfg(test)]

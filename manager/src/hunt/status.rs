@@ -23,7 +23,7 @@ pub struct Found {
 
 /// Why a hunt is over.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Outcome {
+pub enum HuntOutcome {
     /// There are as many findings as were wanted.
     Findings,
     /// A search has expanded every reachable state, or guided ones together have.

@@ -75,7 +75,7 @@ fn hunt(system: &System, config: Config) -> Hunt<'_> {
 struct Course {
     jobs: Vec<HuntJob>,
     found: Vec<Found>,
-    outcome: Outcome,
+    outcome: HuntOutcome,
     status: Status,
 }
 
@@ -147,7 +147,7 @@ fn workers_change_nothing() {
         assert!(one.found.windows(2).all(|pair| pair[0].states <= pair[1].states));
         outcomes.push(one.outcome);
     }
-    for outcome in [Outcome::Findings, Outcome::Jobs] {
+    for outcome in [HuntOutcome::Findings, HuntOutcome::Jobs] {
         assert!(outcomes.contains(&outcome), "no run ended with {outcome:?}: {outcomes:?}");
     }
 }
@@ -200,13 +200,13 @@ fn budgets_are_totals() {
     for (workers, most) in [(1, 1), (3, 999), (8, 123_456)] {
         let config = Config { max_jobs: None, max_states: Some(most), ..config(1) };
         let course = play(&system, config, workers, 1_000_000, 3);
-        assert_eq!(course.outcome, Outcome::States);
+        assert_eq!(course.outcome, HuntOutcome::States);
         assert!(course.status.total.states <= most, "{most}");
         // What is left is less than a guided job gives back.
         assert!(course.status.total.states + 1 >= most, "{most}: {}", course.status.total.states);
     }
     let course = play(&system, Config { max_jobs: Some(70), ..config(1) }, 4, 1_000_000, 3);
-    assert_eq!((course.outcome, course.jobs.len()), (Outcome::Jobs, 70));
+    assert_eq!((course.outcome, course.jobs.len()), (HuntOutcome::Jobs, 70));
 }
 
 #[test]
@@ -250,7 +250,7 @@ fn everything_ends_it_and_so_does_a_failure() {
         let everything = end == HuntEnd::Everything;
         assert_eq!(hunt.status().everything, everything);
         assert_eq!(hunt.status().processed, workers, "what came before counts");
-        assert_eq!(hunt.outcome() == Some(&Outcome::Everything), everything);
+        assert_eq!(hunt.outcome() == Some(&HuntOutcome::Everything), everything);
     }
 }
 

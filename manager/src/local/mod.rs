@@ -13,7 +13,7 @@ use crate::grid::journal::{Batch, Tally};
 use crate::grid::machine::{Accepted, Machine, Next, Numbered, Reply};
 use crate::grid::work::{Work, Worker};
 use gridlock_lts::base::error::{Limit, Result};
-use gridlock_lts::engine::local::{Account, Answered, Board, End, Options, Place, Setting, Task};
+use gridlock_lts::engine::local::{Account, Answered, Board, End, Options, Setting, Task, TaskPath};
 use gridlock_lts::model::network::Network;
 use gridlock_lts::property::Property;
 use gridlock_worker::life::Life;
@@ -40,7 +40,7 @@ pub struct LocalAnswer {
 /// What the journal keeps of it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Record {
-    place: Place,
+    place: TaskPath,
     answered: Answered,
 }
 
@@ -97,8 +97,8 @@ fn tally(account: &Account) -> Tally {
 pub struct Obligations {
     board: Board,
     /// Answers of an earlier run.
-    known: BTreeMap<Place, Answered>,
-    errands: Errands<Place, Task>,
+    known: BTreeMap<TaskPath, Answered>,
+    errands: Errands<TaskPath, Task>,
     status: Status,
     peak_memory: u64,
 }
@@ -125,7 +125,7 @@ impl Obligations {
         self.board.end()
     }
 
-    fn put(&mut self, place: Place, answered: Answered) {
+    fn put(&mut self, place: TaskPath, answered: Answered) {
         self.status.decided += 1;
         self.status.states += answered.account.states();
         self.board.put(place, answered);

@@ -14,7 +14,7 @@ use crate::method::fingerprint::print_of;
 use gridlock_lts::base::error::{Limit, Result};
 use gridlock_lts::base::memory::Budget;
 use gridlock_lts::engine::parts::{
-    Answered, Board, Place, Reduction, Report, Setting, Stages, Status, Task, Trials, no_formulas,
+    Answered, Board, PartsReport, Reduction, Setting, Stages, Status, Task, TaskPlace, Trials, no_formulas,
 };
 use gridlock_lts::model::network::{LeafIx, Network};
 use gridlock_lts::property::Property;
@@ -43,7 +43,7 @@ pub struct PartsAnswer {
 /// be done for lack of memory; so the fingerprint of the task belongs to it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Record {
-    place: Place,
+    place: TaskPlace,
     print: u128,
     answered: Answered,
 }
@@ -116,8 +116,8 @@ pub struct Aggregations {
     asked: Asked,
     board: Board,
     /// Answers of an earlier run.
-    known: BTreeMap<(Place, u128), Answered>,
-    errands: Errands<Place, Task>,
+    known: BTreeMap<(TaskPlace, u128), Answered>,
+    errands: Errands<TaskPlace, Task>,
     peak_memory: u64,
 }
 
@@ -130,7 +130,7 @@ impl Aggregations {
     }
 
     /// What an earlier run came to.
-    fn remembered(&mut self, place: Place, task: &Task) -> Option<Answered> {
+    fn remembered(&mut self, place: TaskPlace, task: &Task) -> Option<Answered> {
         if self.known.is_empty() || !place.is_memorable() {
             return None;
         }
@@ -144,9 +144,9 @@ impl Aggregations {
     }
 
     /// What came out; see [`Board::report`]. The memory is that of the process that took most.
-    pub fn report(self, stop: &(dyn Fn() -> Option<Limit> + Sync)) -> Result<Report> {
+    pub fn report(self, stop: &(dyn Fn() -> Option<Limit> + Sync)) -> Result<PartsReport> {
         let report = self.board.report(self.asked.setting(), stop)?;
-        Ok(Report { peak_memory: report.peak_memory.max(self.peak_memory), ..report })
+        Ok(PartsReport { peak_memory: report.peak_memory.max(self.peak_memory), ..report })
     }
 }
 

@@ -22,7 +22,7 @@ use gridlock_worker::guided::{self, Setting};
 use gridlock_worker::job::{End, Feedback, Job};
 use gridlock_worker::life::Life;
 use std::sync::Arc;
-use swarm::{Config, Event, Outcome, Repeats, Status, Steps, Stuck, Swarm};
+use swarm::{Config, Event, Repeats, Status, Steps, Stuck, Swarm, SwarmOutcome};
 
 /// What a swarm concludes.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ pub enum Conclusion {
 
 /// What came of a swarm.
 #[derive(Debug)]
-pub struct Report {
+pub struct SwarmReport {
     /// The answer.
     pub conclusion: Conclusion,
     /// How far it came and what it took.
@@ -136,7 +136,7 @@ pub fn conduct(
     grid: &Grid,
     journal: Option<Opened>,
     control: &Control<Status>,
-) -> Result<Report> {
+) -> Result<SwarmReport> {
     let sharded = config.shard.is_some();
     let work = work(prepared, guide, config.relevance.as_ref())?;
     let mut swarm = Swarm::new(prepared.net(), Guide::clone(guide), config);
@@ -156,7 +156,7 @@ pub fn conduct(
         status.remaining += std::mem::take(&mut status.in_work);
         (status.made, status.done) = (status.processed, status.processed);
     }
-    Ok(Report { conclusion, status, events: swarm.take_events(), times })
+    Ok(SwarmReport { conclusion, status, events: swarm.take_events(), times })
 }
 
 /// The steps from the initial state to where the way to a finding begins that a job was handed states for.
@@ -180,19 +180,19 @@ fn conclude(
     prepared: &Prepared,
     guide: &Arc<Guide>,
     swarm: &mut Swarm,
-    outcome: &Outcome,
+    outcome: &SwarmOutcome,
     sharded: bool,
 ) -> Result<Conclusion> {
     Ok(match outcome {
-        Outcome::Exhausted { bounded } if sharded => Conclusion::Shard { bounded: *bounded },
-        Outcome::Exhausted { bounded: true } => Conclusion::Bounded,
-        Outcome::Exhausted { bounded: false } => Conclusion::Holds,
-        Outcome::Stuck(stuck) => Conclusion::TooLarge(stuck.clone()),
-        Outcome::Repeats(repeats) => Conclusion::Repeats(*repeats),
-        Outcome::Failed { number, reason } => {
+        SwarmOutcome::Exhausted { bounded } if sharded => Conclusion::Shard { bounded: *bounded },
+        SwarmOutcome::Exhausted { bounded: true } => Conclusion::Bounded,
+        SwarmOutcome::Exhausted { bounded: false } => Conclusion::Holds,
+        SwarmOutcome::Stuck(stuck) => Conclusion::TooLarge(stuck.clone()),
+        SwarmOutcome::Repeats(repeats) => Conclusion::Repeats(*repeats),
+        SwarmOutcome::Failed { number, reason } => {
             return Err(Error::Internal(format!("job {number} failed: {reason}")));
         }
-        Outcome::Found { finding, number } => {
+        SwarmOutcome::Found { finding, number } => {
             let before = way_to_finding(prepared, guide, swarm)?;
             let path: Vec<_> = before
                 .iter()

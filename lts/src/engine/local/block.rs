@@ -120,7 +120,7 @@ impl<'a> Block<'a> {
             return Ok(Searched { states: 1, transitions: 0, path });
         }
         let prepared = Prepared::new(self.network(), Vec::new());
-        let search = Search { block: self, calm: calm.as_ref(), effort };
+        let search = BlockSearch { block: self, calm: calm.as_ref(), effort };
         prepared.visit(search).map_err(Trouble::Internal)?
     }
 
@@ -176,7 +176,7 @@ impl<'a> Block<'a> {
 }
 
 /// Breadth first, on one thread.
-struct Search<'a> {
+struct BlockSearch<'a> {
     block: &'a Block<'a>,
     calm: Option<&'a Calm<'a>>,
     effort: Effort<'a>,
@@ -187,7 +187,7 @@ const CHUNK: usize = 1 << 10;
 /// No state: where the search began.
 const NONE: u32 = u32::MAX;
 
-impl Visitor for Search<'_> {
+impl Visitor for BlockSearch<'_> {
     type Out = Result<Searched, Trouble>;
 
     fn visit<S: EveryStep + Send + std::marker::Sync + 'static>(self, system: Arc<S>) -> Self::Out {
@@ -195,7 +195,7 @@ impl Visitor for Search<'_> {
     }
 }
 
-impl Search<'_> {
+impl BlockSearch<'_> {
     fn explore<S: Successors>(&self, system: &S) -> Result<Searched, Trouble> {
         let words = system.packing().words();
         let mut held = Held::new(self.effort.budget, 0)?;

@@ -9,16 +9,16 @@ use super::task::{Answered, End, Task};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Where a task stands.
-pub type Place = Vec<u32>;
+pub type TaskPath = Vec<u32>;
 
 /// See the module head.
 #[derive(Debug, Default)]
 pub struct Board {
-    waiting: BTreeMap<Place, Task>,
-    running: BTreeSet<Place>,
-    accounts: BTreeMap<Place, Account>,
+    waiting: BTreeMap<TaskPath, Task>,
+    running: BTreeSet<TaskPath>,
+    accounts: BTreeMap<TaskPath, Account>,
     /// The first place at which something does not hold, and what.
-    decided: Option<(Place, End)>,
+    decided: Option<(TaskPath, End)>,
     done: u64,
 }
 
@@ -30,14 +30,14 @@ impl Board {
     }
 
     /// The next task, for somebody to work on; none: nothing waits.
-    pub fn take(&mut self) -> Option<(Place, Task)> {
+    pub fn take(&mut self) -> Option<(TaskPath, Task)> {
         let (place, task) = self.waiting.pop_first()?;
         self.running.insert(place.clone());
         Some((place, task))
     }
 
     /// Nobody works on a task any more.
-    pub fn give_back(&mut self, place: Place, task: Task) {
+    pub fn give_back(&mut self, place: TaskPath, task: Task) {
         if self.running.remove(&place) {
             self.waiting.insert(place, task);
         }
@@ -59,7 +59,7 @@ impl Board {
     }
 
     /// Takes what came of a task.
-    pub fn put(&mut self, place: Place, answered: Answered) {
+    pub fn put(&mut self, place: TaskPath, answered: Answered) {
         if !self.running.remove(&place) {
             return;
         }
@@ -88,7 +88,7 @@ impl Board {
     /// What was done, up to the first that does not hold, and that with the number of its obligation.
     pub fn end(self) -> (Vec<Account>, Option<(u32, End)>) {
         let last = self.decided.as_ref().map(|(place, _)| place);
-        let counts = |place: &Place| last.is_none_or(|last| place <= last);
+        let counts = |place: &TaskPath| last.is_none_or(|last| place <= last);
         let accounts = self.accounts.into_iter().filter(|(place, _)| counts(place));
         let accounts = accounts.map(|(_, account)| account).collect();
         (accounts, self.decided.map(|(place, end)| (place.first().copied().unwrap_or(0), end)))

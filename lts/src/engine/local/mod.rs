@@ -39,7 +39,7 @@ use crate::engine::search::Verdict;
 use crate::model::network::{LeafIx, Network, Outcome};
 use crate::model::trace::Trace;
 use crate::property::{self, Property};
-pub use board::{Board, Place};
+pub use board::{Board, TaskPath};
 pub use frame::Size;
 pub use marking::Marking;
 use serde::{Deserialize, Serialize};
@@ -171,7 +171,7 @@ impl Account {
 
 /// What came out.
 #[derive(Clone, Debug)]
-pub struct Report {
+pub struct LocalReport {
     /// The answer; `None`: an obligation was left.
     pub verdict: Option<Verdict>,
     /// The obligations in order, up to the first that does not hold.
@@ -189,12 +189,12 @@ fn has_faults(net: &Network) -> bool {
 
 /// Decides properties of a network whose tables are complete; there must be no formula among them. A run that is told to
 /// stop ends with [`Verdict::Unknown`].
-pub fn check(net: &Network, properties: &[Property], options: &Options) -> Result<Report> {
+pub fn check(net: &Network, properties: &[Property], options: &Options) -> Result<LocalReport> {
     let start = Instant::now();
     let setting = Setting::new(net, properties, options.max_memory)?;
     if let Some(property) = property::violated_initially(properties) {
         let verdict = Some(Verdict::Violated { property, trace: Trace::default() });
-        return Ok(Report { verdict, accounts: Vec::new(), peak_memory: 0, time: start.elapsed() });
+        return Ok(LocalReport { verdict, accounts: Vec::new(), peak_memory: 0, time: start.elapsed() });
     }
     let (accounts, ended) = workers::decide(&setting, options).end();
     let verdict = match ended {
@@ -204,5 +204,5 @@ pub fn check(net: &Network, properties: &[Property], options: &Options) -> Resul
         Some((_, End::Failed(why))) => return Err(Error::Internal(why)),
         Some(_) => None,
     };
-    Ok(Report { verdict, accounts, peak_memory: setting.peak_memory(), time: start.elapsed() })
+    Ok(LocalReport { verdict, accounts, peak_memory: setting.peak_memory(), time: start.elapsed() })
 }

@@ -1,7 +1,7 @@
 //! Decides obligations on several threads of this process.
 
 use super::Options;
-use super::board::{Board, Place};
+use super::board::{Board, TaskPath};
 use super::task::{Setting, Task};
 use crate::base::error::Limit;
 use crate::model::network::Network;
@@ -45,7 +45,7 @@ where
     }
 
     /// The next task; none: nothing is left to do.
-    fn take(&self) -> Option<(Place, Task)> {
+    fn take(&self) -> Option<(TaskPath, Task)> {
         let mut board = self.board();
         loop {
             match board.take() {

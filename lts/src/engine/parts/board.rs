@@ -8,7 +8,7 @@
 use super::aggregate::{Aggregation, Answer, End, Purpose, Step};
 use super::task::{Answered, Task};
 use super::{
-    Account, Fate, Obligation, Report, Setting, Stop, Trouble, Why, obligations_of, property, result_of,
+    Account, Fate, Obligation, PartsReport, Setting, Stop, Trouble, Why, obligations_of, property, result_of,
 };
 use crate::base::error::{Limit, Result};
 use crate::engine::search::Verdict;
@@ -19,12 +19,12 @@ use std::time::Instant;
 
 /// Where a task stands: in which obligation, and what it is for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
-pub struct Place {
+pub struct TaskPlace {
     obligation: u32,
     purpose: Purpose,
 }
 
-impl Place {
+impl TaskPlace {
     /// Whether what came of it is worth remembering: leaves, and components that were made before, are made again.
     pub fn is_memorable(&self) -> bool {
         matches!(self.purpose, Purpose::Trial(_) | Purpose::Interfaces(_))
@@ -96,7 +96,7 @@ impl Board {
     }
 
     /// The next task, for somebody to work on; none: there is nothing before more answers come.
-    pub fn take(&mut self, setting: Setting) -> Option<(Place, Task)> {
+    pub fn take(&mut self, setting: Setting) -> Option<(TaskPlace, Task)> {
         for number in 0..self.obligations.len() {
             if self.one_by_one && self.undecided().is_some_and(|first| number > first) {
                 return None;
@@ -111,7 +111,7 @@ impl Board {
                 At::Before | At::Holds(_) => {}
                 At::Going(going) => {
                     if let Some((purpose, task)) = going.waiting.pop_front() {
-                        return Some((Place { obligation: number as u32, purpose }, task));
+                        return Some((TaskPlace { obligation: number as u32, purpose }, task));
                     }
                 }
                 // What comes behind it does not matter.
@@ -122,7 +122,7 @@ impl Board {
     }
 
     /// Takes what came of a task. What nobody waits for is ignored.
-    pub fn put(&mut self, setting: Setting, place: Place, answered: Answered) {
+    pub fn put(&mut self, setting: Setting, place: TaskPlace, answered: Answered) {
         let Some((_, at @ At::Going(_))) = self.obligations.get_mut(place.obligation as usize) else {
             return;
         };
@@ -181,7 +181,7 @@ impl Board {
 
     /// What came out; the run of a violation is put together and replayed. If not all that counts is decided, the run was
     /// told to stop.
-    pub fn report(self, setting: Setting, stop: &(dyn Fn() -> Option<Limit> + Sync)) -> Result<Report> {
+    pub fn report(self, setting: Setting, stop: &(dyn Fn() -> Option<Limit> + Sync)) -> Result<PartsReport> {
         let Board { obligations, start, .. } = self;
         let mut accounts = Vec::new();
         let initially = property::violated_initially(setting.properties);
@@ -212,7 +212,7 @@ impl Board {
             verdict = told;
             break;
         }
-        Ok(Report { verdict, accounts, peak_memory: setting.budget.peak(), time: start.elapsed() })
+        Ok(PartsReport { verdict, accounts, peak_memory: setting.budget.peak(), time: start.elapsed() })
     }
 }
 

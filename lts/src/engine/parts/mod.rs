@@ -49,7 +49,7 @@ use crate::engine::search::Verdict;
 use crate::model::network::{LeafIx, Network, Outcome, Vector};
 use crate::property::{self, Property};
 use aggregate::Answer;
-pub use board::{Board, Place, Status};
+pub use board::{Board, Status, TaskPlace};
 pub(super) use lift::replayed;
 pub use minimise::{Whole, whole};
 pub use open::check_open;
@@ -298,7 +298,7 @@ impl Account {
 
 /// What came out.
 #[derive(Clone, Debug)]
-pub struct Report {
+pub struct PartsReport {
     /// The answer; `None`: an obligation was left.
     pub verdict: Option<Verdict>,
     /// The obligations that were looked at, in order; only the last may be left or violated.
@@ -346,7 +346,7 @@ impl<'a> Setting<'a> {
 
 /// Decides properties of a network whose tables are complete; there must be no formula among them. A run that is told to
 /// stop ends with [`Verdict::Unknown`].
-pub fn check(net: &Network, properties: &[Property], options: &Options) -> Result<Report> {
+pub fn check(net: &Network, properties: &[Property], options: &Options) -> Result<PartsReport> {
     no_formulas(properties)?;
     let budget = Arc::new(Budget::new(options.max_memory));
     let setting = Setting::new(net, properties, options, &budget);

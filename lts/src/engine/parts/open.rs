@@ -14,7 +14,7 @@ use super::lift::Lift;
 use super::product::Effort;
 use super::system::{Asked, Component, Origin, System};
 use super::{
-    Account, Fate, Node, Obligation, Options, Report, Seen, Stage, Stop, Trouble, Why, no_formulas,
+    Account, Fate, Node, Obligation, Options, PartsReport, Seen, Stage, Stop, Trouble, Why, no_formulas,
     obligations, result_of,
 };
 use crate::base::error::Result;
@@ -37,7 +37,7 @@ pub fn check_open(
     source: &mut dyn TableSource,
     properties: &[Property],
     options: &Options,
-) -> Result<Report> {
+) -> Result<PartsReport> {
     no_formulas(properties)?;
     let budget = Arc::new(Budget::new(options.max_memory));
     // A fault may turn up at any time.
@@ -67,7 +67,7 @@ fn decided(
     faulty: bool,
     budget: &Budget,
     mut decide: impl FnMut(Obligation) -> (Answer, Account),
-) -> Result<Report> {
+) -> Result<PartsReport> {
     let start = Instant::now();
     let mut accounts = Vec::new();
     let mut verdict = Some(Verdict::Holds);
@@ -89,7 +89,7 @@ fn decided(
             break;
         }
     }
-    Ok(Report { verdict, accounts, peak_memory: budget.peak(), time: start.elapsed() })
+    Ok(PartsReport { verdict, accounts, peak_memory: budget.peak(), time: start.elapsed() })
 }
 
 /// The processes, as far as they are known.

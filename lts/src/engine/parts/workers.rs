@@ -1,6 +1,6 @@
 //! Does the tasks of a search on several threads of this process.
 
-use super::board::{Board, Place};
+use super::board::{Board, TaskPlace};
 use super::task::{Answered, Task};
 use super::{Options, Setting};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -33,7 +33,7 @@ impl Workers<'_> {
     }
 
     /// The next task; none: nothing is left to do.
-    fn take(&self) -> Option<(Place, Task)> {
+    fn take(&self) -> Option<(TaskPlace, Task)> {
         let mut board = self.board();
         loop {
             if board.is_over() || self.stopped.load(Relaxed) {

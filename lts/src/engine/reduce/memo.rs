@@ -27,7 +27,7 @@ pub(super) enum Strength {
 pub(crate) const MOST: u64 = if cfg!(test) { 1 << 14 } else { 1 << 26 };
 
 /// A set of labels: itself if a word is enough, else its place in [`Memo::sets`].
-type Place = u64;
+type SetRef = u64;
 
 /// What settles a question for many sets of free labels, two kinds of clashes first (weak, strong): free labels of which none
 /// clashes, here or wherever they lead; free labels that lead to no state that offers the label; the labels of a path to one
@@ -48,11 +48,11 @@ struct Topic {
     /// How many witnesses of each kind there are.
     had: [u8; 4],
     /// The labels by which the leaf can leave the state and with which the label does not commute there, weak and strong.
-    clashing: [Place; 2],
-    witnesses: [[Place; WITNESSES]; 4],
+    clashing: [SetRef; 2],
+    witnesses: [[SetRef; WITNESSES]; 4],
     /// For each kind of question the free labels of the one whose answer was last looked up, and the answer: neighbours
     /// among the states ask the same.
-    last: [Option<(Place, u32)>; KINDS],
+    last: [Option<(SetRef, u32)>; KINDS],
 }
 
 /// Kinds of questions whose answers are remembered together with the free labels: clashes, weak and strong, cuts, and
@@ -237,14 +237,14 @@ impl Memo {
     }
 
     #[inline]
-    fn set<'a>(&'a self, leaf: &Leaf, place: &'a Place) -> &'a [u64] {
+    fn set<'a>(&'a self, leaf: &Leaf, place: &'a SetRef) -> &'a [u64] {
         if leaf.words == 1 {
             return std::slice::from_ref(place);
         }
         &self.sets[*place as usize..*place as usize + leaf.words]
     }
 
-    fn add_set(&mut self, set: &[u64]) -> Place {
+    fn add_set(&mut self, set: &[u64]) -> SetRef {
         if let &[word] = set {
             return word;
         }

@@ -111,7 +111,7 @@ fn the_order_of_filling_changes_nothing_and_proofs_are_right() {
         assert!(nearest.is_none_or(|steps| within < Some(steps)), "seed {seed}: {within:?} and {nearest:?}");
         proved += usize::from(within.is_some());
         violated += usize::from(!one.found.is_empty());
-        if one.outcome == Outcome::Everything {
+        if one.outcome == HuntOutcome::Everything {
             everything += 1;
             assert_eq!(nearest.is_some(), !one.found.is_empty(), "seed {seed}");
         }

@@ -86,15 +86,15 @@ fn what_is_proved_is_so_with_any_number_of_workers() {
         assert!(nearest.is_none_or(|steps| within < Some(steps)), "seed {seed}: {within:?} and {nearest:?}");
         proved += usize::from(within.is_some());
         match one.outcome {
-            Outcome::Findings => {
+            HuntOutcome::Findings => {
                 violated += 1;
                 assert!(nearest.is_some(), "seed {seed}");
             }
-            Outcome::Everything => {
+            HuntOutcome::Everything => {
                 everything += 1;
                 assert_eq!(nearest, None, "seed {seed}");
             }
-            Outcome::Jobs => assert!(job_states < 10, "seed {seed}: {:?}", one.status),
+            HuntOutcome::Jobs => assert!(job_states < 10, "seed {seed}: {:?}", one.status),
             other => panic!("seed {seed}: {other:?}"),
         }
     }

@@ -146,7 +146,7 @@ impl Method for Hunting {
             let (mut first, figures) = (First::default(), Hunted::new(self));
             first.see(&verdict, None);
             run.host.found(run.tables(), Finding { number: 1, verdict, shown: None, origin: None });
-            let ending = self.over(&hunt::Outcome::Findings);
+            let ending = self.over(&hunt::HuntOutcome::Findings);
             return Ok(first.outcome(ending, Duration::ZERO, figures));
         }
         open::with_searched(run, |run, searched| self.hunt(run, searched))
@@ -252,22 +252,24 @@ impl Hunting {
     }
 
     /// What it means that a hunt ended by itself.
-    fn over(&self, outcome: &hunt::Outcome) -> Bound {
+    fn over(&self, outcome: &hunt::HuntOutcome) -> Bound {
         let (name, message) = match outcome {
-            hunt::Outcome::Findings => ("findings", "as many as wanted were found (--findings)".to_owned()),
-            hunt::Outcome::Everything => ("everything", "every reachable state was seen".to_owned()),
-            hunt::Outcome::Jobs if self.repeat.is_some() => {
+            hunt::HuntOutcome::Findings => {
+                ("findings", "as many as wanted were found (--findings)".to_owned())
+            }
+            hunt::HuntOutcome::Everything => ("everything", "every reachable state was seen".to_owned()),
+            hunt::HuntOutcome::Jobs if self.repeat.is_some() => {
                 ("max-jobs", "the search was repeated".to_owned())
             }
-            hunt::Outcome::Jobs => {
+            hunt::HuntOutcome::Jobs => {
                 let jobs = count(self.max_jobs.unwrap_or(0));
                 ("max-jobs", format!("{jobs} searches were done (--max-jobs)"))
             }
-            hunt::Outcome::States => {
+            hunt::HuntOutcome::States => {
                 let states = count(self.max_states.unwrap_or(0));
                 ("max-states", format!("{states} states were expanded (--max-states)"))
             }
-            hunt::Outcome::Exhausted | hunt::Outcome::Failed { .. } => {
+            hunt::HuntOutcome::Exhausted | hunt::HuntOutcome::Failed { .. } => {
                 ("exhausted", "no member of the portfolio has anything left to do".to_owned())
             }
         };

@@ -228,15 +228,15 @@ impl Figures for Put {
         let largest = self.obligations.iter().map(|shown| shown.largest_states).max().unwrap_or(0);
         let products = |shown: &Shown| shown.tree.iter().filter(|made| !made.parts.is_empty()).count() as u64;
         let mut rows = vec![
-            ("put together", format!("{} times", count(self.sum(products)))),
-            ("largest part", format!("{} states", count(largest))),
-            ("all parts", format!("{} states", count(self.sum(|shown| shown.states)))),
+            ("put together", counted(self.sum(products) as usize, "time")),
+            ("largest part", counted(largest as usize, "state")),
+            ("all parts", counted(self.sum(|shown| shown.states) as usize, "state")),
             (
                 "tried",
                 format!(
-                    "{} states in {} trials",
-                    count(self.sum(|s| s.tried_states)),
-                    count(self.sum(|s| s.trials))
+                    "{} in {}",
+                    counted(self.sum(|s| s.tried_states) as usize, "state"),
+                    counted(self.sum(|s| s.trials) as usize, "trial")
                 ),
             ),
         ];

@@ -20,8 +20,8 @@ use figures::Put;
 use gridlock_lts::base::error::{Error, Result};
 use gridlock_lts::base::memory::Budget;
 use gridlock_lts::engine::parts::{
-    self, Account, DEFAULT_LIMIT, DEFAULT_MEMBERS, Fate, Options, Reduction, Report, Stages, Status, Trials,
-    Why,
+    self, Account, DEFAULT_LIMIT, DEFAULT_MEMBERS, Fate, Options, PartsReport, Reduction, Stages, Status,
+    Trials, Why,
 };
 use gridlock_lts::engine::search::Verdict;
 use gridlock_lts::model::network::LeafIx;
@@ -237,7 +237,7 @@ impl Method for Parts {
         host.begin("putting together", "states");
         let progress = |status: &Status| {
             let Status { left, states, trials, .. } = *status;
-            host.progress(states, 0, format!("{} left, {} trials", count(left), count(trials)));
+            host.progress(states, 0, format!("{} left, {}", count(left), counted(trials as usize, "trial")));
         };
         let team = run.team(&identity, self.patience);
         let ended = run.lead(&team, &mut machine, &work, opened, NUMBERS, &progress)?;
@@ -313,7 +313,7 @@ impl Parts {
     fn outcome(
         &self,
         run: &mut Run,
-        report: Report,
+        report: PartsReport,
         time: Duration,
         release: bool,
         with: impl FnOnce(Put, &Run) -> Put,

@@ -23,7 +23,7 @@ mod tests;
 pub use config::{Config, Granularity, Pace};
 pub use history::{Steps, WayWithin};
 pub use overlap::Repeats;
-pub use status::{Class, Different, Event, Extreme, Outcome, Pruned, Status, Stuck};
+pub use status::{Class, Different, Event, Extreme, Pruned, Status, Stuck, SwarmOutcome};
 
 use crate::grid::journal::Batch;
 use crate::grid::ledger::{Ledger, resume_in_order};
@@ -86,7 +86,7 @@ pub struct Swarm<'n> {
     repeats: Option<Repeats>,
     status: Status,
     events: Vec<Event>,
-    outcome: Option<Outcome>,
+    outcome: Option<SwarmOutcome>,
 }
 
 impl<'n> Swarm<'n> {
@@ -183,7 +183,7 @@ impl<'n> Swarm<'n> {
     /// The steps from the initial state to where the way to the finding begins: nothing, unless it was found by a job
     /// that was handed states.
     pub fn way_to_finding(&mut self, within: WayWithin) -> Result<Steps> {
-        let (Some(Outcome::Found { number, .. }), Some(from)) = (&self.outcome, self.found_from.clone())
+        let (Some(SwarmOutcome::Found { number, .. }), Some(from)) = (&self.outcome, self.found_from.clone())
         else {
             return Ok(Vec::new());
         };
@@ -192,7 +192,7 @@ impl<'n> Swarm<'n> {
     }
 
     /// What came of it, once [`Machine::next`] says that it is done.
-    pub fn outcome(&self) -> Option<&Outcome> {
+    pub fn outcome(&self) -> Option<&SwarmOutcome> {
         self.outcome.as_ref()
     }
 
@@ -264,16 +264,16 @@ impl<'n> Swarm<'n> {
 
     fn finish(&mut self) {
         if let Some(repeats) = self.repeats {
-            self.outcome = Some(Outcome::Repeats(repeats));
+            self.outcome = Some(SwarmOutcome::Repeats(repeats));
             return;
         }
         let space = self.own();
         assert!(space.is_settled(), "every trace ID has been done when no job is left");
         let stuck = std::mem::take(&mut self.stuck);
         self.outcome = Some(if stuck.is_empty() {
-            Outcome::Exhausted { bounded: self.status.bounded }
+            SwarmOutcome::Exhausted { bounded: self.status.bounded }
         } else {
-            Outcome::Stuck(stuck)
+            SwarmOutcome::Stuck(stuck)
         });
     }
 }

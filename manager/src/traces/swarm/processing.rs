@@ -1,7 +1,7 @@
 //! What feedback means for the IDs.
 
 use super::border::Node;
-use super::status::{Class, Event, Outcome, Pruned};
+use super::status::{Class, Event, Pruned, SwarmOutcome};
 use super::{Granularity, Part, Swarm, is_end};
 use gridlock_lts::guide::{EdgeIx, StateIx};
 use gridlock_worker::job::{End, Feedback, Job, Then};
@@ -49,7 +49,7 @@ impl Swarm<'_> {
         match &answered.feedback.end {
             End::Failed(reason) => return self.fail(number, reason.to_string()),
             End::Found(finding) => {
-                self.outcome = Some(Outcome::Found { finding: finding.clone(), number });
+                self.outcome = Some(SwarmOutcome::Found { finding: finding.clone(), number });
                 self.found_from = answered.feedback.left.from.clone();
                 return Class::Found;
             }
@@ -94,7 +94,7 @@ impl Swarm<'_> {
     }
 
     pub(super) fn fail(&mut self, number: u64, reason: String) -> Class {
-        self.outcome = Some(Outcome::Failed { number, reason });
+        self.outcome = Some(SwarmOutcome::Failed { number, reason });
         Class::Failed
     }
 }

@@ -107,7 +107,7 @@ pub struct Stuck {
 
 /// What came of a swarm.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Outcome {
+pub enum SwarmOutcome {
     /// Every ID was explored or is impossible.
     Exhausted {
         /// The subsystem could have moved on where its cycles were bounded, so that is not everything.

@@ -42,7 +42,7 @@ fn cases(count: u64) -> impl Iterator<Item = (u64, System, Config)> {
 }
 
 /// All jobs in the order of their numbers, each handed out the same whenever it was; and how the swarm ended.
-fn play(system: &System, config: &Config, workers: &Workers) -> (Vec<Job>, Outcome, Status, Vec<Event>) {
+fn play(system: &System, config: &Config, workers: &Workers) -> (Vec<Job>, SwarmOutcome, Status, Vec<Event>) {
     let mut swarm = Swarm::new(&system.net, system.guide.clone(), config.clone());
     let mut jobs: Vec<Job> = Vec::new();
     run(&mut swarm, workers, &mut |job| system.answer(job), &mut |job| match jobs.get(job.number as usize) {
@@ -66,7 +66,7 @@ fn every_possible_path_is_searched() {
     let mut pruned = 0;
     for (seed, system, config) in cases(1_500) {
         let (jobs, outcome, status, events) = play(&system, &config, &reliable(5));
-        assert_eq!(outcome, Outcome::Exhausted { bounded: false }, "seed {seed}");
+        assert_eq!(outcome, SwarmOutcome::Exhausted { bounded: false }, "seed {seed}");
         assert_eq!(status.explored.clone() + &status.pruned, status.all, "seed {seed}");
         pruned += usize::from(status.pruned > BigUint::ZERO);
         let complete: Vec<&Job> =
@@ -115,7 +115,7 @@ fn the_violation_of_the_first_job_counts() {
         let (jobs, ..) = play(&system, &config, &reliable(1));
         let rng = &mut Rng::new(seed ^ 0xf0);
         let found: Vec<u64> = (0..3).map(|_| rng.below(jobs.len()) as u64).collect();
-        let mut before: Option<(Outcome, BigUint, BigUint)> = None;
+        let mut before: Option<(SwarmOutcome, BigUint, BigUint)> = None;
         for count in [1, 3, 100] {
             let mut swarm = Swarm::new(&system.net, system.guide.clone(), config.clone());
             let workers = Workers { count, twice: 10, lost: 20, seed };
@@ -125,7 +125,7 @@ fn the_violation_of_the_first_job_counts() {
             let first = found.iter().copied().min().unwrap();
             let status = swarm.status();
             assert!(
-                matches!(swarm.outcome(), Some(Outcome::Found { number, .. }) if *number == first),
+                matches!(swarm.outcome(), Some(SwarmOutcome::Found { number, .. }) if *number == first),
                 "seed {seed}: {:?}, not {first}",
                 swarm.outcome()
             );
@@ -148,7 +148,7 @@ fn shards_together_do_everything() {
             let shard = &traces * part / 3u32..&traces * (part + 1) / 3u32;
             let config = Config { shard: Some(shard.clone()), ..config.clone() };
             let (jobs, outcome, status, events) = play(&system, &config, &reliable(3));
-            assert_eq!(outcome, Outcome::Exhausted { bounded: false });
+            assert_eq!(outcome, SwarmOutcome::Exhausted { bounded: false });
             assert!(
                 events
                     .iter()
@@ -194,7 +194,11 @@ fn sense_is_made_of_strange_messages() {
         assert_eq!(jobs[0], Next::Job(job.clone()));
         swarm.accept(Feedback { possible, ..good.clone() }, 0);
         assert_eq!(swarm.next(), Next::Done);
-        assert!(matches!(swarm.outcome(), Some(Outcome::Failed { number: 0, .. })), "{:?}", swarm.outcome());
+        assert!(
+            matches!(swarm.outcome(), Some(SwarmOutcome::Failed { number: 0, .. })),
+            "{:?}",
+            swarm.outcome()
+        );
     }
 }
 
@@ -241,7 +245,7 @@ fn prefixes_are_not_cut_too_short() {
         for states in [300, 3_000, 30_000] {
             let config = Config::new(limits(states));
             let (jobs, outcome, status, _) = play(&system, &config, &reliable(2));
-            assert_eq!(outcome, Outcome::Exhausted { bounded: false });
+            assert_eq!(outcome, SwarmOutcome::Exhausted { bounded: false });
             let fewest = system.fewest_jobs(states);
             println!("{possible} {states}: {} jobs, {fewest} at least, {}", jobs.len(), status.total.states);
             assert!(jobs.len() as u64 <= 3 * fewest + 100, "{} for {fewest}", jobs.len());
@@ -259,7 +263,7 @@ fn thousands_of_workers_may_fail() {
         let config = Config { granularity, pace: Pace::Window(4_000), ..Config::new(limits(60)) };
         let workers = Workers { count: 3_000, twice: 10, lost: 20, seed: 5 };
         let (jobs, outcome, status, _) = play(&system, &config, &workers);
-        assert_eq!(outcome, Outcome::Exhausted { bounded: false });
+        assert_eq!(outcome, SwarmOutcome::Exhausted { bounded: false });
         assert_eq!(status.explored + status.pruned, status.all);
         assert_eq!((status.processed, status.done), (jobs.len() as u64, jobs.len() as u64));
         assert!(status.processed > 500 && status.lost > 100, "{} {}", status.processed, status.lost);
