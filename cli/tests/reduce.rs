@@ -72,7 +72,7 @@ fn the_models_keep_their_verdicts_and_shortest_counterexamples() {
                 let [states, fewer] = [&of(&[])["states"], &reduced["states"]].map(Value::as_u64);
                 assert!(fewer <= states, "{row}: {fewer:?} of {states:?}");
                 // Little memory, so that what is remembered about processes is given up sooner.
-                for more in [&["--workers", "2"][..], &["--workers", "4", "--max-memory", "48M"]] {
+                for more in [&["--workers", "2"][..], &["--workers", "4", "--max-memory", "100M"]] {
                     let same = of(&[&["--reduce", "on"], more].concat());
                     for figure in ["states", "transitions", "depth", "deadlocks"] {
                         assert_eq!(same[figure], reduced[figure], "{row} {more:?}");
