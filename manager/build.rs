@@ -15,7 +15,7 @@ fn main() -> std::io::Result<()> {
         collect(place, &mut files)?;
     }
     files.sort();
-    // FNV-1a: whoever wants two programs to look alike can have that for less.
+    // FNV-1a: this guards against accidents, not against people who want two programs to look alike.
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for file in files {
         let mut add = |bytes: &[u8]| {

@@ -89,7 +89,7 @@ pub fn command() -> clap::Command {
     Arguments::command().help_template(template)
 }
 
-/// [`GROUPS`], and whatever they forget.
+/// [`GROUPS`], and what they forget.
 fn groups(command: &clap::Command) -> Vec<(&'static str, Vec<String>)> {
     let named = |n: &str| GROUPS.iter().any(|(_, commands)| commands.contains(&n));
     let mut groups: Vec<(&str, Vec<String>)> = GROUPS

@@ -15,13 +15,13 @@ use std::time::Duration;
 const SPEAK: Duration = Duration::from_secs(1);
 
 /// Whether this process is one of several that work together.
-pub fn has_company() -> bool {
-    launched().is_some_and(|launch| launch.has_company())
+pub fn is_distributed() -> bool {
+    launched().is_some_and(|launch| launch.is_distributed())
 }
 
 /// Whether this process has nothing to say, because another one speaks.
 pub fn is_silent() -> bool {
-    launched().is_some_and(|launch| launch.has_company() && !launch.speaks())
+    launched().is_some_and(|launch| launch.is_distributed() && !launch.speaks())
 }
 
 /// The exit code of a process that has nothing to say, once the one that speaks has had its time to: mpirun ends all
@@ -36,7 +36,7 @@ pub fn let_speak(code: u8) -> u8 {
 /// with the first that fails, but not every launcher does.
 pub fn refuse(code: u8, problem: &str, speak: impl FnOnce()) -> u8 {
     let problem = problem.trim().trim_start_matches("error: ");
-    let peers = match launched().filter(Launch::has_company).map(|_| Peers::join(None)) {
+    let peers = match launched().filter(Launch::is_distributed).map(|_| Peers::join(None)) {
         Some(Ok(peers)) => peers,
         // The processes cannot meet. If the one that speaks has the same arguments, it has told the same by then.
         Some(Err(_)) if is_silent() => {

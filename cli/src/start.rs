@@ -134,7 +134,7 @@ impl Start {
         ShownStart { file: &self.file, step, steps }
     }
 
-    /// What tells it from other states to begin in, whatever the file is called.
+    /// What tells it from other states to begin in, independent of the file's name.
     pub fn identity(&self) -> String {
         match &self.place {
             Given::Steps(saved, _) => format!("step {} of {}", saved.steps.len(), self.print),

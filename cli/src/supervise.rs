@@ -81,7 +81,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
 /// Looks after the work until it ends, or must be ended. Gives the exit code.
 fn attend(watch: &Watch, ended: &Receiver<u8>, give_up: &dyn Fn() -> Option<Result<Exit, Failure>>) -> u8 {
     let mut stopped_at: Option<Instant> = None;
-    let grace = if process::has_company() { GRACE_OF_RANKS } else { GRACE };
+    let grace = if process::is_distributed() { GRACE_OF_RANKS } else { GRACE };
     loop {
         match ended.recv_timeout(BETWEEN_LOOKS) {
             Ok(code) => return code,

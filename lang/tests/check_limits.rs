@@ -1,4 +1,4 @@
-//! Large and hostile specifications: an answer, whatever it is.
+//! Large and hostile specifications: some answer.
 
 use gridlock_lang::{check, syntax};
 use std::fmt::Write;

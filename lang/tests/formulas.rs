@@ -12,7 +12,7 @@ use gridlock_lang::property::{self, Sight};
 use gridlock_lang::system::{self, System, Tables};
 use gridlock_lts::base::rng::Rng;
 use gridlock_lts::engine::explore;
-use gridlock_lts::engine::game::{self, Decision, End, vacuity};
+use gridlock_lts::engine::game::{self, Decision, RunEnd, vacuity};
 use gridlock_lts::engine::lazy::Lazy;
 use gridlock_lts::engine::search::{self, Options, Verdict};
 use gridlock_lts::model::equivalence::{Equivalence, minimise};
@@ -158,7 +158,7 @@ fn a_component_with_an_unfair_cycle() {
         let [Property::Formula(equations)] = &properties[..] else { panic!("{text} is a safety formula") };
         let decided = game::decide(&system.network, &**equations, &Options::default()).expect("decided");
         let evidence = decided.evidence.expect("small");
-        let End::Repeats(from) = evidence.end else { panic!("{text}: {:?}", evidence.end) };
+        let RunEnd::Repeats(from) = evidence.end else { panic!("{text}: {:?}", evidence.end) };
         let round = &evidence.trace.steps[from..];
         let name = |step: &Step| match system.network.vectors[step.vector.0 as usize].outcome {
             Outcome::Step(label) => system.network.labels[label.0 as usize].clone(),
@@ -181,15 +181,15 @@ fn evidence_is_short_and_closes() {
         (decided.answer == Decision::Holds, evidence.end, evidence.trace.len())
     };
     let response = "[true* . up(1)](mu X. ([!down(3)]X && <true>true))";
-    assert_eq!(evidence(COUNTER, response), (false, End::Repeats(2), 4));
-    assert_eq!(evidence(COUNTER, "<true* . down(3)>true"), (true, End::Decides, 4));
+    assert_eq!(evidence(COUNTER, response), (false, RunEnd::Repeats(2), 4));
+    assert_eq!(evidence(COUNTER, "<true* . down(3)>true"), (true, RunEnd::Decides, 4));
     let trap = "act a, b, c; proc P = a . P + b . Q; Q = c . Q + c . R; R = c . Q; init P;";
-    assert_eq!(evidence(trap, "[true*]<true* . a>true"), (false, End::Branches, 1));
+    assert_eq!(evidence(trap, "[true*]<true* . a>true"), (false, RunEnd::Branches, 1));
     // What goes round without a step is no run.
-    assert_eq!(evidence(COUNTER, "mu X. X"), (false, End::Decides, 0));
+    assert_eq!(evidence(COUNTER, "mu X. X"), (false, RunEnd::Decides, 0));
     // A run into the deadlock.
     let stuck = "act a, b; init a . a . delta;";
-    assert_eq!(evidence(stuck, "mu X. ([!b]X && <true>true)"), (false, End::Decides, 2));
+    assert_eq!(evidence(stuck, "mu X. ([!b]X && <true>true)"), (false, RunEnd::Decides, 2));
 }
 
 /// Of formulas that automata watch, too, it is known after which steps they ask for something.

@@ -8,9 +8,9 @@ use gridlock_lts::guide::{EdgeIx, Guide, StateIx, Subsystem};
 use gridlock_lts::model::network::{LeafIx, Local, Network};
 use gridlock_lts::samples::random::Shape;
 use gridlock_manager::traces::strategy::StrategyKind;
-use gridlock_manager::traces::swarm::{Config, Granularity, Pace, Status, Swarm, SwarmOutcome};
+use gridlock_manager::traces::swarm::{Config, Granularity, Pace, Swarm, SwarmOutcome, SwarmStatus};
 use gridlock_manager::traces::testbed::{Workers, run};
-use gridlock_worker::job::{Effort, End, Feedback, Job, JobLimits, Order, Then};
+use gridlock_worker::job::{Effort, Feedback, Job, JobEnd, JobLimits, Order, Then};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 const GUIDE_STATES: usize = 3_000;
@@ -111,23 +111,23 @@ impl<'a> Reference<'a> {
 
     fn search(&mut self, job: &Job) -> Feedback {
         let (mut states, mut place) = (BTreeSet::from([self.net.initial()]), StateIx(0));
-        let (mut possible, mut end) = (Vec::new(), End::Complete);
+        let (mut possible, mut end) = (Vec::new(), JobEnd::Complete);
         for position in 0..=job.path.len() {
             let Some(mut on) = self.position(position, place, states, job.limits.states) else {
-                end = End::OverBudget;
+                end = JobEnd::OverBudget;
                 break;
             };
             possible.push(on.keys().copied().collect::<Vec<u32>>());
             let Some(&next) = job.path.get(position) else {
                 if job.then == Then::Free && !self.free(position + 1, on, job.limits.states) {
-                    end = End::OverBudget;
+                    end = JobEnd::OverBudget;
                 }
                 break;
             };
             let Some(targets) = on.remove(&next) else { break };
             (states, place) = (targets, self.guide.edge(EdgeIx(next)).target);
         }
-        if job.order == Order::DepthFirst && end == End::OverBudget {
+        if job.order == Order::DepthFirst && end == JobEnd::OverBudget {
             possible.clear();
         }
         let effort = Effort { states: self.visited.len() as u64, ..Effort::default() };
@@ -148,7 +148,7 @@ impl<'a> Reference<'a> {
 const MOST_JOBS: u64 = 300;
 
 fn failed(job: &Job) -> Feedback {
-    let end = End::Failed(gridlock_lts::base::error::Error::input("enough"));
+    let end = JobEnd::Failed(gridlock_lts::base::error::Error::input("enough"));
     let (possible, effort) = (Vec::new(), Effort::default());
     Feedback {
         number: job.number,
@@ -164,7 +164,7 @@ fn failed(job: &Job) -> Feedback {
 
 struct Played {
     outcome: SwarmOutcome,
-    status: Status,
+    status: SwarmStatus,
     visited: BTreeSet<Global>,
     jobs: BTreeMap<u64, Job>,
 }
@@ -182,7 +182,7 @@ fn play(net: &Network, guide: &Guide, config: &Config, workers: &Workers) -> Pla
             let mut reference = Reference::new(net, guide, job);
             let feedback = reference.search(job);
             // What a job over its budget has visited must be visited again by others.
-            if feedback.end == End::Complete {
+            if feedback.end == JobEnd::Complete {
                 visited.extend(reference.visited.into_iter().map(|(_, _, state)| state));
             }
             feedback

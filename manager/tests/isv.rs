@@ -11,7 +11,7 @@ use gridlock_manager::grid::driver::Control;
 use gridlock_manager::grid::journal::Journal;
 use gridlock_manager::grid::work::Grid;
 use gridlock_manager::traces::strategy::StrategyKind;
-use gridlock_manager::traces::swarm::{Config, Granularity, Pace, Status};
+use gridlock_manager::traces::swarm::{Config, Granularity, Pace, SwarmStatus};
 use gridlock_manager::traces::{Conclusion, SwarmReport, conduct};
 use gridlock_worker::job::{JobLimits, Order};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ const LIMIT: usize = 100_000;
 const STRATEGIES: [StrategyKind; 4] =
     [StrategyKind::Even, StrategyKind::Order, StrategyKind::Random, StrategyKind::Different];
 
-fn control() -> Control<'static, Status> {
+fn control() -> Control<'static, SwarmStatus> {
     Control { stop: &|| false, progress: &|_| {}, page: &|_| Vec::new() }
 }
 

@@ -1,10 +1,10 @@
-//! A search by parts on the grid comes to what the library comes to alone: for any number of workers, whoever answers first,
+//! A search by parts on the grid comes to what the library comes to alone: for any number of workers, answers in any order,
 //! with jobs lost, and however often the run is cut off and resumed.
 
 use gridlock_lts::base::memory::Budget;
 use gridlock_lts::base::rng::Rng;
 use gridlock_lts::engine::parts::{
-    self, Account, DEFAULT_MEMBERS, Options, PartsReport, Reduction, Stages, Status, Trials,
+    self, Account, DEFAULT_MEMBERS, Options, PartsReport, PartsStatus, Reduction, Stages, Trials,
 };
 use gridlock_lts::engine::search::Verdict;
 use gridlock_lts::model::network::LeafIx;
@@ -14,14 +14,14 @@ use gridlock_manager::grid::journal::{Batch, Journal, Records};
 use gridlock_manager::grid::machine::{Accepted, Machine, Next, Numbered};
 use gridlock_manager::grid::wire;
 use gridlock_manager::grid::work::{Grid, Work};
-use gridlock_manager::parts::{Aggregations, Asked, PartsJob, Record, Trying};
+use gridlock_manager::parts::{Aggregations, PartsJob, PartsQuestion, Record, Trying};
 use gridlock_worker::life::Life;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// A network, what is asked of it, and how: now and then with a limit that leaves something to interfaces, or undecided.
-fn sample(seed: u64) -> Asked {
+fn sample(seed: u64) -> PartsQuestion {
     let shape = match seed % 3 {
         0 => Shape { leaves: 6, states: 3, labels: 3, moves: 60, vectors: 1, ..Shape::default() },
         1 => Shape { faults: 20, ..Shape::default() },
@@ -38,12 +38,12 @@ fn sample(seed: u64) -> Asked {
     };
     let budget = Arc::new(Budget::new(1 << 30));
     let trials = [Trials::Many, Trials::Many, Trials::Few, Trials::None][(seed / 3) as usize % 4];
-    Asked { net: Arc::new(net), properties, limit, groups, stages, members, trials, budget }
+    PartsQuestion { net: Arc::new(net), properties, limit, groups, stages, members, trials, budget }
 }
 
 /// The same once more, with another limit.
-fn again(asked: &Asked, limit: u64) -> Asked {
-    Asked {
+fn again(asked: &PartsQuestion, limit: u64) -> PartsQuestion {
+    PartsQuestion {
         net: asked.net.clone(),
         properties: asked.properties.clone(),
         limit,
@@ -55,7 +55,7 @@ fn again(asked: &Asked, limit: u64) -> Asked {
     }
 }
 
-fn machine(asked: &Asked) -> Aggregations {
+fn machine(asked: &PartsQuestion) -> Aggregations {
     Aggregations::new(again(asked, asked.limit)).expect("no formulas")
 }
 
@@ -71,7 +71,7 @@ fn told(machine: Aggregations) -> Told {
 }
 
 /// What the library comes to on one thread.
-fn alone(asked: &Asked) -> Told {
+fn alone(asked: &PartsQuestion) -> Told {
     let options = Options {
         workers: 1,
         limit: asked.limit,
@@ -103,7 +103,7 @@ struct Seen {
 
 /// Does all jobs in random order, over the wire; some are lost, some answered twice, and the run may end after some answers.
 /// What the journal has by then goes on in the next one.
-fn scrambled(asked: &Asked, rng: &mut Rng, cuts: bool, seen: &mut Seen) -> Told {
+fn scrambled(asked: &PartsQuestion, rng: &mut Rng, cuts: bool, seen: &mut Seen) -> Told {
     let (life, dir) = (Life::default(), tempfile::tempdir().expect("a directory"));
     let work = Trying::new(Arc::new(Budget::new(1 << 30)), true);
     let mut worker = work.worker();
@@ -179,8 +179,8 @@ fn any_order_and_any_cut_comes_to_the_same() {
 }
 
 /// Has a search done on threads, with the journal in a directory; also how many records were in it.
-fn led(asked: &Asked, threads: usize, dir: &Path) -> (Told, usize) {
-    let control = Control { stop: &|| false, progress: &|_: &Status| {}, page: &|_| Vec::new() };
+fn led(asked: &PartsQuestion, threads: usize, dir: &Path) -> (Told, usize) {
+    let control = Control { stop: &|| false, progress: &|_: &PartsStatus| {}, page: &|_| Vec::new() };
     let (opened, mut machine) = (journal(dir), machine(asked));
     let records = opened.1.len();
     let work = Arc::new(Trying::new(asked.budget.clone(), false));

@@ -4,7 +4,7 @@ use gridlock_lts::base::error::Error;
 use gridlock_manager::grid::driver::{Control, Ended, Opened, drive};
 use gridlock_manager::grid::journal::{Identity, Journal};
 use gridlock_manager::grid::transport::threads;
-use gridlock_manager::traces::swarm::{Config, Granularity, Status, Swarm};
+use gridlock_manager::traces::swarm::{Config, Granularity, Swarm, SwarmStatus};
 use gridlock_manager::traces::testbed::{Shape, System};
 use gridlock_worker::job::{Feedback, Job, JobLimits};
 use gridlock_worker::life::Life;
@@ -15,12 +15,16 @@ use std::time::Duration;
 /// The job that gets stuck.
 const STUCK: u64 = 5;
 
-fn control() -> Control<'static, Status> {
+fn control() -> Control<'static, SwarmStatus> {
     Control { stop: &|| false, progress: &|_| {}, page: &|_| Vec::new() }
 }
 
 /// Runs a swarm of which a job never ends, this many times; gives what drive says and the status.
-fn run(system: &Arc<System>, times: u32, journal: Option<Opened<Feedback>>) -> (Result<(), Error>, Status) {
+fn run(
+    system: &Arc<System>,
+    times: u32,
+    journal: Option<Opened<Feedback>>,
+) -> (Result<(), Error>, SwarmStatus) {
     let limits = JobLimits { states: u64::MAX, memory: u64::MAX };
     let config = Config { granularity: Granularity::Trace, ..Config::new(limits) };
     let mut swarm = Swarm::new(&system.net, system.guide.clone(), config);
@@ -65,7 +69,7 @@ fn a_job_that_is_stuck_is_done_by_another() {
         let (ended, status) = run(&system, times, Some(journal));
         assert_eq!(ended, Ok(()), "stuck {times} times");
         assert_eq!(status.lost, u64::from(times));
-        assert_eq!(Status { lost: 0, ..status }, expected, "stuck {times} times");
+        assert_eq!(SwarmStatus { lost: 0, ..status }, expected, "stuck {times} times");
         let (_, answers) = Journal::<Feedback>::open(dir.path(), &identity, true).expect("a whole journal");
         assert_eq!(answers.len() as u64, expected.done);
     }

@@ -13,7 +13,7 @@ use gridlock_manager::traces::strategy::StrategyKind;
 use gridlock_manager::traces::swarm::{Config, Granularity, Pace, Swarm, SwarmOutcome};
 use gridlock_manager::traces::testbed::{Workers, run};
 use gridlock_worker::guided::{Setting, Worker};
-use gridlock_worker::job::{Effort, End, Feedback, JobLimits, Order};
+use gridlock_worker::job::{Effort, Feedback, JobEnd, JobLimits, Order};
 use gridlock_worker::life::Life;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -74,7 +74,7 @@ impl Visitor for Play<'_> {
         let (mut union, mut handed_on, mut in_any_order) = (States::new(), States::new(), States::new());
         let answer = &mut |job: &gridlock_worker::job::Job| {
             if job.number >= most_jobs {
-                let end = End::Failed(gridlock_lts::base::error::Error::input("enough"));
+                let end = JobEnd::Failed(gridlock_lts::base::error::Error::input("enough"));
                 let (possible, effort) = (Vec::new(), Effort::default());
                 return Feedback {
                     number: job.number,
@@ -121,12 +121,12 @@ impl Visitor for Play<'_> {
             }
             // What a job over its budget has visited must be visited again by others, unless it hands on what it leaves.
             if job.any_order {
-                if feedback.end == End::Complete {
+                if feedback.end == JobEnd::Complete {
                     in_any_order.append(&mut seen);
                 }
             } else if job.handed.is_some() {
                 handed_on.append(&mut seen);
-            } else if feedback.end == End::Complete {
+            } else if feedback.end == JobEnd::Complete {
                 union.append(&mut seen);
             }
             feedback

@@ -12,7 +12,7 @@
 //! its place or handed on, and is expanded, waits, or is somebody else's.
 
 use crate::guided::search::look_at;
-use crate::job::{Effort, End, Finding, JobLimits};
+use crate::job::{Effort, Finding, JobEnd, JobLimits};
 use crate::life::Life;
 use crate::states::{Origin, States};
 use crate::stop::Stop;
@@ -84,7 +84,7 @@ pub struct Feedback {
     /// The job's number.
     pub number: u64,
     /// How it ended. The path of a finding is its last step, or nothing if it is a deadlock.
-    pub end: End,
+    pub end: JobEnd,
     /// If something was found: the position of the place and the number of the state there.
     pub at: Option<(u32, u32)>,
     /// The job's places; those behind them are new.
@@ -215,7 +215,7 @@ fn learn(
 fn ended(job: &Job, stop: Stop) -> Feedback {
     Feedback {
         number: job.number,
-        end: End::of(stop).unwrap_or_else(End::Failed),
+        end: JobEnd::of(stop).unwrap_or_else(JobEnd::Failed),
         at: None,
         places: Vec::new(),
         elsewhere: Vec::new(),
@@ -305,10 +305,10 @@ impl<'s, S: Successors> PlaceSearch<'s, S> {
         let whole = self.places.len() >= self.job.places.len();
         let mut feedback = match searched {
             Err(stop) => ended(self.job, stop),
-            Ok(None) => Feedback { end: End::Complete, ..ended(self.job, Stop::Interrupted) },
+            Ok(None) => Feedback { end: JobEnd::Complete, ..ended(self.job, Stop::Interrupted) },
             Ok(Some((at, Found { what, step, .. }))) => {
                 let path = step.into_iter().map(|(vector, target)| (vector.0, target)).collect();
-                let end = End::Found(Finding { what, path });
+                let end = JobEnd::Found(Finding { what, path });
                 Feedback { end, at: Some(at), ..ended(self.job, Stop::Interrupted) }
             }
         };

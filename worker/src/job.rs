@@ -89,7 +89,7 @@ pub struct Job {
 
 /// How a guided search ended.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum End {
+pub enum JobEnd {
     /// All states were visited that are reachable while the subsystem follows the path, and then does as the job says.
     Complete,
     /// The limits were reached. Feedback up to the last position reported is complete; what came after is not. Of a job
@@ -103,12 +103,12 @@ pub enum End {
     Failed(Error),
 }
 
-impl End {
+impl JobEnd {
     /// The end of a search that was stopped; an error if it failed.
     pub(crate) fn of(stop: Stop) -> Result<Self> {
         match stop {
-            Stop::OverBudget => Ok(End::OverBudget),
-            Stop::Interrupted => Ok(End::Interrupted),
+            Stop::OverBudget => Ok(JobEnd::OverBudget),
+            Stop::Interrupted => Ok(JobEnd::Interrupted),
             Stop::Failed(error) => Err(error),
         }
     }
@@ -116,11 +116,11 @@ impl End {
     /// A word for logs.
     pub fn name(&self) -> &'static str {
         match self {
-            End::Complete => "complete",
-            End::OverBudget => "over budget",
-            End::Found(_) => "found",
-            End::Interrupted => "interrupted",
-            End::Failed(_) => "failed",
+            JobEnd::Complete => "complete",
+            JobEnd::OverBudget => "over budget",
+            JobEnd::Found(_) => "found",
+            JobEnd::Interrupted => "interrupted",
+            JobEnd::Failed(_) => "failed",
         }
     }
 }
@@ -169,7 +169,7 @@ pub struct Feedback {
     /// The job's number.
     pub number: u64,
     /// How it ended.
-    pub end: End,
+    pub end: JobEnd,
     /// For each position whose states were all visited, from the first on: the edges of the guide that were possible in
     /// some of them, ascending, cut ones included. It ends with the last position of the path, or earlier if the path
     /// cannot be followed that far or the limits were reached.
@@ -188,7 +188,7 @@ pub struct Feedback {
     pub positions: Vec<Position>,
 }
 
-/// What was seen when some moves of a path were done, in whatever order.
+/// What was seen when some moves of a path were done, in any order.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Position {
     /// For each leaf of the subsystem how many of its moves on the path are done.

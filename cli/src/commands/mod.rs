@@ -92,8 +92,8 @@ impl Command {
 
     /// Whether it makes a result of it, too, that it was stopped before it began.
     pub fn reports_its_end(&self) -> bool {
-        let company = launched().is_some_and(|launch| launch.has_company());
-        matches!(self, Command::Check(_)) && !company
+        let distributed = launched().is_some_and(|launch| launch.is_distributed());
+        matches!(self, Command::Check(_)) && !distributed
     }
 
     /// Writes the result of a run that does not notice that it is to stop, from another thread than that of the run. `None`: the

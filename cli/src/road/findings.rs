@@ -3,7 +3,7 @@
 //! Invariant: a file of another run is never replaced. What an equal run wrote is left as it is.
 
 use super::Task;
-use super::properties::Asked;
+use super::properties::AskedProperty;
 use crate::input::Specification;
 use crate::quantities::{count, counted, duration};
 use crate::shown_trace::{JSON_VERSION, ShownState, ShownStep, ShownTrace};
@@ -66,7 +66,7 @@ impl Finding {
     /// In one line.
     pub fn title(&self) -> String {
         match &self.property {
-            Some(property) => format!("violated: {}: {}", Asked::shown_name(property), self.message),
+            Some(property) => format!("violated: {}: {}", AskedProperty::shown_name(property), self.message),
             None => format!("faulty: {}", self.message),
         }
     }
@@ -119,7 +119,7 @@ struct FindingFile<'a> {
 
 /// A finding in words; nothing if it is none.
 pub fn describe(
-    asked: &[Asked],
+    asked: &[AskedProperty],
     tables: &Tables,
     finding: method::Finding,
 ) -> Option<(Finding, Option<Origin>)> {

@@ -2,7 +2,7 @@
 
 use super::Task;
 use super::findings::{Finding, describe, save};
-use super::properties::Asked;
+use super::properties::AskedProperty;
 use crate::input::Specification;
 use crate::terminal::tell;
 use crate::watch::{Phase, Watch};
@@ -17,7 +17,7 @@ pub struct RoadHost<'a> {
     pub specification: &'a Specification,
     pub watch: &'a Watch,
     quiet: bool,
-    asked: Mutex<Vec<Asked>>,
+    asked: Mutex<Vec<AskedProperty>>,
     findings: Mutex<Vec<Finding>>,
 }
 
@@ -33,7 +33,7 @@ impl<'a> RoadHost<'a> {
     }
 
     /// Learns what the properties are called.
-    pub fn know(&self, asked: Vec<Asked>) {
+    pub fn know(&self, asked: Vec<AskedProperty>) {
         *lock(&self.asked) = asked;
     }
 

@@ -28,7 +28,7 @@ use gridlock_manager::method::checkpoint::RESULT;
 use gridlock_manager::method::{Bound, Common, Conclusion, Entry, Method, Outcome, Refusal, Run};
 use host::RoadHost;
 use load::Loaded;
-use properties::{Asked, Wanted};
+use properties::{AskedProperty, Wanted};
 use report::{Doubts, FinishedRun};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -211,7 +211,7 @@ pub fn tell_one<R>(
 fn examine(
     task: &Task,
     specification: &Specification,
-    asked: &mut Vec<Asked>,
+    asked: &mut Vec<AskedProperty>,
     host: &RoadHost,
     peers: &Peers,
 ) -> Result<Examined, Failure> {

@@ -110,14 +110,14 @@ pub enum Kind {
 
 /// The name of a property in reports, and what it is about.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct AskedProperty {
     /// Stable: `deadlock`, `never` and the pattern, or the file.
     pub name: String,
     /// What it is about.
     pub kind: Kind,
 }
 
-impl Asked {
+impl AskedProperty {
     /// How it is violated by a trace of this many steps; `terminated` says whether it ends regularly.
     pub fn how(&self, steps: usize, terminated: bool) -> String {
         match self.kind {
@@ -134,7 +134,7 @@ impl Asked {
 
     /// The name for people.
     pub fn shown(&self) -> &str {
-        Asked::shown_name(&self.name)
+        AskedProperty::shown_name(&self.name)
     }
 
     /// A name of a property for people.
@@ -158,7 +158,7 @@ pub fn after(steps: usize) -> String {
 #[derive(Default)]
 pub struct Properties {
     /// What each is called.
-    pub asked: Vec<Asked>,
+    pub asked: Vec<AskedProperty>,
     /// The properties themselves.
     pub checked: Vec<Property>,
     /// What was asked for, wherever the files are: equal lists give equal properties.
@@ -178,7 +178,7 @@ impl Properties {
             Property::Monitor(_) => Kind::Formula,
             Property::Formula(_) => Kind::Game,
         };
-        self.asked.push(Asked { name, kind });
+        self.asked.push(AskedProperty { name, kind });
         self.checked.push(property);
     }
 
@@ -411,15 +411,17 @@ impl Wanted {
     }
 
     /// What is wanted before anything is translated, for a report on a run that did not come that far.
-    pub fn names(&self) -> Vec<Asked> {
+    pub fn names(&self) -> Vec<AskedProperty> {
         let mut asked = Vec::new();
         if self.deadlock() {
-            asked.push(Asked { name: DEADLOCK.to_owned(), kind: Kind::Deadlock });
+            asked.push(AskedProperty { name: DEADLOCK.to_owned(), kind: Kind::Deadlock });
         }
-        let never = |p: &String| Asked { name: format!("never {p}"), kind: Kind::Never };
+        let never = |p: &String| AskedProperty { name: format!("never {p}"), kind: Kind::Never };
         asked.extend(self.never.iter().map(never));
-        asked.extend(self.by_flags().into_iter().map(|flag| Asked { name: flag.name, kind: Kind::Game }));
-        let formula = |p: &PathBuf| Asked { name: p.display().to_string(), kind: Kind::Formula };
+        asked.extend(
+            self.by_flags().into_iter().map(|flag| AskedProperty { name: flag.name, kind: Kind::Game }),
+        );
+        let formula = |p: &PathBuf| AskedProperty { name: p.display().to_string(), kind: Kind::Formula };
         asked.extend(self.property.iter().map(formula));
         asked
     }

@@ -2,7 +2,7 @@
 
 use super::Task;
 use super::findings::Finding;
-use super::properties::{Asked, Kind, after};
+use super::properties::{AskedProperty, Kind, after};
 use crate::quantities::counted;
 use crate::shown_trace::{JSON_VERSION, ShownTrace};
 use crate::start::Start;
@@ -34,7 +34,7 @@ pub struct FinishedRun<'a> {
     /// The specification as the user called it.
     pub specification: &'a str,
     /// The properties, numbered as in the conclusion.
-    pub asked: &'a [Asked],
+    pub asked: &'a [AskedProperty],
     /// What came out.
     pub outcome: &'a Outcome,
     /// The run that shows a violation or a fault.
@@ -254,7 +254,7 @@ impl FinishedRun<'_> {
     }
 
     fn verdict(&self) -> String {
-        let about = self.about(Asked::shown, NAMED);
+        let about = self.about(AskedProperty::shown, NAMED);
         if let Some(headline) = self.outcome.figures.headline() {
             return format!("{}: {headline}", self.outcome.conclusion.name());
         }
@@ -270,7 +270,7 @@ impl FinishedRun<'_> {
     }
 
     /// The property that is violated; all of them if none is, or their number if they are more than `named`.
-    fn about<'s>(&'s self, name: impl Fn(&'s Asked) -> &'s str, named: usize) -> String {
+    fn about<'s>(&'s self, name: impl Fn(&'s AskedProperty) -> &'s str, named: usize) -> String {
         match self.outcome.conclusion {
             Conclusion::Violated(property) => name(&self.asked[property]).to_owned(),
             _ if self.asked.len() > named => format!("all {} properties", self.asked.len()),

@@ -40,7 +40,7 @@ pub fn moment(rng: &mut Rng, whole: u64) -> u64 {
     if rng.percent(20) { 0 } else { rng.between(1, whole as usize / 3) as u64 }
 }
 
-/// Waits for a process, or kills some ranks, or all together with mpirun, once so many bytes more are in the checkpoint; `None`
+/// Waits for a process, or kills some ranks, or all together with mpirun, once this many bytes more are in the checkpoint; `None`
 /// leaves it alone. Gives the exit code if it came to its end before that.
 /// `end` is the code with which it ends if it is left alone.
 pub fn disturb(

@@ -39,7 +39,7 @@ pub fn ranks_agree_with_one_process(search: &str, cases: &[&[&str]]) {
     }
 }
 
-/// Ranks are killed on two-phase commit with so many managers, until the run comes to its end: what threads then tell who
+/// Ranks are killed on two-phase commit with this number of managers, until the run comes to its end: what threads then tell who
 /// resume the same once more.
 pub fn killed_and_resumed(search: &str, managers: u32) -> Value {
     let (_dir, path) = directory();

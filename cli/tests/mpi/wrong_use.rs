@@ -37,7 +37,7 @@ fn a_process_that_is_alone_and_should_not_be() {
 }
 
 #[test]
-fn one_rank_is_no_company() {
+fn one_rank_is_not_distributed() {
     let spec = model("beverage/beverage.mcrl2");
     let output = gridlock(1, &[&["check", &spec], &SWARM[..]].concat()).output().expect("mpirun starts");
     assert!(text(&output.stdout).starts_with("violated"), "{}", text(&output.stderr));

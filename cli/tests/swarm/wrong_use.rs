@@ -188,7 +188,7 @@ fn a_build_without_mpi_does_not_run_in_copies() {
         let silent = silent.expect("gridlock starts");
         assert_eq!((silent.status.code(), text(&silent.stderr)), (Some(2), String::new()));
     }
-    // A script of several tasks that starts one process is no accident, and one process is no company.
+    // A script of several tasks that starts one process is no accident, and one process is not distributed.
     for variable in [("SLURM_NTASKS", "4"), ("OMPI_COMM_WORLD_SIZE", "1")] {
         let line = ["check", &spec, "--search", "isv", "--subsystem", "User"];
         let output = command(&line).envs([variable]).output().expect("gridlock starts");

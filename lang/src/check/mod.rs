@@ -188,7 +188,7 @@ impl Checker {
         self.symbols.entry(name).or_default().push(Entry { symbol, sort });
     }
 
-    /// The model, with whatever sorts and variables checking has added.
+    /// The model, with the sorts and variables that checking has added.
     pub fn model(&self) -> &Model {
         &self.model
     }

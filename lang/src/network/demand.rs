@@ -68,7 +68,7 @@ impl Demand {
                 demand.forbidden.extend(blocked);
                 demand
             }
-            // Hidden names do not get out: whatever is outside about them says nothing about what is inside.
+            // Hidden names do not get out: what is outside about them says nothing about what is inside.
             Operator::Hide(hidden) => {
                 let mut demand = self.clone();
                 demand.free.extend(hidden);

@@ -191,7 +191,7 @@ impl Program {
 }
 
 /// For each node whether it may ever terminate: the least solution, so a node for which this is `false` never does,
-/// whatever the data. A termination has finitely many reasons; what is only its own reason is none.
+/// for any data. A termination has finitely many reasons; what is only its own reason is none.
 fn may_finish(nodes: &[Node], bodies: &[NodeId]) -> Vec<bool> {
     let mut finishes = vec![false; nodes.len()];
     // Who asks for a node, so that it is looked at again when the answer changes.

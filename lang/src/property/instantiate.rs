@@ -51,7 +51,7 @@ pub struct Instantiation<'a> {
     pub predicates: Vec<Predicate>,
     predicate_ids: Map<Predicate, u32>,
     work: usize,
-    /// Whether data of the formula could not be evaluated: then the formula is faulty whatever decides it.
+    /// Whether data of the formula could not be evaluated: then the formula is faulty no matter what decides it.
     pub data_failed: Cell<bool>,
     /// Numbers the lambda expressions of the formula, so that different ones are never taken for the same.
     lambdas: Cell<u32>,

@@ -296,7 +296,7 @@ fn property(
     let merged = watch.merge_classes();
     let steps = steps.clone();
     let classify = Box::new(move |net: &_, vector| {
-        // A fault ends the search whatever the monitor does.
+        // A fault ends the search no matter what the monitor does.
         steps.of(net, vector).map_or(0, |doing| merged[classes.class(&steps, &doing) as usize])
     });
     Monitor::new(name, classify, watch.next, watch.bad)

@@ -315,7 +315,7 @@ impl<'o> Resolver<'o> {
     }
 
     /// The arguments of an action in a formula. Without any, an action that is declared with parameters only is meant
-    /// with whatever arguments.
+    /// with any arguments.
     fn in_formula<'t>(&self, name: &Ident, args: &'t [Data]) -> Given<'t> {
         if args.is_empty() {
             let model = self.checker.model();

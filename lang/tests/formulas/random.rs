@@ -80,7 +80,7 @@ pub enum State {
     Some(bool, Bound, Box<State>),
     /// The same for two numbers below 2, the second no greater than the first.
     Two(bool, Box<State>),
-    /// `exists x: Nat. <R>f` (`true`), or `forall x: Nat. [R]f`, where a step gives the values of so many variables.
+    /// `exists x: Nat. <R>f` (`true`), or `forall x: Nat. [R]f`, where a step gives the values of that many variables.
     ByStep(bool, usize, Regular, Box<State>),
     /// A number that perhaps nothing bounds.
     Free(bool, Box<State>),

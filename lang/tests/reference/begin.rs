@@ -1,4 +1,4 @@
-//! Systems that begin elsewhere: from the state after a random walk, whatever way tables are filled, they do what the
+//! Systems that begin elsewhere: from the state after a random walk, in every way of filling tables, they do what the
 //! processes do from there on a plain walk through all states, and every search says so.
 
 use crate::few_names::specification;

@@ -1,6 +1,6 @@
 //! How much memory there is, and an account of what a search uses.
 //!
-//! Invariant: whatever grows with the number of states asks the [`Budget`] *before* it allocates. A search that is
+//! Invariant: what grows with the number of states asks the [`Budget`] *before* it allocates. A search that is
 //! refused ends with `unknown`; the kernel's out-of-memory killer never has a reason to come.
 
 use std::path::Path;

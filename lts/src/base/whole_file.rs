@@ -1,7 +1,7 @@
 //! Output files that appear whole or not at all.
 //!
 //! The content goes to a temporary file in the directory of the target, is forced to disk and then renamed over the
-//! target, so nobody ever reads half a file under its final name, whatever happens to the machine or the process.
+//! target, so nobody ever reads half a file under its final name, even after a crash of the machine or the process.
 //! If writing fails, the temporary file is removed and an older file of that name is left as it was. Writing is buffered
 //! here: a buffer of the caller's that is dropped would say nothing of what did not fit on the disk.
 

@@ -20,7 +20,7 @@ use crate::base::hash::Map;
 use crate::model::network::Local;
 use std::collections::VecDeque;
 
-/// What a move is, wherever the other leaves are: equal numbers mean that the same leaves do the same.
+/// What a move is, independent of where the other leaves are: equal numbers mean that the same leaves do the same.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ActionIx(pub u32);
 

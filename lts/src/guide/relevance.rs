@@ -389,7 +389,7 @@ impl<'n> Growth<'n> {
     }
 
     /// Whether the system may be without steps at a node: unless the joint leaves have a step of their own, or another leaf
-    /// has one without partners wherever it may be.
+    /// has one without partners in any of its states.
     fn may_be_stuck(&self, node: usize) -> bool {
         let joint = &self.nodes[node].joint;
         let willing = |inside: &[(usize, LocalLabel)]| {

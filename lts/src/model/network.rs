@@ -316,7 +316,7 @@ pub trait TableSource: Send {
     /// How a person reads a local state: control point and data.
     fn describe(&self, leaf: LeafIx, local: Local) -> String;
 
-    /// A hash of what a local state is: every source of the same system says the same, whatever was expanded before.
+    /// A hash of what a local state is: every source of the same system says the same, no matter what was expanded before.
     fn content(&self, leaf: LeafIx, local: Local) -> u128 {
         content_of(&self.describe(leaf, local))
     }

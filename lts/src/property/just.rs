@@ -231,7 +231,7 @@ mod tests {
     use super::*;
     use crate::base::hash::Map;
     use crate::base::rng::Rng;
-    use crate::engine::game::{self, Decision, End, Evidence};
+    use crate::engine::game::{self, Decision, Evidence, RunEnd};
     use crate::engine::search::Options;
     use crate::model::network::{Label, Local, Step};
     use crate::samples::random::Shape;
@@ -378,7 +378,7 @@ mod tests {
             asked_there && vectors[at..].iter().all(|vector| !is_in(goal, net, *vector))
         });
         let from = match evidence.end {
-            End::Repeats(from) => from,
+            RunEnd::Repeats(from) => from,
             _ => vectors.len(),
         };
         let mut states = vec![net.initial()];
@@ -423,7 +423,7 @@ mod tests {
             wrong += usize::from((decided.answer == Decision::Holds) != expected);
             if decided.answer == Decision::Violated {
                 let evidence = decided.evidence.expect("small enough");
-                assert_ne!(evidence.end, End::Branches, "seed {seed}: a run is shown");
+                assert_ne!(evidence.end, RunEnd::Branches, "seed {seed}: a run is shown");
                 assert!(
                     shows(&net, &evidence, goal, after.then_some(trigger), blocked),
                     "seed {seed}: {evidence:?}"

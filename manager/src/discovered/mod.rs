@@ -9,7 +9,7 @@ mod swarm;
 #[cfg(test)]
 mod tests;
 
-pub use swarm::{Config, DiscoveredOutcome, Status, Swarm};
+pub use swarm::{Config, DiscoveredOutcome, DiscoveredStatus, Swarm};
 
 use crate::grid::driver::{self, Control, Ended};
 use crate::grid::journal::{Tally, Trouble};
@@ -23,7 +23,7 @@ use gridlock_lts::engine::successors::Successors;
 use gridlock_lts::model::network::{LeafIx, LocalLabel, VectorIx};
 use gridlock_lts::property::Property;
 use gridlock_worker::discovered::{self, Feedback, Growing, Job, Stand};
-use gridlock_worker::job::{End, Finding};
+use gridlock_worker::job::{Finding, JobEnd};
 use gridlock_worker::life::Life;
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ impl Numbered for Feedback {
 
 impl Reply for Feedback {
     fn is_interrupted(&self) -> bool {
-        self.end == End::Interrupted
+        self.end == JobEnd::Interrupted
     }
 
     fn end(&self) -> &'static str {
@@ -94,7 +94,7 @@ pub struct DiscoveredReport {
     /// The answer.
     pub conclusion: Conclusion,
     /// How far it came and what it took.
-    pub status: Status,
+    pub status: DiscoveredStatus,
     /// The largest places: states, how often they were searched, and the labels of the prefix that led there first.
     pub largest: Vec<(u64, u64, Vec<String>)>,
 }
@@ -117,7 +117,7 @@ pub fn conduct(
     task: &Task,
     grid: &Grid,
     journal: Option<Opened>,
-    control: &Control<Status>,
+    control: &Control<DiscoveredStatus>,
 ) -> Result<DiscoveredReport> {
     let (lazy, budget) = (&growing.lazy, Budget::new(task.memory));
     let stand = Stand::new(lazy.packing(), &growing.leaves);

@@ -11,10 +11,10 @@ use crate::grid::machine::{Accepted, Machine, Next, Reply};
 use gridlock_lts::base::error::{Error, Result};
 use gridlock_lts::base::memory::{Budget, Exhausted};
 use gridlock_worker::discovered::{Entry, Feedback, Job, Stand};
-use gridlock_worker::job::{Effort, End, Finding, JobLimits};
+use gridlock_worker::job::{Effort, Finding, JobEnd, JobLimits};
 use std::collections::{BTreeSet, VecDeque};
 
-/// A job gets at least this many states that wait, if there are so many.
+/// A job gets at least this many of the states that wait, if there are enough.
 const FEWEST: u64 = 16;
 /// So few states a job may always have at once,
 const FEW: u64 = 1_024;
@@ -36,7 +36,7 @@ pub struct Config {
 
 /// Where a swarm is.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Status {
+pub struct DiscoveredStatus {
     /// Jobs whose feedback counts.
     pub searches: u64,
     /// Jobs that were lost and handed out again.
@@ -92,7 +92,7 @@ pub struct Swarm<'b> {
     /// Whether jobs of several places were too large, so that each gets one from now on.
     alone: bool,
     ledger: Ledger<Job, Vec<u32>, Feedback>,
-    status: Status,
+    status: DiscoveredStatus,
     outcome: Option<DiscoveredOutcome>,
 }
 
@@ -108,7 +108,7 @@ impl<'b> Swarm<'b> {
             share: 0,
             alone: false,
             ledger: Ledger::default(),
-            status: Status::default(),
+            status: DiscoveredStatus::default(),
             outcome: None,
         })
     }
@@ -201,13 +201,13 @@ impl<'b> Swarm<'b> {
         let Some((_, ids, mut feedback)) = self.ledger.process() else { return false };
         self.status.searches += 1;
         self.add(&feedback.effort);
-        let end = std::mem::replace(&mut feedback.end, End::Complete);
+        let end = std::mem::replace(&mut feedback.end, JobEnd::Complete);
         let at = feedback.at;
-        if let End::Failed(error) = end {
+        if let JobEnd::Failed(error) = end {
             self.outcome = Some(DiscoveredOutcome::Failed(error));
             return true;
         }
-        if end == End::OverBudget && feedback.effort.states == 0 {
+        if end == JobEnd::OverBudget && feedback.effort.states == 0 {
             // What it has put aside meanwhile, others put aside again.
             match ids.len() {
                 1 => self.outcome = Some(DiscoveredOutcome::TooLarge),
@@ -217,7 +217,7 @@ impl<'b> Swarm<'b> {
         }
         self.missing.extend(feedback.missing.iter().copied());
         let found = |end| match end {
-            End::Found(finding) => Some(finding),
+            JobEnd::Found(finding) => Some(finding),
             _ => None,
         };
         let outcome = match (self.places.note(&ids, feedback), found(end)) {
@@ -265,7 +265,7 @@ impl Machine for Swarm<'_> {
     type Job = Job;
     type Answer = Feedback;
     type Record = Feedback;
-    type Status = Status;
+    type Status = DiscoveredStatus;
     // Answers are large and cheap to compute again.
     const DURABLE: bool = false;
 
@@ -292,7 +292,7 @@ impl Machine for Swarm<'_> {
 
     fn record(&self, answer: &Feedback, batch: &mut Batch) -> Result<()> {
         match answer.end {
-            End::Interrupted | End::Failed(_) => Ok(()),
+            JobEnd::Interrupted | JobEnd::Failed(_) => Ok(()),
             _ => batch.add(answer.tally(), answer),
         }
     }
@@ -311,9 +311,9 @@ impl Machine for Swarm<'_> {
         self.ledger.lose(number)
     }
 
-    fn status(&self) -> Status {
+    fn status(&self) -> DiscoveredStatus {
         let largest = self.places.list.iter().map(|place| place.states.len() as u64).max();
-        Status {
+        DiscoveredStatus {
             lost: self.ledger.lost_count(),
             places: self.places.list.len() as u64,
             edges: self.places.edges() as u64,

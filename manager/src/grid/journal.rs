@@ -244,7 +244,7 @@ impl<T> Journal<T> {
         Ok(())
     }
 
-    /// How many of the records that were begun survive whatever happens to the process or the machine.
+    /// How many of the records that were begun survive a crash of the process or the machine.
     pub fn settled(&mut self) -> Result<u64, Trouble> {
         loop {
             match self.writer.settled.try_recv() {

@@ -8,7 +8,7 @@ use gridlock_lts::base::error::{Limit, Result};
 use serde::de::DeserializeOwned;
 
 /// The window of machines that process answers in the order of jobs: job n is based on the answers to the jobs up to
-/// n - window, in whatever order these came.
+/// n - window, in any order of arrival.
 pub const WINDOW: u64 = 64;
 
 /// The window for a number of workers, all of which should have a job. It is the same for all small numbers, so that they

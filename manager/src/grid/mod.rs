@@ -1,14 +1,14 @@
-//! The star: a machine in the middle, workers around it, whatever they search.
+//! The star: a machine in the middle, workers around it, for every way to search.
 //!
 //! A [`machine`] says which job comes next and takes answers; the [`driver`] hands jobs out, notices those that are lost,
 //! and keeps answers in the [`journal`]; a [`transport`] carries both. [`work`] says what a worker does with a job and
 //! where that is done. Invariant: nothing here knows a search.
 
 pub mod driver;
-pub mod errands;
 pub mod journal;
 pub mod ledger;
 pub mod machine;
+pub mod placed;
 pub mod transport;
 pub mod wire;
 pub mod work;

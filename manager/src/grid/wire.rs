@@ -51,12 +51,12 @@ pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
 mod tests {
     use super::*;
     use gridlock_lts::base::rng::Rng;
-    use gridlock_worker::job::{Border, Effort, End, Feedback, Finding, Left, Position, Spot, What};
+    use gridlock_worker::job::{Border, Effort, Feedback, Finding, JobEnd, Left, Position, Spot, What};
 
     fn feedback() -> Feedback {
         Feedback {
             number: 12,
-            end: End::Found(Finding {
+            end: JobEnd::Found(Finding {
                 what: What::Deadlock(3),
                 path: vec![(7, vec![1, u64::MAX]), (0, vec![2, 3])],
             }),

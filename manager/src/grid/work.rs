@@ -109,7 +109,7 @@ impl<'w> Grid<'w> {
         }
     }
 
-    /// The same, with jobs that never leave this process: by its threads, whatever other ranks there are.
+    /// The same, with jobs that never leave this process: by its threads, even if there are other ranks.
     pub fn lead_here<M, W>(
         &self,
         machine: &mut M,

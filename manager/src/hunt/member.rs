@@ -238,7 +238,7 @@ impl<'n> Member<'n> {
         }
     }
 
-    /// Takes the feedback to a job that was allowed to expand so many states, if it was below a prefix.
+    /// Takes the feedback to a job that was allowed to expand `allowed` states, if it was below a prefix.
     pub(super) fn take_prefix(&mut self, feedback: &HuntFeedback, allowed: u64) {
         let size = self.size();
         let Some(prefixes) = &mut self.prefixes else { return };
@@ -254,7 +254,7 @@ impl<'n> Member<'n> {
         }
     }
 
-    /// No run of so many steps or fewer has a violation at its end: that is proved.
+    /// No run of this many steps or fewer ends with a violation: that is proved.
     pub(super) fn proved(&self) -> Option<u32> {
         self.prefixes.as_ref().and_then(Prefixes::proved)
     }

@@ -3,8 +3,8 @@
 //! Like a [`swarm`](crate::traces::swarm) it is a state machine without clocks, threads or files. Job n is made when exactly the
 //! feedback to the jobs up to n - [`Config::window`] has been processed (or, where nothing could be made then, the least further
 //! feedback after which something can), strictly in the order of jobs. So the same seed gives the same jobs and, for the
-//! same number of jobs, the same findings, whatever the number of workers. A hunt never says that a property holds; all it
-//! proves is that there is no violation within some number of steps ([`Status::within`]). Invariant: a finding is reported once all jobs before its own are answered; no two reported ones have
+//! same number of jobs, the same findings, for any number of workers. A hunt never says that a property holds; all it
+//! proves is that there is no violation within some number of steps ([`HuntStatus::within`]). Invariant: a finding is reported once all jobs before its own are answered; no two reported ones have
 //! the same [`Key`].
 
 mod config;
@@ -21,7 +21,7 @@ mod tests;
 pub use config::{Config, Kind};
 pub use coverage::{Bits, LeafCoverage, Part};
 pub use member::Traces;
-pub use status::{Found, HuntOutcome, MemberStatus, Status};
+pub use status::{Found, HuntOutcome, HuntStatus, MemberStatus};
 
 use crate::grid::journal::Batch;
 use crate::grid::ledger::{Ledger, resume_in_order};
@@ -33,7 +33,7 @@ use gridlock_lts::base::rng::Rng;
 use gridlock_lts::engine::pack::Packing;
 use gridlock_lts::guide::Guide;
 use gridlock_worker::hunt::job::{HuntEnd, HuntFeedback, HuntJob, Traps};
-use gridlock_worker::hunt::{Key, View, spoken};
+use gridlock_worker::hunt::{Key, View, portable};
 use gridlock_worker::job::Effort;
 use member::{Draw, Member, Turn, limits};
 use std::collections::{BTreeMap, VecDeque};
@@ -100,7 +100,7 @@ pub struct Hunt<'n> {
 
 impl<'n> Hunt<'n> {
     /// A hunt through a network; `packing` is that of the searched states. Where tables are filled as needed, there is no
-    /// guide, and jobs and feedback are as messages have them ([`spoken`]).
+    /// guide, and jobs and feedback are as messages have them ([`portable`]).
     pub fn new(
         net: impl Into<View<'n>>,
         packing: Packing,
@@ -147,7 +147,7 @@ impl<'n> Hunt<'n> {
         self.outcome.as_ref()
     }
 
-    /// The hunt was stopped from outside: whatever has come counts now, also what jobs had come to when they were stopped.
+    /// The hunt was stopped from outside: what has arrived counts now, also what jobs had found when they were stopped.
     /// Does nothing if it was over before.
     pub fn finish(&mut self) {
         if self.outcome.is_some() {
@@ -183,7 +183,7 @@ impl<'n> Hunt<'n> {
             let only = HuntJob { number: 0, ..only.clone() };
             let only = match self.net {
                 View::Complete(_) => only,
-                View::Open(lazy) => spoken::hear_job(lazy, &only)
+                View::Open(lazy) => portable::decode_job(lazy, &only)
                     .map_err(|why| HuntOutcome::Failed { number: 0, reason: why.to_string() })?,
             };
             return Ok(self.made(only, 0));
@@ -230,7 +230,7 @@ impl<'n> Hunt<'n> {
     /// A job as a message has it.
     fn told(&mut self, job: HuntJob) -> Next<HuntJob> {
         let View::Open(lazy) = self.net else { return Next::Job(job) };
-        match spoken::tell_job(lazy, &job) {
+        match portable::encode_job(lazy, &job) {
             Ok(job) => Next::Job(job),
             Err(why) => self.fails(job.number, why),
         }
@@ -270,7 +270,7 @@ impl Machine for Hunt<'_> {
     type Job = HuntJob;
     type Answer = HuntFeedback;
     type Record = HuntFeedback;
-    type Status = Status;
+    type Status = HuntStatus;
     const DURABLE: bool = true;
 
     fn resume(&mut self, record: HuntFeedback) -> Result<()> {
@@ -344,7 +344,7 @@ impl Machine for Hunt<'_> {
         }
     }
 
-    fn status(&self) -> Status {
+    fn status(&self) -> HuntStatus {
         self.summary()
     }
 

@@ -112,7 +112,7 @@ impl Prefixes {
         prefixes
     }
 
-    /// No run of so many steps or fewer has a violation at its end: that is proved.
+    /// No run of this many steps or fewer ends with a violation: that is proved.
     pub(super) fn proved(&self) -> Option<u32> {
         self.proved
     }

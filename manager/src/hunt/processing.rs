@@ -1,13 +1,13 @@
 //! What feedback means for a hunt: findings as soon as their turn has come, everything else when a job asks for it.
 
-use super::status::{Found, HuntOutcome, MemberStatus, Status};
+use super::status::{Found, HuntOutcome, HuntStatus, MemberStatus};
 use super::steering::worth;
 use super::{Charged, Hunt, Record};
 use crate::grid::ledger::Made;
 use gridlock_lts::base::error::Error;
 use gridlock_worker::hunt::job::{HuntEnd, HuntFeedback, Method};
-use gridlock_worker::hunt::{Key, View, spoken};
-use gridlock_worker::job::End;
+use gridlock_worker::hunt::{Key, View, portable};
+use gridlock_worker::job::JobEnd;
 
 impl Hunt<'_> {
     /// Reports the findings of all jobs that are answered and whose predecessors are, in order. Once a job among them ends
@@ -52,8 +52,8 @@ impl Hunt<'_> {
         let Some(Made { job, about, answer: Some(feedback) }) = self.ledger.get(number) else { return };
         let (mut job, mut finding, member) = (job.clone(), feedback.findings[k].clone(), about.member);
         if let View::Open(lazy) = self.net {
-            let heard = spoken::hear_finding(lazy, &mut finding.finding);
-            match heard.and_then(|()| spoken::tell_job(lazy, &job)) {
+            let heard = portable::decode_finding(lazy, &mut finding.finding);
+            match heard.and_then(|()| portable::encode_job(lazy, &job)) {
                 Ok(told) => job = told,
                 Err(Error::Limit(_)) => return,
                 Err(why) => {
@@ -82,7 +82,7 @@ impl Hunt<'_> {
             return false;
         };
         if let View::Open(lazy) = self.net {
-            match spoken::hear_below(lazy, &job, &mut feedback) {
+            match portable::decode_below(lazy, &job, &mut feedback) {
                 Ok(()) => {}
                 // The hunt is being stopped; nothing is proved by what nobody hears.
                 Err(Error::Limit(_)) => feedback.below = None,
@@ -117,7 +117,7 @@ impl Hunt<'_> {
         if let Method::Bitstate { log2_bits, hashes, .. } = job.method {
             self.seen.add_bits(&coverage, log2_bits, hashes, effort.states);
         }
-        let traces = guided.as_ref().is_some_and(|guided| guided.end == End::Complete);
+        let traces = guided.as_ref().is_some_and(|guided| guided.end == JobEnd::Complete);
         if let Some(guided) = guided {
             self.members[member].take(guided, !findings.is_empty());
         }
@@ -138,7 +138,7 @@ impl Hunt<'_> {
     }
 
     /// Where the hunt is.
-    pub(super) fn summary(&self) -> Status {
+    pub(super) fn summary(&self) -> HuntStatus {
         let before = if self.ended_by_job { self.ledger.processed() } else { u64::MAX };
         let members = self.members.iter().zip(&self.records).enumerate().map(|(k, (member, record))| {
             let Record { jobs, states, nanoseconds, locals, moves, distinct, findings } = *record;
@@ -157,7 +157,7 @@ impl Hunt<'_> {
                 traces: member.traces(before).cloned(),
             }
         });
-        Status {
+        HuntStatus {
             made: self.ledger.made(),
             done: self.ledger.done(),
             processed: self.ledger.processed(),

@@ -3,7 +3,7 @@
 //! Invariant: a finding is replayed by other code before anybody hears of it; one that does not replay is an internal
 //! error and ends the run.
 
-use super::{Config, Found, Hunt, HuntOutcome, Status};
+use super::{Config, Found, Hunt, HuntOutcome, HuntStatus};
 use crate::grid::driver::{self, Control, Ended};
 use crate::grid::journal::{Batch, Tally, Trouble};
 use crate::grid::machine::{Accepted, Machine, Next, Numbered, Reply};
@@ -33,7 +33,7 @@ pub type Opened = driver::Opened<HuntFeedback>;
 
 /// How a hunt ended.
 #[derive(Debug)]
-pub enum End {
+pub enum HuntConclusion {
     /// By itself.
     Over(HuntOutcome),
     /// It was told to stop: time is up, a signal came.
@@ -46,9 +46,9 @@ pub enum End {
 #[derive(Debug)]
 pub struct HuntReport {
     /// How it ended.
-    pub end: End,
+    pub end: HuntConclusion,
     /// What was done and seen.
-    pub status: Status,
+    pub status: HuntStatus,
 }
 
 impl Numbered for HuntJob {
@@ -210,7 +210,7 @@ impl Machine for Telling<'_> {
     type Job = HuntJob;
     type Answer = HuntFeedback;
     type Record = HuntFeedback;
-    type Status = Status;
+    type Status = HuntStatus;
     const DURABLE: bool = Hunt::DURABLE;
 
     fn resume(&mut self, record: HuntFeedback) -> Result<()> {
@@ -243,7 +243,7 @@ impl Machine for Telling<'_> {
         self.hunt.cut_short(answer);
     }
 
-    fn status(&self) -> Status {
+    fn status(&self) -> HuntStatus {
         self.hunt.status()
     }
 
@@ -259,7 +259,7 @@ pub fn conduct(
     config: Config,
     grid: &Grid,
     journal: Option<Opened>,
-    control: &Control<Status>,
+    control: &Control<HuntStatus>,
     on_finding: OnFinding,
 ) -> Result<HuntReport> {
     let hunt = Hunt::new(searched.view(), searched.packing().clone(), guide.cloned(), config);
@@ -271,7 +271,7 @@ pub fn conduct(
         return Err(why);
     }
     let end = match (ended, telling.hunt.outcome()) {
-        (Ended::Journal(trouble), _) => End::Journal(trouble),
+        (Ended::Journal(trouble), _) => HuntConclusion::Journal(trouble),
         (_, Some(HuntOutcome::Failed { number, reason })) => {
             return Err(match searched {
                 Searched::Complete(_) => Error::Internal(format!("job {number} failed: {reason}")),
@@ -279,11 +279,11 @@ pub fn conduct(
                 Searched::Open(_) => Error::Input(reason.clone()),
             });
         }
-        (_, Some(outcome)) => End::Over(outcome.clone()),
-        (_, None) => End::Stopped,
+        (_, Some(outcome)) => HuntConclusion::Over(outcome.clone()),
+        (_, None) => HuntConclusion::Stopped,
     };
     let mut status = telling.hunt.status();
-    if let End::Over(_) = end {
+    if let HuntConclusion::Over(_) = end {
         // How many jobs were under way when it ended depends on the workers. They do not count.
         (status.made, status.done) = (status.processed, status.processed);
     }

@@ -74,7 +74,7 @@ pub struct MemberStatus {
 
 /// Where a hunt is.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Status {
+pub struct HuntStatus {
     /// Jobs made.
     pub made: u64,
     /// Jobs whose feedback has come.
@@ -91,7 +91,7 @@ pub struct Status {
     pub findings: u64,
     /// Whether every reachable state was seen.
     pub everything: bool,
-    /// No run of so many steps or fewer ends with a violation: all states that far were expanded, and nothing was wrong.
+    /// No run of this many steps or fewer ends with a violation: all states that far were expanded, and nothing was wrong.
     pub within: Option<u32>,
     /// Leaf by leaf.
     pub leaves: Vec<LeafCoverage>,

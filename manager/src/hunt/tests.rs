@@ -76,7 +76,7 @@ struct Course {
     jobs: Vec<HuntJob>,
     found: Vec<Found>,
     outcome: HuntOutcome,
-    status: Status,
+    status: HuntStatus,
 }
 
 /// Plays some workers that pretend.

@@ -8,12 +8,12 @@
 #[cfg(test)]
 mod tests;
 
-use crate::grid::errands::Errands;
 use crate::grid::journal::{Batch, Tally};
 use crate::grid::machine::{Accepted, Machine, Next, Numbered, Reply};
+use crate::grid::placed::PlacedJobs;
 use crate::grid::work::{Work, Worker};
 use gridlock_lts::base::error::{Limit, Result};
-use gridlock_lts::engine::local::{Account, Answered, Board, End, Options, Setting, Task, TaskPath};
+use gridlock_lts::engine::local::{Account, Answered, Board, Options, Setting, Task, TaskEnd, TaskPath};
 use gridlock_lts::model::network::Network;
 use gridlock_lts::property::Property;
 use gridlock_worker::life::Life;
@@ -46,7 +46,7 @@ pub struct Record {
 
 /// How far the search is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Status {
+pub struct LocalStatus {
     /// Obligations, and parts of them, that are decided.
     pub decided: u64,
     /// States of all their blocks.
@@ -67,18 +67,18 @@ impl Numbered for LocalAnswer {
 
 impl Reply for LocalAnswer {
     fn is_interrupted(&self) -> bool {
-        self.answered.end == End::Stopped
+        self.answered.end == TaskEnd::Stopped
     }
 
     fn end(&self) -> &'static str {
         match self.answered.end {
-            End::Holds => "holds",
-            End::Run(_) => "violated",
-            End::Split(_) => "split",
-            End::TooLarge => "too large",
-            End::Memory => "out of memory",
-            End::Stopped => "interrupted",
-            End::Failed(_) => "failed",
+            TaskEnd::Holds => "holds",
+            TaskEnd::Run(_) => "violated",
+            TaskEnd::Split(_) => "split",
+            TaskEnd::TooLarge => "too large",
+            TaskEnd::Memory => "out of memory",
+            TaskEnd::Stopped => "interrupted",
+            TaskEnd::Failed(_) => "failed",
         }
     }
 
@@ -98,8 +98,8 @@ pub struct Obligations {
     board: Board,
     /// Answers of an earlier run.
     known: BTreeMap<TaskPath, Answered>,
-    errands: Errands<TaskPath, Task>,
-    status: Status,
+    placed: PlacedJobs<TaskPath, Task>,
+    status: LocalStatus,
     peak_memory: u64,
 }
 
@@ -109,8 +109,8 @@ impl Obligations {
         Obligations {
             board: Board::new(obligations),
             known: BTreeMap::new(),
-            errands: Errands::default(),
-            status: Status::default(),
+            placed: PlacedJobs::default(),
+            status: LocalStatus::default(),
             peak_memory: 0,
         }
     }
@@ -121,7 +121,7 @@ impl Obligations {
     }
 
     /// What was done, up to the first obligation that does not hold, and what that came to.
-    pub fn end(self) -> (Vec<Account>, Option<(u32, End)>) {
+    pub fn end(self) -> (Vec<Account>, Option<(u32, TaskEnd)>) {
         self.board.end()
     }
 
@@ -136,7 +136,7 @@ impl Machine for Obligations {
     type Job = LocalJob;
     type Answer = LocalAnswer;
     type Record = Record;
-    type Status = Status;
+    type Status = LocalStatus;
     const DURABLE: bool = true;
 
     fn resume(&mut self, record: Record) -> Result<()> {
@@ -145,7 +145,7 @@ impl Machine for Obligations {
     }
 
     fn next(&mut self) -> Next<LocalJob> {
-        if let Some((number, task)) = self.errands.again() {
+        if let Some((number, task)) = self.placed.again() {
             return Next::Job(LocalJob { number, task });
         }
         loop {
@@ -157,17 +157,17 @@ impl Machine for Obligations {
                 self.put(place, answered);
                 continue;
             }
-            let number = self.errands.add(place, task.clone());
+            let number = self.placed.add(place, task.clone());
             return Next::Job(LocalJob { number, task });
         }
     }
 
     /// What depends on the memory of a machine is tried again by a run that is resumed.
     fn record(&self, answer: &LocalAnswer, batch: &mut Batch) -> Result<()> {
-        let Some((place, _)) = self.errands.get(answer.number) else { return Ok(()) };
+        let Some((place, _)) = self.placed.get(answer.number) else { return Ok(()) };
         match answer.answered.end {
-            End::Memory | End::Stopped | End::Failed(_) => Ok(()),
-            End::Holds | End::Run(_) | End::Split(_) | End::TooLarge => {
+            TaskEnd::Memory | TaskEnd::Stopped | TaskEnd::Failed(_) => Ok(()),
+            TaskEnd::Holds | TaskEnd::Run(_) | TaskEnd::Split(_) | TaskEnd::TooLarge => {
                 let record = Record { place: place.clone(), answered: answer.answered.clone() };
                 batch.add(answer.tally(), &record)
             }
@@ -180,7 +180,7 @@ impl Machine for Obligations {
             return if self.lost(number, worker) { Accepted::New } else { Accepted::Duplicate };
         }
         self.peak_memory = self.peak_memory.max(answer.peak_memory);
-        match self.errands.answered(number) {
+        match self.placed.answered(number) {
             Ok(place) => {
                 self.put(place, answer.answered);
                 Accepted::New
@@ -190,15 +190,15 @@ impl Machine for Obligations {
     }
 
     fn lost(&mut self, number: u64, _: u32) -> bool {
-        self.errands.lost(number)
+        self.placed.lost(number)
     }
 
-    fn status(&self) -> Status {
+    fn status(&self) -> LocalStatus {
         self.status
     }
 
     fn made_and_done(&self) -> (u64, u64) {
-        self.errands.made_and_done()
+        self.placed.made_and_done()
     }
 }
 
@@ -223,7 +223,7 @@ pub struct Deciding {
 }
 
 impl Deciding {
-    /// Workers that decide tasks about these properties; frames and blocks may take so many bytes.
+    /// Workers that decide tasks about these properties; frames and blocks may take `max_memory` bytes.
     pub fn new(
         net: Arc<Network>,
         properties: Arc<[Property]>,

@@ -1,4 +1,4 @@
-//! Obligations on the grid come to what one thread comes to: for any number of workers, whoever answers first, with jobs
+//! Obligations on the grid come to what one thread comes to: for any number of workers, answers in any order, with jobs
 //! lost, and however often the run is cut off and resumed.
 
 use super::*;
@@ -23,7 +23,7 @@ fn sample(seed: u64) -> (Arc<Network>, Arc<[Property]>) {
     (Arc::new(net), properties)
 }
 
-type Told = (Vec<Account>, Option<(u32, End)>);
+type Told = (Vec<Account>, Option<(u32, TaskEnd)>);
 
 fn timeless((accounts, end): Told) -> Told {
     let timeless = |account| Account { time: Duration::ZERO, ..account };
@@ -66,7 +66,7 @@ fn scrambled(work: &Deciding, rng: &mut Rng, cuts: bool) -> Told {
             let mut batch = Batch::default();
             machine.record(&answer, &mut batch).expect("recorded");
             if batch.records() > 0 {
-                let place = machine.errands.get(answer.number).expect("a job").0.clone();
+                let place = machine.placed.get(answer.number).expect("a job").0.clone();
                 records.push(Record { place, answered: answer.answered.clone() });
             }
             assert_eq!(machine.accept(answer.clone(), 0), Accepted::New);
@@ -102,7 +102,7 @@ fn any_order_and_any_cut_comes_to_the_same() {
         let one = timeless(scrambled(&work, &mut rng, false));
         assert_eq!(one.0, timeless((alone.accounts, None)).0, "seed {seed}");
         assert_eq!(one, timeless(scrambled(&work, &mut rng, true)), "seed {seed}");
-        violated += u64::from(matches!(one.1, Some((_, End::Run(_)))));
+        violated += u64::from(matches!(one.1, Some((_, TaskEnd::Run(_)))));
         held += u64::from(one.1.is_none());
     }
     assert!(violated > networks / 10 && held > networks / 20, "{violated} violated, {held} hold");
@@ -110,7 +110,7 @@ fn any_order_and_any_cut_comes_to_the_same() {
 
 #[test]
 fn threads_and_a_journal_come_to_the_same() {
-    let control = Control { stop: &|| false, progress: &|_: &Status| {}, page: &|_| Vec::new() };
+    let control = Control { stop: &|| false, progress: &|_: &LocalStatus| {}, page: &|_| Vec::new() };
     for seed in 0..20 {
         let (net, properties) = sample(2 * seed);
         let work = deciding(&net, &properties);

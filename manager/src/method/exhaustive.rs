@@ -21,7 +21,7 @@ use gridlock_lts::engine::search::{
 };
 use gridlock_lts::model::network::LeafIx;
 use gridlock_lts::property::Property;
-use saved::{End, LevelCheckpoint};
+use saved::{LevelCheckpoint, LevelEnd};
 use shorter::shorter;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -114,12 +114,12 @@ impl Method for BreadthFirst {
                 "--shortest belongs to --reduce on: else counterexamples are as short as possible anyway",
             ));
         }
-        if self.owner.is_some() && !launched().is_some_and(|launch| launch.has_company()) {
+        if self.owner.is_some() && !launched().is_some_and(|launch| launch.is_distributed()) {
             return Err(Error::input(
                 "--owner is about the ranks of an MPI job, and there is one process: start it with mpirun or srun",
             ));
         }
-        if self.patience.is_given() && !launched().is_some_and(|launch| launch.has_company()) {
+        if self.patience.is_given() && !launched().is_some_and(|launch| launch.is_distributed()) {
             return Err(Error::input(
                 "--stuck-after is, breadth first, about the ranks of an MPI job, and there is one process: leave it out",
             ));
@@ -135,13 +135,13 @@ impl Method for BreadthFirst {
         let bounds = self.bounds(run);
         if formulas::are_asked(run) {
             self.check_formulas()?;
-            if run.peers.has_company() {
+            if run.peers.is_distributed() {
                 return ranks::conduct_formulas(run, bounds, &self.ranks(None));
             }
             return formulas::conduct(run, bounds.depth, None);
         }
         let place = self.place(run)?;
-        if run.peers.has_company() {
+        if run.peers.is_distributed() {
             return ranks::conduct(run, bounds, &self.ranks(place.as_ref()));
         }
         run.host.begin("searching", "states");
@@ -199,7 +199,7 @@ impl BreadthFirst {
 
     fn bounds(&self, run: &Run) -> Bounds {
         let saved = self.checkpoint.checkpoint.is_some();
-        let alone = !(run.peers.has_company() || saved || self.alike.is_wanted());
+        let alone = !(run.peers.is_distributed() || saved || self.alike.is_wanted());
         Bounds {
             depth: self.depth.max_depth,
             states: run.common.max_states,
@@ -300,7 +300,7 @@ struct Told {
     /// What decided which rank owns a state, if there were several.
     owner: Option<String>,
     /// What became of the checkpoint.
-    end: Option<End>,
+    end: Option<LevelEnd>,
 }
 
 /// What a report means for the user.
@@ -317,7 +317,7 @@ fn outcome(run: &Run, report: Report, told: Told) -> Outcome {
     };
     let time = stats.time;
     let bound = match told.shortest {
-        true => saved::bound(limit, told.end.as_ref(), run.peers.has_company()),
+        true => saved::bound(limit, told.end.as_ref(), run.peers.is_distributed()),
         false => limit.into(),
     };
     let Told { shortest, decision, owner, end, .. } = told;
@@ -438,7 +438,7 @@ struct Exhausted {
     /// What decided which of them owns a state.
     owner: Option<String>,
     /// What became of the checkpoint, if there is one.
-    end: Option<End>,
+    end: Option<LevelEnd>,
 }
 
 impl Exhausted {
@@ -516,7 +516,7 @@ impl Figures for Exhausted {
         let mut rows: Vec<Row> = owner.into_iter().chain(kept).collect();
         rows.extend(self.symmetry.as_deref().map(reduction::symmetry_row));
         rows.extend(self.decision.map(|decision| ("--reduce auto", reduction::auto(decision))));
-        rows.extend(self.end.as_ref().map(End::row));
+        rows.extend(self.end.as_ref().map(LevelEnd::row));
         rows
     }
 

@@ -7,7 +7,7 @@ use super::exhaustive::{self, Bounds, fields, memory_rows, ranks};
 use super::quantities::{bytes, count, counted};
 use super::{Bound, Conclusion, Figures, Json, Outcome, Row, Run, Spent, Tables};
 use gridlock_lts::base::error::{Error, Limit, Result};
-use gridlock_lts::engine::game::{self, Decided, Decision, End, Evidence, MOST_CHECKED, ProofLts};
+use gridlock_lts::engine::game::{self, Decided, Decision, Evidence, MOST_CHECKED, ProofLts, RunEnd};
 use gridlock_lts::engine::lazy::Lazy;
 use gridlock_lts::engine::mesh::Mesh;
 use gridlock_lts::engine::search::{Level, Options, Order, RankStats, Report, Stats, Verdict};
@@ -25,7 +25,7 @@ pub(super) fn are_asked(run: &Run) -> bool {
 }
 
 /// Other ranks, and how states are divided among them.
-pub(super) struct Company<'a> {
+pub(super) struct Distributed<'a> {
     pub(super) mesh: &'a mut dyn Mesh,
     /// The leaves that decide which rank owns a state, if not the whole state does.
     pub(super) owners: Option<&'a [LeafIx]>,
@@ -33,7 +33,7 @@ pub(super) struct Company<'a> {
     pub(super) shown: String,
 }
 
-impl Company<'_> {
+impl Distributed<'_> {
     fn lend(&mut self) -> (&mut dyn Mesh, Option<&[LeafIx]>) {
         (&mut *self.mesh, self.owners)
     }
@@ -54,13 +54,13 @@ fn formula(property: &Property) -> Option<&dyn Equations> {
 pub(super) fn conduct(
     run: &mut Run,
     max_depth: Option<u64>,
-    mut company: Option<Company>,
+    mut distributed: Option<Distributed>,
 ) -> Result<Outcome> {
     run.host.begin("searching", "states");
     let mut left = run.properties.iter().filter_map(formula).count();
     let mut searched = false;
-    let outcome = conduct_with(run, max_depth, company.as_mut(), &mut searched, &mut left);
-    if let Some(Company { mesh, .. }) = &mut company
+    let outcome = conduct_with(run, max_depth, distributed.as_mut(), &mut searched, &mut left);
+    if let Some(Distributed { mesh, .. }) = &mut distributed
         && searched
         && left > 0
     {
@@ -73,15 +73,17 @@ pub(super) fn conduct(
 fn conduct_with(
     run: &mut Run,
     max_depth: Option<u64>,
-    mut company: Option<&mut Company>,
+    mut distributed: Option<&mut Distributed>,
     searched: &mut bool,
     left: &mut usize,
 ) -> Result<Outcome> {
     let properties = run.properties.clone();
-    let mut figures =
-        Played { owner: company.as_ref().map(|company| company.shown.clone()), ..Played::default() };
+    let mut figures = Played {
+        owner: distributed.as_ref().map(|distributed| distributed.shown.clone()),
+        ..Played::default()
+    };
     let mut time = Duration::ZERO;
-    if let Some(report) = others(run, max_depth, company.as_deref_mut().map(Company::lend))? {
+    if let Some(report) = others(run, max_depth, distributed.as_deref_mut().map(Distributed::lend))? {
         time += report.stats.time;
         (figures.stats, figures.ranks, figures.levels) = (report.stats, report.ranks, report.levels);
         if report.verdict != Verdict::Holds {
@@ -93,11 +95,11 @@ fn conduct_with(
     for (index, property) in properties.iter().enumerate() {
         let Some(equations) = formula(property) else { continue };
         run.go_on()?;
-        if let Some(Company { mesh, .. }) = &mut company {
+        if let Some(Distributed { mesh, .. }) = &mut distributed {
             mesh.share(&[ONE_MORE], &mut || false);
         }
         *left -= 1;
-        let mesh = company.as_deref_mut().map(Company::lend);
+        let mesh = distributed.as_deref_mut().map(Distributed::lend);
         let decided = decide(run, equations, max_depth, mesh)?
             .ok_or_else(|| Error::internal("rank 0 has no answer to a formula"))?;
         time += decided.stats.time;
@@ -265,7 +267,7 @@ impl Played {
 
     /// Whether the run alone shows that the formula holds.
     fn is_witness(&self) -> bool {
-        self.evidence().is_some_and(|evidence| evidence.end != End::Branches)
+        self.evidence().is_some_and(|evidence| evidence.end != RunEnd::Branches)
     }
 
     /// The step after which the formula cannot be fulfilled any more.
@@ -368,18 +370,18 @@ pub(super) fn why(holds: bool, evidence: &Evidence) -> Option<String> {
     let Evidence { trace, end, asks, pairs, closure, .. } = evidence;
     let pairs = count(*pairs);
     Some(match (holds, end) {
-        (true, End::Branches) => return None,
+        (true, RunEnd::Branches) => return None,
         (true, _) if trace.is_empty() => return None,
-        (true, End::Decides) => "the run below shows that it holds".to_owned(),
-        (true, End::Repeats(from)) => {
+        (true, RunEnd::Decides) => "the run below shows that it holds".to_owned(),
+        (true, RunEnd::Repeats(from)) => {
             format!("the run below, which repeats from step {} for ever, shows that it holds", from + 1)
         }
-        (false, End::Repeats(from)) => format!("the run below repeats from step {} for ever", from + 1),
-        (false, End::Decides) => format!("at the end of the run below {asks} does not hold"),
-        (false, End::Branches) if trace.is_empty() => {
+        (false, RunEnd::Repeats(from)) => format!("the run below repeats from step {} for ever", from + 1),
+        (false, RunEnd::Decides) => format!("at the end of the run below {asks} does not hold"),
+        (false, RunEnd::Branches) if trace.is_empty() => {
             format!("no single run shows it: the proof has {pairs} pairs of states and parts of the formula")
         }
-        (false, End::Branches) => {
+        (false, RunEnd::Branches) => {
             let known = closure.map(|states| {
                 format!(
                     "{} can be reached from there, and the proof has {pairs} pairs of states and parts of the formula",
@@ -399,13 +401,13 @@ pub(super) fn why(holds: bool, evidence: &Evidence) -> Option<String> {
 
 /// The step of a run after which the formula cannot be fulfilled any more, if all continuations show that.
 pub(super) fn critical_step(evidence: &Evidence) -> Option<usize> {
-    Some(evidence.trace.len()).filter(|steps| *steps > 0 && evidence.end == End::Branches)
+    Some(evidence.trace.len()).filter(|steps| *steps > 0 && evidence.end == RunEnd::Branches)
 }
 
 /// From which step, counted from 1, a run repeats.
 pub(super) fn repeats_from(evidence: &Evidence) -> Option<usize> {
     match evidence.end {
-        End::Repeats(from) => Some(from + 1),
-        End::Decides | End::Branches => None,
+        RunEnd::Repeats(from) => Some(from + 1),
+        RunEnd::Decides | RunEnd::Branches => None,
     }
 }

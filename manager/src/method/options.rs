@@ -85,10 +85,10 @@ impl Patience {
 /// The number of threads of this process: one for each core, or as the user wants. With several processes there is
 /// usually one for each core.
 pub(super) fn threads(wanted: Option<u16>, on_ranks: bool) -> usize {
-    let company = launched().is_some_and(|launch| launch.has_company());
+    let distributed = launched().is_some_and(|launch| launch.is_distributed());
     match wanted {
         Some(threads) => usize::from(threads),
-        None if company && on_ranks => 1,
+        None if distributed && on_ranks => 1,
         None => std::thread::available_parallelism().map_or(1, |n| n.get()),
     }
 }

@@ -43,7 +43,7 @@ pub enum Together<R> {
     Over(u8),
 }
 
-/// The error of a process that has company it cannot work with.
+/// The error of a process that is one of several and cannot work with the others.
 fn stranger(launch: Launch, why: &str) -> Error {
     Error::input(format_args!(
         "this is one of {} processes ({} says so), but {why}",
@@ -54,10 +54,10 @@ fn stranger(launch: Launch, why: &str) -> Error {
 impl Peers {
     /// Joins the processes that were started together. `alone`: why this must not be one of several.
     pub fn join(alone: Option<&str>) -> Result<Self> {
-        let company = launched().filter(Launch::has_company);
-        match (company, alone) {
+        let distributed = launched().filter(Launch::is_distributed);
+        match (distributed, alone) {
             (Some(launch), Some(why)) => Err(stranger(launch, why)),
-            (company, _) => Peers::meet(company),
+            (distributed, _) => Peers::meet(distributed),
         }
     }
 
@@ -113,7 +113,7 @@ impl Peers {
     }
 
     /// Whether there are other processes.
-    pub fn has_company(&self) -> bool {
+    pub fn is_distributed(&self) -> bool {
         #[cfg(feature = "mpi")]
         return self.world.is_some();
         #[cfg(not(feature = "mpi"))]

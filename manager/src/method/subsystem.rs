@@ -1,6 +1,6 @@
 //! The subsystem of a swarm: from names on the command line to leaves, and from leaves to a guide.
 //!
-//! Names are those that `gridlock info` prints, parameters left out where that is clear. Invariant: whatever is wrong with them or with the subsystem is told
+//! Names are those that `gridlock info` prints, parameters left out where that is clear. Invariant: all that is wrong with them or with the subsystem is told
 //! with what the user can do about it.
 
 use super::quantities::count;

@@ -125,7 +125,7 @@ impl Onward {
             return Ok(Outcome::unknown(Bound::new(left.name, message), time, figures(handed)));
         };
         run.host.note(&format!("note: {}; now {}", left.message, self.then.name()));
-        let outcome = match run.peers.has_company() {
+        let outcome = match run.peers.is_distributed() {
             true if method.runs_on_ranks() => {
                 if release {
                     run.peers.release()?;

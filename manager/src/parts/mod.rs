@@ -5,16 +5,17 @@
 //! those again that were chosen, which is a small part of all that were tried. Invariant: the tree of products, and all that is
 //! told about it, is the same for any number of workers and after any number of kills, as long as the memory suffices.
 
-use crate::grid::errands::Errands;
 use crate::grid::journal::{Batch, Tally};
 use crate::grid::machine::{Accepted, Machine, Next, Numbered, Reply};
+use crate::grid::placed::PlacedJobs;
 use crate::grid::wire;
 use crate::grid::work::{Work, Worker};
 use crate::method::fingerprint::print_of;
 use gridlock_lts::base::error::{Limit, Result};
 use gridlock_lts::base::memory::Budget;
 use gridlock_lts::engine::parts::{
-    Answered, Board, PartsReport, Reduction, Setting, Stages, Status, Task, TaskPlace, Trials, no_formulas,
+    Answered, Board, PartsReport, PartsStatus, Reduction, Setting, Stages, Task, TaskPlace, Trials,
+    no_formulas,
 };
 use gridlock_lts::model::network::{LeafIx, Network};
 use gridlock_lts::property::Property;
@@ -76,7 +77,7 @@ impl Reply for PartsAnswer {
 }
 
 /// What a search is about, and what it may spend. See [`Setting`].
-pub struct Asked {
+pub struct PartsQuestion {
     /// The network, whose tables are complete.
     pub net: Arc<Network>,
     /// What is asked of it.
@@ -95,7 +96,7 @@ pub struct Asked {
     pub budget: Arc<Budget>,
 }
 
-impl Asked {
+impl PartsQuestion {
     fn setting(&self) -> Setting<'_> {
         Setting {
             net: &self.net,
@@ -113,20 +114,20 @@ impl Asked {
 
 /// See the module head.
 pub struct Aggregations {
-    asked: Asked,
+    asked: PartsQuestion,
     board: Board,
     /// Answers of an earlier run.
     known: BTreeMap<(TaskPlace, u128), Answered>,
-    errands: Errands<TaskPlace, Task>,
+    placed: PlacedJobs<TaskPlace, Task>,
     peak_memory: u64,
 }
 
 impl Aggregations {
     /// A search that has not begun.
-    pub fn new(asked: Asked) -> Result<Self> {
+    pub fn new(asked: PartsQuestion) -> Result<Self> {
         no_formulas(&asked.properties)?;
-        let (known, errands) = (BTreeMap::new(), Errands::default());
-        Ok(Aggregations { board: Board::new(asked.setting()), asked, known, errands, peak_memory: 0 })
+        let (known, placed) = (BTreeMap::new(), PlacedJobs::default());
+        Ok(Aggregations { board: Board::new(asked.setting()), asked, known, placed, peak_memory: 0 })
     }
 
     /// What an earlier run came to.
@@ -139,7 +140,7 @@ impl Aggregations {
 
     /// What the journal keeps of an answer.
     fn kept(&self, answer: &PartsAnswer) -> Option<Record> {
-        let (place, task) = self.errands.get(answer.number).filter(|(place, _)| place.is_memorable())?;
+        let (place, task) = self.placed.get(answer.number).filter(|(place, _)| place.is_memorable())?;
         Some(Record { place: *place, print: print(task)?, answered: answer.answered.remembered()? })
     }
 
@@ -154,7 +155,7 @@ impl Machine for Aggregations {
     type Job = PartsJob;
     type Answer = PartsAnswer;
     type Record = Record;
-    type Status = Status;
+    type Status = PartsStatus;
     /// What is lost is computed again.
     const DURABLE: bool = false;
 
@@ -164,7 +165,7 @@ impl Machine for Aggregations {
     }
 
     fn next(&mut self) -> Next<PartsJob> {
-        if let Some((number, task)) = self.errands.again() {
+        if let Some((number, task)) = self.placed.again() {
             return Next::Job(PartsJob { number, task });
         }
         loop {
@@ -175,7 +176,7 @@ impl Machine for Aggregations {
                 Some((place, task)) => match self.remembered(place, &task) {
                     Some(answered) => self.board.put(self.asked.setting(), place, answered),
                     None => {
-                        let number = self.errands.add(place, task.clone());
+                        let number = self.placed.add(place, task.clone());
                         return Next::Job(PartsJob { number, task });
                     }
                 },
@@ -194,7 +195,7 @@ impl Machine for Aggregations {
             return if self.lost(answer.number, worker) { Accepted::New } else { Accepted::Duplicate };
         }
         self.peak_memory = self.peak_memory.max(answer.peak_memory);
-        match self.errands.answered(answer.number) {
+        match self.placed.answered(answer.number) {
             Ok(place) => {
                 self.board.put(self.asked.setting(), place, answer.answered);
                 Accepted::New
@@ -204,15 +205,15 @@ impl Machine for Aggregations {
     }
 
     fn lost(&mut self, number: u64, _: u32) -> bool {
-        self.errands.lost(number)
+        self.placed.lost(number)
     }
 
-    fn status(&self) -> Status {
+    fn status(&self) -> PartsStatus {
         self.board.status()
     }
 
     fn made_and_done(&self) -> (u64, u64) {
-        self.errands.made_and_done()
+        self.placed.made_and_done()
     }
 }
 

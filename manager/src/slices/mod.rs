@@ -59,7 +59,7 @@ pub struct Options {
     /// Bytes for everything: the workers, and slices and inboxes that are stored. What does not fit is spilled.
     /// `None`: 80 % of what the machine or its control group has.
     pub max_memory: Option<u64>,
-    /// Bytes that the process may have in memory, as the system counts them, for whatever they are used. What is stored goes
+    /// Bytes that the process may have in memory, as the system counts them, all uses together. What is stored goes
     /// to files before that.
     pub max_resident: Option<u64>,
     /// Where states are spilled; `None`: the system's directory for temporary files.
@@ -254,7 +254,7 @@ pub struct RankCheckpoint<'a> {
 }
 
 /// A rank among others.
-pub struct Company<'m> {
+pub struct RankLink<'m> {
     /// The ranks.
     pub mesh: &'m mut dyn Mesh,
     /// Whether and why this one is to stop.
@@ -264,7 +264,7 @@ pub struct Company<'m> {
 /// All ranks together: the same, with slices that are at one rank or another. Rank 0 says what is settled; all come to the
 /// same report. `grid` are the threads of this rank.
 pub fn check_on_ranks(
-    company: Company,
+    link: RankLink,
     prepared: &Prepared,
     settled: Option<Settled>,
     options: &Options,
@@ -272,7 +272,7 @@ pub fn check_on_ranks(
     place: Option<RankCheckpoint>,
     control: &Control<Progress>,
 ) -> Result<SlicesReport> {
-    let ranks = &Ranks::new(company.mesh, company.told);
+    let ranks = &Ranks::new(link.mesh, link.told);
     let settled = ranks.share(&settled)?.swap_remove(0);
     let settled = settled.ok_or_else(|| Error::internal("rank 0 has settled nothing"))?;
     let subsystem: Vec<LeafIx> = settled.leaves.iter().copied().map(LeafIx).collect();
@@ -412,7 +412,7 @@ impl FrugalVisitor for Slicing<'_> {
             // Of the rank that had most.
             peak_memory: all.iter().map(|rank| rank.peak_memory).max().unwrap_or(0),
             resumed: rounds.resumed,
-            ranks: if ranks.has_company() { all } else { Vec::new() },
+            ranks: if ranks.is_distributed() { all } else { Vec::new() },
             ..report
         })
     }

@@ -142,7 +142,7 @@ pub(super) fn way<S: Successors>(
     leader: usize,
     found: &Found,
 ) -> Result<Vec<PathStep>> {
-    if !ranks.has_company() {
+    if !ranks.is_distributed() {
         return path_to(searched, &mut Remembered::new(searched), found);
     }
     let words = searched.system.width().words();

@@ -42,13 +42,13 @@ impl<'m> Ranks<'m> {
     }
 
     /// Whether there are others.
-    pub(super) fn has_company(&self) -> bool {
+    pub(super) fn is_distributed(&self) -> bool {
         self.size > 1
     }
 
     /// The ranks that have slices.
     pub(super) fn owners(&self) -> std::ops::Range<usize> {
-        usize::from(self.has_company())..self.size
+        usize::from(self.is_distributed())..self.size
     }
 
     /// What was sent to others so far: states, as they are stored.
@@ -69,7 +69,7 @@ impl<'m> Ranks<'m> {
     /// Whether to stop, because somebody says so here or at another rank. Is asked again and again while threads work, and
     /// gives a sign of life; not while an exchange may be under way.
     pub(super) fn is_stopped(&self) -> bool {
-        if !self.has_company() {
+        if !self.is_distributed() {
             return self.is_told();
         }
         let mut mesh = self.mesh.borrow_mut();
@@ -83,7 +83,7 @@ impl<'m> Ranks<'m> {
 
     /// Tells all ranks to stop as soon as they can.
     pub(super) fn halt(&self) {
-        if self.has_company() {
+        if self.is_distributed() {
             self.mesh.borrow_mut().halt();
         }
     }
@@ -116,7 +116,7 @@ impl<'m> Ranks<'m> {
 
     /// All ranks together: an error if one of them has one.
     pub(super) fn agree<T>(&self, result: Result<T>) -> Result<T> {
-        if !self.has_company() {
+        if !self.is_distributed() {
             return result;
         }
         let (value, trouble) = match result {
@@ -136,7 +136,7 @@ impl<'m> Ranks<'m> {
         next: &mut dyn FnMut() -> Result<Option<(usize, Vec<u64>)>>,
         accept: &mut dyn FnMut(&[u64]) -> Result<()>,
     ) -> Result<()> {
-        if !self.has_company() {
+        if !self.is_distributed() {
             return match next()? {
                 None => Ok(()),
                 Some(_) => Err(Error::internal("there is nobody to send to")),

@@ -53,8 +53,8 @@ impl OnRanks<'_> {
             let told = || (self.told)(rank);
             let stop = || told().is_some();
             let (grid, control) = (Grid::threads(self.threads, None), Control { stop: &stop, ..control() });
-            let company = Company { mesh: &mut mesh, told: &told };
-            check_on_ranks(company, self.prepared, settled, &self.options, &grid, place, &control)
+            let link = RankLink { mesh: &mut mesh, told: &told };
+            check_on_ranks(link, self.prepared, settled, &self.options, &grid, place, &control)
         };
         std::thread::scope(|scope| {
             let meshes = local::ranks(self.ranks, self.disorder);

@@ -169,7 +169,7 @@ impl<'a, S: Successors> Rounds<'a, S> {
         while self.ledger.process().is_some() {}
         let results = std::mem::take(&mut self.results);
         let told: Vec<Told> = results.iter().map(|(slice, done)| Told::new(*slice, done)).collect();
-        if self.stop.is_none() && self.setting.ranks.has_company() && self.setting.ranks.is_stopped() {
+        if self.stop.is_none() && self.setting.ranks.is_distributed() && self.setting.ranks.is_stopped() {
             self.stop = Some(Stop::Trouble(Error::Limit(self.setting.ranks.why())));
         }
         let all = self.setting.ranks.share(&Status { stop: self.stop.take(), told })?;
@@ -206,7 +206,7 @@ impl<'a, S: Successors> Rounds<'a, S> {
     fn absorb(&mut self, told: Vec<Told>, results: Vec<(SliceIx, Done)>) -> Result<()> {
         let Setting { system, store, ranks, expanded, .. } = &self.setting;
         let turn = Turn { system: &**system, store, ranks, job_memory: self.options.job_memory };
-        if ranks.has_company() && ranks.rank() == 0 && self.first.is_none() {
+        if ranks.is_distributed() && ranks.rank() == 0 && self.first.is_none() {
             self.noted = told.iter().map(|told| (told.slice, told.states())).collect();
         }
         turn.absorb(&mut self.coordinator, told, results)?;
@@ -315,7 +315,7 @@ impl<S: Successors> Machine for Rounds<'_, S> {
     }
 
     fn has_peers(&self) -> bool {
-        self.setting.ranks.has_company()
+        self.setting.ranks.is_distributed()
     }
 
     fn record(&self, answer: &Activated, batch: &mut Batch) -> Result<()> {

@@ -19,10 +19,10 @@ use gridlock_lts::engine::successors::Successors;
 use gridlock_lts::guide::{Guide, Relevance};
 use gridlock_lts::model::network::VectorIx;
 use gridlock_worker::guided::{self, Setting};
-use gridlock_worker::job::{End, Feedback, Job};
+use gridlock_worker::job::{Feedback, Job, JobEnd};
 use gridlock_worker::life::Life;
 use std::sync::Arc;
-use swarm::{Config, Event, Repeats, Status, Steps, Stuck, Swarm, SwarmOutcome};
+use swarm::{Config, Event, Repeats, Steps, Stuck, Swarm, SwarmOutcome, SwarmStatus};
 
 /// What a swarm concludes.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ pub struct SwarmReport {
     /// The answer.
     pub conclusion: Conclusion,
     /// How far it came and what it took.
-    pub status: Status,
+    pub status: SwarmStatus,
     /// What each job did to the space of IDs, if the configuration asked for it.
     pub events: Vec<Event>,
     /// When each of these jobs was handed out and answered; nothing of jobs whose answers were resumed.
@@ -78,7 +78,7 @@ impl Numbered for Feedback {
 
 impl Reply for Feedback {
     fn is_interrupted(&self) -> bool {
-        self.end == End::Interrupted
+        self.end == JobEnd::Interrupted
     }
 
     fn end(&self) -> &'static str {
@@ -135,7 +135,7 @@ pub fn conduct(
     config: Config,
     grid: &Grid,
     journal: Option<Opened>,
-    control: &Control<Status>,
+    control: &Control<SwarmStatus>,
 ) -> Result<SwarmReport> {
     let sharded = config.shard.is_some();
     let work = work(prepared, guide, config.relevance.as_ref())?;

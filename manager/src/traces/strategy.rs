@@ -1,7 +1,7 @@
 //! Which of the remaining trace IDs is next.
 //!
 //! Invariant: a choice depends on the strategy's own past, the remaining IDs and the guide only, so a swarm makes the
-//! same jobs wherever it runs.
+//! same jobs on every machine.
 
 use crate::traces::ids::IdSet;
 use gridlock_lts::base::rng::Rng;

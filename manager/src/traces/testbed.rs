@@ -10,7 +10,7 @@ use crate::grid::machine::{Accepted, Machine, Next};
 use gridlock_lts::base::rng::Rng;
 use gridlock_lts::guide::{EdgeIx, Guide, StateIx, Subsystem};
 use gridlock_lts::model::network::{Label, LeafIx, Local, Network, Outcome};
-use gridlock_worker::job::{Effort, End, Feedback, Job, Then};
+use gridlock_worker::job::{Effort, Feedback, Job, JobEnd, Then};
 
 /// What simulated systems look like.
 #[derive(Clone, Debug)]
@@ -109,11 +109,11 @@ impl System {
     pub fn answer(&self, job: &Job) -> Feedback {
         let (mut prefix, mut state, mut states) = (self.root(), StateIx(0), 0);
         let mut possible = Vec::new();
-        let mut end = End::Complete;
+        let mut end = JobEnd::Complete;
         for position in 0..=job.path.len() {
             states += self.cost(prefix);
             if states > job.limits.states {
-                end = End::OverBudget;
+                end = JobEnd::OverBudget;
                 break;
             }
             let edges = self.possible(prefix, state);
@@ -123,10 +123,10 @@ impl System {
             prefix = self.after(prefix, next);
             state = self.guide.edge(EdgeIx(next)).target;
         }
-        if end == End::Complete && possible.len() == job.path.len() + 1 && job.then == Then::Free {
+        if end == JobEnd::Complete && possible.len() == job.path.len() + 1 && job.then == Then::Free {
             states = self.below(prefix, state, states, job.limits.states);
             if states > job.limits.states {
-                end = End::OverBudget;
+                end = JobEnd::OverBudget;
             }
         }
         let states = states.min(job.limits.states);
@@ -219,7 +219,7 @@ pub fn run(
             match rng.below(3) {
                 0 => late.push(answer(&job)),
                 1 => {
-                    let end = End::Interrupted;
+                    let end = JobEnd::Interrupted;
                     swarm.accept(Feedback { end, ..answer(&job) }, worker);
                     continue;
                 }

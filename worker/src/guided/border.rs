@@ -9,7 +9,7 @@
 use super::Observer;
 use super::outgoing::{Move, Outgoing};
 use super::search::{GuidedSearch, Where};
-use crate::job::{Border, End, Feedback, Finding, Handed, Spot};
+use crate::job::{Border, Feedback, Finding, Handed, JobEnd, Spot};
 use crate::states::{Origin, States};
 use crate::stop::Stop;
 use gridlock_lts::base::error::{Error, Result};
@@ -52,19 +52,19 @@ pub(super) fn run<S: Successors>(
             let what = found.wrong.what;
             let (from, mut path) = match way(task, &found.at, rebuild) {
                 Ok(way) => way,
-                Err(Stop::Interrupted) => return Ok(Feedback { end: End::Interrupted, ..feedback }),
+                Err(Stop::Interrupted) => return Ok(Feedback { end: JobEnd::Interrupted, ..feedback }),
                 Err(Stop::OverBudget) => return Err(no_way(rebuild)),
                 Err(Stop::Failed(error)) => return Err(error),
             };
             path.extend(found.wrong.step.map(|(vector, target)| (vector.0, target)));
-            feedback.end = End::Found(Finding { what, path });
+            feedback.end = JobEnd::Found(Finding { what, path });
             feedback.left.from = Some(from);
             return Ok(feedback);
         }
         Ok(None) => {}
-        Err(stop) => feedback.end = End::of(stop)?,
+        Err(stop) => feedback.end = JobEnd::of(stop)?,
     }
-    if feedback.end == End::Complete || expanded {
+    if feedback.end == JobEnd::Complete || expanded {
         let left = BTreeMap::from_iter(open.into_iter().chain(shared));
         // Where there was no room for the first state, there is none.
         let some = left.into_values().filter(|here| !here.states.is_empty());

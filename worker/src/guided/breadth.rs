@@ -8,7 +8,7 @@
 use super::Observer;
 use super::outgoing::Outgoing;
 use super::search::{GuidedSearch, Possible, Where};
-use crate::job::{End, Feedback};
+use crate::job::{Feedback, JobEnd};
 use crate::states::{Origin, States};
 use crate::stop::Stop;
 use gridlock_lts::base::error::Result;
@@ -63,7 +63,7 @@ pub(super) fn run<S: Successors>(
     match outcome {
         Ok(found) => Ok((feedback, found)),
         Err(stop) => {
-            feedback.end = End::of(stop)?;
+            feedback.end = JobEnd::of(stop)?;
             Ok((feedback, None))
         }
     }

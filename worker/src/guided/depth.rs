@@ -8,7 +8,7 @@
 use super::Observer;
 use super::outgoing::Outgoing;
 use super::search::{GuidedSearch, Possible, Where};
-use crate::job::{End, Feedback, Finding};
+use crate::job::{Feedback, Finding, JobEnd};
 use crate::states::{Origin, States};
 use crate::stop::Stop;
 use gridlock_lts::base::error::Result;
@@ -41,8 +41,8 @@ pub(super) fn run<S: Successors>(
         Ok(None) => {
             feedback.possible = walk.possible.iter().map_while(|p| Some(p.as_ref()?.edges())).collect()
         }
-        Ok(Some(finding)) => feedback.end = End::Found(finding),
-        Err(stop) => feedback.end = End::of(stop)?,
+        Ok(Some(finding)) => feedback.end = JobEnd::Found(finding),
+        Err(stop) => feedback.end = JobEnd::of(stop)?,
     }
     Ok(feedback)
 }

@@ -1,6 +1,6 @@
 //! States that a guided search passes over, because no violation can follow from them.
 //!
-//! They are known by what the subsystem and the monitors stand at, whatever the job and its guide. Invariant: it says yes
+//! They are known by what the subsystem and the monitors stand at, for every job and guide. Invariant: it says yes
 //! only of states that a [`Relevance`] calls irrelevant.
 
 use gridlock_lts::engine::pack::Packing;

@@ -25,7 +25,7 @@ mod tests;
 mod way;
 
 use crate::hunt::{hash, sketch};
-use crate::job::{Effort, End, Feedback, Handed, Job, Left, Order, Refinement, Spot, Then};
+use crate::job::{Effort, Feedback, Handed, Job, JobEnd, Left, Order, Refinement, Spot, Then};
 use crate::life::Life;
 use crate::stop::Stop;
 use gridlock_lts::base::error::{Error, Limit, Result};
@@ -108,7 +108,7 @@ impl<'a, S: Successors> Worker<'a, S> {
             Ok(feedback) => feedback,
             Err(error) => Feedback {
                 number: job.number,
-                end: End::Failed(error),
+                end: JobEnd::Failed(error),
                 possible: Vec::new(),
                 bounded: false,
                 effort: Effort::default(),
@@ -154,8 +154,8 @@ impl<'a, S: Successors> Worker<'a, S> {
                 let (mut feedback, found) = breadth::run(&search, &budget, observer)?;
                 if let Some(found) = found {
                     feedback.end = match way::rebuild(&search, &found, &way_budget(job))? {
-                        Some(finding) => End::Found(finding),
-                        None => End::Interrupted,
+                        Some(finding) => JobEnd::Found(finding),
+                        None => JobEnd::Interrupted,
                     };
                 }
                 Ok(feedback)

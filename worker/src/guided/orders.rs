@@ -10,7 +10,7 @@ use super::Observer;
 use super::border::{Way, no_way};
 use super::outgoing::{Move, Outgoing};
 use super::search::{GuidedSearch, Possible};
-use crate::job::{End, Feedback, Finding, Position, Spot};
+use crate::job::{Feedback, Finding, JobEnd, Position, Spot};
 use crate::states::{Origin, States};
 use crate::stop::Stop;
 use gridlock_lts::base::error::{Error, Result};
@@ -36,17 +36,17 @@ pub(super) fn run<S: Successors>(
         Ok(Some(hit)) => {
             let mut path = match way(search, hit.at, rebuild) {
                 Ok((_, path)) => path,
-                Err(Stop::Interrupted) => return Ok(Feedback { end: End::Interrupted, ..feedback }),
+                Err(Stop::Interrupted) => return Ok(Feedback { end: JobEnd::Interrupted, ..feedback }),
                 Err(Stop::OverBudget) => return Err(no_way(rebuild)),
                 Err(Stop::Failed(error)) => return Err(error),
             };
             let what = hit.wrong.what;
             path.extend(hit.wrong.step.map(|(vector, target)| (vector.0, target)));
-            feedback.end = End::Found(Finding { what, path });
+            feedback.end = JobEnd::Found(Finding { what, path });
         }
         Ok(None) => {}
         Err(stop) => {
-            feedback.end = End::of(stop)?;
+            feedback.end = JobEnd::of(stop)?;
             // What is not through says nothing.
             feedback.positions.clear();
         }
@@ -104,7 +104,7 @@ impl<'s> Moves<'s> {
         Moves { guide, path, words }
     }
 
-    /// If an edge from `place`, which is where the leaves stand when so many of their moves are done, is the next one on the path
+    /// If an edge from `place`, which is where the leaves stand when the given numbers of their moves are done, is the next one on the path
     /// for all that take part: the numbers of moves behind it.
     fn follow(&self, place: StateIx, done: &[u32], edge: EdgeIx) -> Option<Vec<u32>> {
         let (guide, edge) = (self.guide, self.guide.edge(edge));

@@ -2,7 +2,7 @@
 
 use super::irrelevant::Irrelevant;
 use super::outgoing::{Move, Outgoing};
-use crate::job::{Effort, End, Feedback, Job, Left, Then};
+use crate::job::{Effort, Feedback, Job, JobEnd, Left, Then};
 use crate::life::Life;
 use crate::stop::Stop;
 use gridlock_lts::engine::look::{self, Found};
@@ -104,7 +104,7 @@ impl<S: Successors> GuidedSearch<'_, S> {
     pub(super) fn feedback(&self) -> Feedback {
         Feedback {
             number: self.job.number,
-            end: End::Complete,
+            end: JobEnd::Complete,
             possible: Vec::new(),
             bounded: false,
             effort: Effort::default(),

@@ -133,12 +133,12 @@ fn a_guided_search_sees_what_a_naive_one_sees() {
                 let (seen, possible) = naive(&net, &guide, path);
                 for order in [Order::BreadthFirst, Order::DepthFirst] {
                     let (feedback, visited) = run(&job(path, Then::Stop, order));
-                    if let End::Found(finding) = &feedback.end {
+                    if let JobEnd::Found(finding) = &feedback.end {
                         assert!(matches!(finding.what, crate::job::What::Fault(_)), "seed {seed}");
                         continue;
                     }
                     compared += 1;
-                    assert_eq!(feedback.end, End::Complete);
+                    assert_eq!(feedback.end, JobEnd::Complete);
                     assert_eq!(visited, seen, "seed {seed}, {order:?}");
                     let reported: Vec<BTreeSet<u32>> =
                         feedback.possible.iter().map(|p| p.iter().copied().collect()).collect();
@@ -220,7 +220,7 @@ fn a_finer_guide_covers_its_trace() {
                                 let job =
                                     Job { refinements: refinements.clone(), ..job(prefix, then, order) };
                                 let (feedback, seen) = run(&job);
-                                assert_eq!(feedback.end, End::Complete);
+                                assert_eq!(feedback.end, JobEnd::Complete);
                                 bounded |= feedback.bounded;
                                 union.extend(seen);
                             }
@@ -269,7 +269,7 @@ fn violations_are_found_and_replay() {
             for path in &traces {
                 let depth = rng.below(path.len() + 1);
                 let (feedback, _) = run(&job(&path[..depth], Then::Free, order));
-                if let End::Found(finding) = feedback.end {
+                if let JobEnd::Found(finding) = feedback.end {
                     found = Some(finding);
                     break;
                 }
@@ -344,7 +344,7 @@ fn a_search_over_its_budget_reports_complete_positions_only() {
             for states in (0..complete.effort.states).step_by(step) {
                 let limits = JobLimits { states, ..PLENTY };
                 let (feedback, seen) = run(&Job { limits, ..job(&path, Then::Free, Order::BreadthFirst) });
-                assert_eq!(feedback.end, End::OverBudget);
+                assert_eq!(feedback.end, JobEnd::OverBudget);
                 assert!(complete.possible.starts_with(&feedback.possible));
                 assert!(seen.len() as u64 <= states + 1);
                 over += 1;
@@ -362,7 +362,7 @@ fn senseless_jobs_fail() {
     let net = Shape { acyclic: true, ..Shape::default() }.network(3);
     let guide = Subsystem::new(&net, &[LeafIx(0)], LIMIT).unwrap().guide(&net).unwrap();
     with_jobs(&Prepared::new(net.clone(), []), &guide, |run| {
-        let failed = |feedback: &Feedback| matches!(feedback.end, End::Failed(_));
+        let failed = |feedback: &Feedback| matches!(feedback.end, JobEnd::Failed(_));
         assert!(failed(&run(&job(&[EdgeIx(u32::MAX)], Then::Stop, Order::BreadthFirst)).0));
         for leaf in [0, 1_000] {
             let refinements = vec![Refinement { path: Vec::new(), leaf }];
@@ -403,7 +403,7 @@ fn any_order_is_all_orders() {
                 let mut bad = false;
                 for path in paths {
                     let (one, seen) = run(&job(path, Then::Stop, Order::BreadthFirst));
-                    bad |= matches!(one.end, End::Found(_));
+                    bad |= matches!(one.end, JobEnd::Found(_));
                     union.extend(seen);
                     let mut done = vec![0; guide.leaves().len()];
                     for (position, edges) in one.possible.iter().enumerate() {
@@ -412,7 +412,7 @@ fn any_order_is_all_orders() {
                         guide.parts(guide.edge(*edge).projection).for_each(|leaf| done[leaf] += 1);
                     }
                 }
-                if let End::Found(finding) = &feedback.end {
+                if let JobEnd::Found(finding) = &feedback.end {
                     assert!(bad, "seed {seed}");
                     let vector = gridlock_lts::model::network::VectorIx;
                     let path: Vec<_> = finding.path.iter().map(|(v, to)| (vector(*v), to.clone())).collect();
@@ -420,7 +420,7 @@ fn any_order_is_all_orders() {
                     found += 1;
                     continue;
                 }
-                assert!(!bad && feedback.end == End::Complete, "seed {seed}: {:?}", feedback.end);
+                assert!(!bad && feedback.end == JobEnd::Complete, "seed {seed}: {:?}", feedback.end);
                 assert_eq!(seen, union, "seed {seed}");
                 let reported: BTreeMap<Vec<u32>, BTreeSet<u32>> = feedback
                     .positions
@@ -434,7 +434,7 @@ fn any_order_is_all_orders() {
                 // Too small a budget is told, and what is not through says nothing.
                 let limits = JobLimits { states: feedback.effort.states - 1, ..PLENTY };
                 let (less, _) = run(&Job { limits, ..any });
-                assert_eq!((less.end, less.positions), (End::OverBudget, Vec::new()));
+                assert_eq!((less.end, less.positions), (JobEnd::OverBudget, Vec::new()));
             }
         });
     }

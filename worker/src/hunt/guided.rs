@@ -7,7 +7,7 @@ use super::job::{HuntEnd, HuntFinding};
 use super::seen::hash;
 use super::survey::Survey;
 use crate::guided::Worker;
-use crate::job::{End, Feedback, Job, JobLimits, Then};
+use crate::job::{Feedback, Job, JobEnd, JobLimits, Then};
 use gridlock_lts::engine::pack::Width;
 use gridlock_lts::engine::successors::{Steps, Successors};
 
@@ -38,23 +38,23 @@ pub(super) fn run<S: Successors>(
     });
     survey.effort = feedback.effort;
     let exhaustive = job.path.is_empty() && job.refinements.is_empty() && job.then == Then::Free;
-    let end = match std::mem::replace(&mut feedback.end, End::OverBudget) {
-        End::Found(finding) => {
+    let end = match std::mem::replace(&mut feedback.end, JobEnd::OverBudget) {
+        JobEnd::Found(finding) => {
             let (found_steps, after_states) = (finding.path.len() as u64, feedback.effort.states);
             survey.findings.push(HuntFinding { finding, ending: None, found_steps, after_states });
             return (HuntEnd::Complete, feedback);
         }
-        End::Complete if exhaustive && !feedback.bounded => HuntEnd::Everything,
-        End::Complete => HuntEnd::Complete,
-        End::OverBudget => HuntEnd::OverBudget,
-        End::Interrupted => HuntEnd::Interrupted,
-        End::Failed(why) => HuntEnd::Failed(why),
+        JobEnd::Complete if exhaustive && !feedback.bounded => HuntEnd::Everything,
+        JobEnd::Complete => HuntEnd::Complete,
+        JobEnd::OverBudget => HuntEnd::OverBudget,
+        JobEnd::Interrupted => HuntEnd::Interrupted,
+        JobEnd::Failed(why) => HuntEnd::Failed(why),
     };
     feedback.end = match &end {
-        HuntEnd::Everything | HuntEnd::Complete => End::Complete,
-        HuntEnd::OverBudget => End::OverBudget,
-        HuntEnd::Interrupted => End::Interrupted,
-        HuntEnd::Failed(why) => End::Failed(why.clone()),
+        HuntEnd::Everything | HuntEnd::Complete => JobEnd::Complete,
+        HuntEnd::OverBudget => JobEnd::OverBudget,
+        HuntEnd::Interrupted => JobEnd::Interrupted,
+        HuntEnd::Failed(why) => JobEnd::Failed(why.clone()),
     };
     (end, feedback)
 }

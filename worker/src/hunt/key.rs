@@ -3,7 +3,7 @@
 //! A fault or a forbidden step is known by what it violates and by its label before hiding: the same step taken elsewhere is
 //! the same bug more often than not, and a user wants to see the others. A deadlock has no step, and two states without
 //! steps seldom have to do with each other; it is known by its state, monitors left out since they only watch. A run that
-//! goes round is known by the least label on its round, wherever that begins; one that ends by its last label.
+//! goes round is known by the least label on its round, no matter where that begins; one that ends by its last label.
 
 use super::job::HuntFinding;
 use crate::job::{Finding, What};
@@ -39,7 +39,7 @@ impl Key {
         Key::step(net, finding.what, last?.0)
     }
 
-    /// The key of whatever a hunt found; `None` as above.
+    /// The key of what a hunt found; `None` as above.
     pub fn of_any(net: &Network, packing: &Packing, found: &HuntFinding) -> Option<Key> {
         match (found.ending, found.finding.what) {
             (Some(ending), What::Property(property)) => Key::run(net, property, ending, &found.finding.path),

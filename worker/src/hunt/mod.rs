@@ -15,11 +15,11 @@ mod levels;
 mod live;
 mod moves;
 mod nearest;
+pub mod portable;
 mod prefix;
 mod seen;
 pub mod shorten;
 pub mod sketch;
-pub mod spoken;
 mod survey;
 #[cfg(test)]
 mod tests;
@@ -129,7 +129,7 @@ impl<'a, S: Successors> Hunter<'a, S> {
     }
 
     /// Does a job. It ends early, as interrupted, soon after it is cancelled. Where tables are filled as needed, job and
-    /// feedback are as messages have them ([`spoken`]).
+    /// feedback are as messages have them ([`portable`]).
     pub fn run(&mut self, job: &HuntJob, life: &Life) -> HuntFeedback {
         let begun = Instant::now();
         let done = match self.setting.net {
@@ -147,9 +147,9 @@ impl<'a, S: Successors> Hunter<'a, S> {
     }
 
     fn hunt_as_told(&mut self, lazy: &Lazy<'static>, job: &HuntJob, life: &Life) -> Result<HuntFeedback> {
-        let job = spoken::hear_job(lazy, job)?;
+        let job = portable::decode_job(lazy, job)?;
         let mut feedback = self.hunt(&job, life)?;
-        spoken::tell_feedback(lazy, &job, &mut feedback)?;
+        portable::encode_feedback(lazy, &job, &mut feedback)?;
         Ok(feedback)
     }
 

@@ -35,7 +35,7 @@ impl From<Stop> for HuntEnd {
     }
 }
 
-/// A search under way, whatever its method.
+/// A search under way, by any method.
 pub(super) struct Survey<'h, S> {
     pub(super) system: &'h S,
     pub(super) net: View<'h>,

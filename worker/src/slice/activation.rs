@@ -1,6 +1,6 @@
 //! One activation of a slice: load it, expand what is new, put it away again.
 //!
-//! Invariant: what is returned is complete, whatever the memory was enough for. States that were expanded are a new run,
+//! Invariant: what is returned is complete, for any amount of memory. States that were expanded are a new run,
 //! all their steps were counted and looked at, and those that leave the slice are in the outboxes. If the job memory ends
 //! before the slice does, states that were found and not expanded are returned as well, for the inbox of the same slice,
 //! and [`Done::overflow`] says that the slice must be divided. So no work is lost, and no state is counted twice.

@@ -1,7 +1,7 @@
 //! What goes into an activation and what comes out of it: a slice and a result, as values and as bytes.
 //!
 //! Bytes are for checkpoints, and segments also go from rank to rank. A segment is written with its compressed states as they
-//! are, wherever they were stored, and read into memory of its own; [`Done::put_away`] gives it to a store, which may put it
+//! are, in memory or in files, and read into memory of its own; [`Done::put_away`] gives it to a store, which may put it
 //! into a file.
 //! Invariant: a result that was written, read and stored is as good as the one it was made from: the same states in
 //! the same segments.
@@ -13,7 +13,7 @@ pub use gridlock_lts::engine::look::{Found, keep_least};
 use gridlock_lts::base::error::Result;
 use serde::{Deserialize, Serialize};
 
-/// Bytes kept in memory about a segment, wherever its content is.
+/// Bytes kept in memory about a segment, without its content.
 pub const SEGMENT_BYTES: u64 = 64;
 
 /// The states that one activation expanded.

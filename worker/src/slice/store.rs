@@ -89,7 +89,7 @@ impl Segment {
         self.len as usize
     }
 
-    /// Its compressed states, wherever they are. `buffer` is for bytes from files.
+    /// Its compressed states, from memory or from a file. `buffer` is for bytes from files.
     pub fn compressed<'a>(&'a self, buffer: &'a mut Vec<u8>) -> Result<&'a [u8]> {
         Ok(&self.content(buffer)?[..self.bytes()])
     }

@@ -62,12 +62,12 @@ pub struct Candidate {
 /// States that were expanded: those of a run, which its slice and its place there identify.
 pub type OfRun = (SliceIx, usize, Vec<u64>);
 
-/// What all slices remember, wherever they are.
+/// What all slices remember, in memory or in files.
 pub trait Past {
     /// The activation before another one in which a state was expanded.
     fn find(&mut self, slice: SliceIx, state: &[u64], before: u64) -> Result<Option<u64>, Error>;
 
-    /// Hands over the states that an activation expanded, wherever they are now, in any order.
+    /// Hands over the states that an activation expanded, in memory or in files, in any order.
     fn load(
         &mut self,
         activation: u64,
@@ -358,7 +358,7 @@ impl<S: Successors> Back<'_, S> {
         Err(internal("a state of a trace has no predecessor"))
     }
 
-    /// The states that an activation expanded, wherever they are now.
+    /// The states that an activation expanded, in memory or in files.
     fn load<'b>(&mut self, activation: u64, budget: &'b Budget) -> Result<Loaded<'b>, Error> {
         let width = self.searched.system.width();
         let words = width.words();

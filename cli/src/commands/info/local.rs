@@ -2,7 +2,7 @@
 
 use crate::outcome::Failure;
 use crate::quantities::count;
-use crate::road::properties::{Asked, Properties};
+use crate::road::properties::{AskedProperty, Properties};
 use crate::terminal::Style;
 use gridlock_lts::engine::local::{Size, survey};
 use gridlock_lts::engine::parts::Obligation;
@@ -112,7 +112,7 @@ impl Local {
                 Some(false) => "suspicious: check --search local says more",
                 None => "this says nothing about it",
             };
-            writeln!(out, "  {}: {told}", Asked::shown_name(property))?;
+            writeln!(out, "  {}: {told}", AskedProperty::shown_name(property))?;
         }
         Ok(())
     }

@@ -47,7 +47,7 @@ impl Trees {
 /// What a vertex is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum VertexKind {
-    /// Holds, or does not, whatever else.
+    /// Holds, or does not, independent of all else.
     Const,
     /// A state with a position.
     Pair(State, Position),

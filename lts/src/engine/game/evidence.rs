@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 /// How the run of an [`Evidence`] ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum End {
+pub enum RunEnd {
     /// It goes round for ever: after its last step it is where it was after the given number of steps.
     Repeats(usize),
     /// Its last step, or that no step is possible at its end, decides.
@@ -34,7 +34,7 @@ pub struct Evidence {
     /// The run.
     pub trace: Trace,
     /// How it ends.
-    pub end: End,
+    pub end: RunEnd,
     /// What the formula asks for at its end.
     pub asks: String,
     /// Pairs of states and parts of the formula that the proof consists of; 0 if there are too many to be checked.
@@ -63,7 +63,7 @@ pub(super) fn of(
         path.push((at, trace.len()));
         if let Some(steps) = met.insert((at, served), trace.len()) {
             // A formula may go round without a step, as `mu X. X` does.
-            break if steps < trace.len() { End::Repeats(steps) } else { End::Decides };
+            break if steps < trace.len() { RunEnd::Repeats(steps) } else { RunEnd::Decides };
         }
         let (state, position) = certificate.pairs[at as usize];
         let state = &certificate.states[state as usize];
@@ -71,7 +71,7 @@ pub(super) fn of(
         let next = match certificate.next[at as usize][..] {
             [] => {
                 trace.steps.extend(deciding(net, equations, state, position, certificate.holds)?);
-                break End::Decides;
+                break RunEnd::Decides;
             }
             ref parts if in_turn && trace.len() < MOST_CHECKED => {
                 before.get_or_insert((at, trace.len()));
@@ -89,7 +89,7 @@ pub(super) fn of(
                     at = first;
                     trace.steps.truncate(length);
                 }
-                break End::Branches;
+                break RunEnd::Branches;
             }
         };
         let (to, then) = certificate.pairs[next as usize];
@@ -98,12 +98,12 @@ pub(super) fn of(
         at = next;
     };
     let mut asked = certificate.pairs[at as usize].1;
-    let mut closure = (end == End::Branches).then(|| closure(certificate, at));
+    let mut closure = (end == RunEnd::Branches).then(|| closure(certificate, at));
     if !certificate.holds && served.is_none() {
         // How many steps lead to the first state where it is impossible, as far as the proof says.
         let first = match end {
-            End::Repeats(steps) => trap(equations, certificate, &path)?.filter(|first| first.1 <= steps),
-            End::Decides | End::Branches => trap(equations, certificate, &path)?,
+            RunEnd::Repeats(steps) => trap(equations, certificate, &path)?.filter(|first| first.1 <= steps),
+            RunEnd::Decides | RunEnd::Branches => trap(equations, certificate, &path)?,
         };
         if let Some((pair, mut length)) = first {
             let position = certificate.pairs[pair as usize].1;
@@ -119,9 +119,9 @@ pub(super) fn of(
                 (length, states) = (length - 1, Some(more));
             }
             // A run that goes round or ends says more than that it was impossible all the time.
-            if states.is_some() && (length > 0 || end == End::Branches) {
+            if states.is_some() && (length > 0 || end == RunEnd::Branches) {
                 trace.steps.truncate(length);
-                (end, asked, closure) = (End::Branches, position, states);
+                (end, asked, closure) = (RunEnd::Branches, position, states);
             }
         }
     }

@@ -24,7 +24,7 @@ mod solve;
 mod tests;
 pub mod vacuity;
 
-pub use evidence::{End, Evidence};
+pub use evidence::{Evidence, RunEnd};
 pub use proof::{Proof, ProofLts};
 
 use crate::base::error::{Error, Limit, Result};
@@ -250,7 +250,7 @@ fn into_trap(
     });
     let trace = Trace { steps: steps.collect() };
     let asks = equations.describe(Position(0));
-    let evidence = Evidence { trace, end: End::Branches, asks, pairs: 0, closure: None, proof: None };
+    let evidence = Evidence { trace, end: RunEnd::Branches, asks, pairs: 0, closure: None, proof: None };
     shown(net, equations, &evidence)?;
     Ok(evidence)
 }
@@ -259,7 +259,7 @@ fn into_trap(
 fn shown(net: &Network, equations: &dyn Equations, evidence: &Evidence) -> Result<()> {
     let wrong = |why: String| Error::internal(format_args!("the evidence does not replay, {why}"));
     replay::steps(net, &evidence.trace).map_err(|mismatch| wrong(mismatch.to_string()))?;
-    if let End::Repeats(from) = evidence.end {
+    if let RunEnd::Repeats(from) = evidence.end {
         let before = Trace { steps: evidence.trace.steps[..from].to_vec() };
         if before.end(net) != evidence.trace.end(net) {
             return Err(wrong("it does not close".to_owned()));
@@ -268,9 +268,9 @@ fn shown(net: &Network, equations: &dyn Equations, evidence: &Evidence) -> Resul
     // No single run shows that a formula about all runs holds.
     match evidence.end {
         _ if evidence.proof.as_ref().is_some_and(Proof::holds) => Ok(()),
-        End::Repeats(from) => equations.confirm(net, &evidence.trace, Some(from)),
-        End::Decides => equations.confirm(net, &evidence.trace, None),
-        End::Branches => Ok(()),
+        RunEnd::Repeats(from) => equations.confirm(net, &evidence.trace, Some(from)),
+        RunEnd::Decides => equations.confirm(net, &evidence.trace, None),
+        RunEnd::Branches => Ok(()),
     }
 }
 

@@ -72,7 +72,7 @@ pub(super) struct Play<'a, S: EveryStep> {
     look: usize,
     /// When progress is reported next.
     report: u128,
-    /// Is called now and then, whatever the game does: others may wait for a sign of life.
+    /// Is called now and then in all phases of the game: others may wait for a sign of life.
     pub(super) attend: Option<&'a dyn Fn()>,
 }
 

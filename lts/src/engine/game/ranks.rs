@@ -131,7 +131,7 @@ impl<'m> Lead<'m> {
         }
     }
 
-    /// Ends it on all ranks, whatever came out here.
+    /// Ends it on all ranks, also if it failed here.
     fn end(self, decided: Result<Option<Decided>>) -> Result<Option<Decided>> {
         let (first, strange) = (self.is_first(), self.strange.get());
         if first {

@@ -49,7 +49,7 @@ fn random(rng: &mut Rng, depth: usize, vars: usize) -> Formula {
 }
 
 impl Formula {
-    /// A formula with some fixed points, whatever else.
+    /// A formula with at least one fixed point.
     fn random(rng: &mut Rng) -> Formula {
         let body = random(rng, 5, 2);
         let inner = Formula::Fix(rng.below(2) == 0, 1, Box::new(body));
@@ -320,9 +320,9 @@ fn games_agree_with_iteration() {
             let evidence = decided.evidence.expect("small games are checked");
             longest = longest.max(evidence.trace.len());
             ends[match evidence.end {
-                End::Repeats(_) => 0,
-                End::Decides => 1,
-                End::Branches => 2,
+                RunEnd::Repeats(_) => 0,
+                RunEnd::Decides => 1,
+                RunEnd::Branches => 2,
             }] += 1;
             let (grown, source) = Reveal::new(net.clone());
             let lazy = Lazy::new(grown, Box::new(source), &[]).expect("a network");
@@ -374,7 +374,7 @@ fn certificates_of_the_wrong_answer_are_refused() {
                 let mut solution =
                     solve::solve(&game.graph, Player::All, &|| Ok(())).expect("nobody stops it");
                 for vertex in 0..game.graph.len() {
-                    // Everybody is said to lose, and goes wherever there is something.
+                    // Everybody is said to lose, and goes to any successor.
                     solution.winner[vertex] = solution.winner[vertex].other();
                     let to = game.graph.edges(vertex as u32).first();
                     solution.choice[vertex] = to.copied().unwrap_or(graph::TRUE);

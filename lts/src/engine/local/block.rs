@@ -7,7 +7,7 @@
 use super::calm::Calm;
 use super::frame::Frame;
 use super::mutants::{self, Mutant};
-use super::purse::{Purse, STATE, STEP};
+use super::ticks::{STATE, STEP, Ticks};
 use crate::base::error::Error;
 use crate::base::memory::Budget;
 use crate::engine::parts::system::{BAD, Held, Sync};
@@ -27,7 +27,7 @@ pub(super) struct Effort<'a> {
     /// The most states of this block.
     pub(super) states: u64,
     /// What they and their steps may cost.
-    pub(super) purse: Purse,
+    pub(super) ticks: Ticks,
     pub(super) budget: &'a Arc<Budget>,
     pub(super) stop: &'a Stop<'a>,
 }
@@ -227,7 +227,7 @@ impl BlockSearch<'_> {
                 let now = parents.len() as u64;
                 held.grow(2 * (now - counted) * bytes)?;
                 counted = now;
-                if cost(now, transitions) > self.effort.purse.left() {
+                if cost(now, transitions) > self.effort.ticks.left() {
                     return Err(Trouble::TooLarge);
                 }
             }

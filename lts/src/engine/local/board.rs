@@ -2,10 +2,10 @@
 //!
 //! A task has a *place*: the number of its obligation, and for each split that of the member. The first place at which
 //! something does not hold decides, and everything before it is waited for; what comes behind it is given up. So the answer,
-//! and all that is told about the places up to it, is the same however many work on them, and in whatever order they answer.
+//! and all that is told about the places up to it, is the same for any number of workers and any order of answers.
 
 use super::Account;
-use super::task::{Answered, End, Task};
+use super::task::{Answered, Task, TaskEnd};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Where a task stands.
@@ -18,7 +18,7 @@ pub struct Board {
     running: BTreeSet<TaskPath>,
     accounts: BTreeMap<TaskPath, Account>,
     /// The first place at which something does not hold, and what.
-    decided: Option<(TaskPath, End)>,
+    decided: Option<(TaskPath, TaskEnd)>,
     done: u64,
 }
 
@@ -67,8 +67,8 @@ impl Board {
         self.done += 1;
         self.accounts.insert(place.clone(), account);
         match end {
-            End::Holds => {}
-            End::Split(tasks) => {
+            TaskEnd::Holds => {}
+            TaskEnd::Split(tasks) => {
                 for (number, task) in (0..).zip(tasks) {
                     self.waiting.insert(place.iter().copied().chain([number]).collect(), task);
                 }
@@ -86,7 +86,7 @@ impl Board {
     }
 
     /// What was done, up to the first that does not hold, and that with the number of its obligation.
-    pub fn end(self) -> (Vec<Account>, Option<(u32, End)>) {
+    pub fn end(self) -> (Vec<Account>, Option<(u32, TaskEnd)>) {
         let last = self.decided.as_ref().map(|(place, _)| place);
         let counts = |place: &TaskPath| last.is_none_or(|last| place <= last);
         let accounts = self.accounts.into_iter().filter(|(place, _)| counts(place));

@@ -1,13 +1,13 @@
 //! From a path of a block to a run of the system, if there is one.
 //!
-//! The block goes along the path; all leaves outside move together, in between whatever leaves the block where it is. The
+//! The block goes along the path; all leaves outside move together, in between by any step that leaves the block where it is. The
 //! states that need the fewest moves by the distances of their leaves come first, so that a run, if there is one, is mostly
 //! walked straight to. The search has a limit; if it ends before, the path is no run.
 
 use super::block::{Block, Path};
 use super::follow::{Distances, NEVER};
 use super::mutants::{self, Mutant};
-use super::purse::{Purse, STEP};
+use super::ticks::{STEP, Ticks};
 use crate::base::hash::{Hasher, Map};
 use crate::engine::parts::system::moves_with;
 use crate::engine::parts::{Stop, Trouble};
@@ -112,7 +112,7 @@ impl<'a> Concrete<'a> {
         mut self,
         net: &Network,
         tries: u64,
-        purse: &mut Purse,
+        ticks: &mut Ticks,
         stop: &Stop,
     ) -> Result<Made, Trouble> {
         let tries = tries.max(self.path.at.len() as u64);
@@ -123,7 +123,7 @@ impl<'a> Concrete<'a> {
             if self.is_end(number) {
                 return Ok(Made::Run(self.trace(net, number)));
             }
-            if purse.is_empty() || expanded >= tries || self.nodes.len() as u64 >= tries.saturating_mul(KEPT)
+            if ticks.is_empty() || expanded >= tries || self.nodes.len() as u64 >= tries.saturating_mul(KEPT)
             {
                 break;
             }
@@ -132,7 +132,7 @@ impl<'a> Concrete<'a> {
             }
             expanded += 1;
             self.expand(number, &mut successors);
-            purse.pay(((1 + successors.len()) * (STEP as usize + self.others.len() / 4)) as u64);
+            ticks.pay(((1 + successors.len()) * (STEP as usize + self.others.len() / 4)) as u64);
             for (via, position, state) in successors.drain(..) {
                 self.add(number, via, position, &state);
             }

@@ -8,7 +8,7 @@
 
 use super::block::{Block, Path};
 use super::calm::Calm;
-use super::purse::{LABEL, Purse};
+use super::ticks::{LABEL, Ticks};
 use crate::base::hash::{Map, Set};
 use crate::engine::parts::system::moves_with;
 use crate::model::explicit::State;
@@ -182,7 +182,7 @@ impl<'a> Follow<'a> {
 
     /// The first two leaves that cannot follow together, of those that share a sync. Every label that is tried in a pair of
     /// states is paid for; if nothing is left there are none.
-    pub(super) fn pair(&self, only: Option<u32>, purse: &mut Purse) -> Option<(u32, u32)> {
+    pub(super) fn pair(&self, only: Option<u32>, ticks: &mut Ticks) -> Option<(u32, u32)> {
         let mut pairs: Vec<(u32, u32)> = Vec::new();
         for ix in 0..self.block.frame.syncs().len() as u32 {
             let parts: Vec<u32> = self.block.outside(ix).map(|part| part.0).collect();
@@ -199,11 +199,11 @@ impl<'a> Follow<'a> {
         // Two that no step needs stay where they are.
         pairs.retain(|&(a, b)| self.calm.is_some() || needed(a) + needed(b) > 0);
         pairs.sort_by_key(|&(a, b)| (Reverse(needed(a) + needed(b)), size(a) * size(b)));
-        pairs.into_iter().find(|&pair| self.pair_follows(pair, purse) == Some(false))
+        pairs.into_iter().find(|&pair| self.pair_follows(pair, ticks) == Some(false))
     }
 
-    /// Whether two leaves can follow together; nothing if the purse does not suffice.
-    fn pair_follows(&self, pair: (u32, u32), purse: &mut Purse) -> Option<bool> {
+    /// Whether two leaves can follow together; nothing if the ticks do not suffice.
+    fn pair_follows(&self, pair: (u32, u32), ticks: &mut Ticks) -> Option<bool> {
         let labels = |syncs: &[u32]| {
             let of = |&sync: &u32| {
                 let part =
@@ -217,15 +217,15 @@ impl<'a> Follow<'a> {
         };
         let free = labels(&self.block.free);
         let syncs = |k: usize| self.path.loops[k].len() + self.path.steps.get(k).map_or(0, Vec::len);
-        purse.pay((self.block.free.len() + (0..self.path.at.len()).map(syncs).sum::<usize>()) as u64);
+        ticks.pay((self.block.free.len() + (0..self.path.at.len()).map(syncs).sum::<usize>()) as u64);
         let mut now: Vec<(u32, u32)> = vec![(0, 0)];
         for k in 0..self.path.at.len() {
             let loops = labels(&self.path.loops[k]);
             let mut seen: Set<(u32, u32)> = now.iter().copied().collect();
             let mut next = 0;
             while next < now.len() {
-                purse.pay(LABEL * (1 + free.len() + loops.len()) as u64);
-                if purse.is_empty() {
+                ticks.pay(LABEL * (1 + free.len() + loops.len()) as u64);
+                if ticks.is_empty() {
                     return None;
                 }
                 let at = now[next];
@@ -243,7 +243,7 @@ impl<'a> Follow<'a> {
             }
             let (mut then, mut seen) = (Vec::new(), Set::default());
             let by = labels(&self.path.steps[k]);
-            purse.pay(LABEL * (now.len() * by.len()) as u64);
+            ticks.pay(LABEL * (now.len() * by.len()) as u64);
             for &at in &now {
                 for &by in &by {
                     self.moves(pair, at, by, &mut |to| {

@@ -10,7 +10,7 @@
 use crate::base::hash::Map;
 use crate::base::memory::{Budget, Exhausted};
 use crate::engine::parts::Keep;
-use crate::engine::parts::system::{Asked, Component, FIRST, Origin, Sync, System, moves_with};
+use crate::engine::parts::system::{Component, FIRST, Origin, Sync, System, SystemQuestion, moves_with};
 use crate::model::explicit::{Lts, State};
 use crate::model::network::{LeafIx, Local, Network, VectorIx};
 use crate::property::Property;
@@ -40,7 +40,7 @@ pub struct Size {
 
 impl Frame {
     /// The frame of what is asked.
-    pub(super) fn new(net: &Network, asked: Asked, budget: &Arc<Budget>) -> Result<Self, Exhausted> {
+    pub(super) fn new(net: &Network, asked: SystemQuestion, budget: &Arc<Budget>) -> Result<Self, Exhausted> {
         let system = System::new(net, asked, budget)?;
         let mut known = Map::default();
         for vector in (0..net.vectors.len() as u32).map(VectorIx) {
@@ -48,7 +48,7 @@ impl Frame {
                 known.entry(sync).or_insert(vector);
             }
         }
-        let deadlocks = matches!(asked, Asked::Property(Property::DeadlockFree { .. }));
+        let deadlocks = matches!(asked, SystemQuestion::Property(Property::DeadlockFree { .. }));
         Ok(Frame::pruned(system, Arc::new(known), deadlocks))
     }
 

@@ -24,13 +24,13 @@ mod follow;
 mod frame;
 mod marking;
 mod mutants;
-mod purse;
 mod refine;
 mod split;
 mod survey;
 mod task;
 #[cfg(test)]
 mod tests;
+mod ticks;
 mod workers;
 
 use crate::base::error::{Error, Limit, Result};
@@ -45,7 +45,7 @@ pub use marking::Marking;
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 pub use survey::{Survey, survey};
-pub use task::{Answered, End, Setting, Task};
+pub use task::{Answered, Setting, Task, TaskEnd};
 
 /// What an obligation may take if nothing else is said: see [`Options::limit`].
 pub const DEFAULT_LIMIT: u64 = 1_000_000;
@@ -199,9 +199,9 @@ pub fn check(net: &Network, properties: &[Property], options: &Options) -> Resul
     let (accounts, ended) = workers::decide(&setting, options).end();
     let verdict = match ended {
         None => Some(Verdict::Holds),
-        Some((obligation, End::Run(trace))) => Some(setting.verdict(obligation, trace)?),
-        Some((_, End::Stopped)) => Some(Verdict::Unknown((options.stop)().unwrap_or(Limit::Interrupted))),
-        Some((_, End::Failed(why))) => return Err(Error::Internal(why)),
+        Some((obligation, TaskEnd::Run(trace))) => Some(setting.verdict(obligation, trace)?),
+        Some((_, TaskEnd::Stopped)) => Some(Verdict::Unknown((options.stop)().unwrap_or(Limit::Interrupted))),
+        Some((_, TaskEnd::Failed(why))) => return Err(Error::Internal(why)),
         Some(_) => None,
     };
     Ok(LocalReport { verdict, accounts, peak_memory: setting.peak_memory(), time: start.elapsed() })

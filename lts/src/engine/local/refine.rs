@@ -6,7 +6,7 @@
 //! ([`concrete`](super::concrete)); if none is found, the leaf that was in its way joins. The block grows in each round, and when
 //! all are in it, it is the system.
 //!
-//! Work is bounded ([`purse`](super::purse)). Much of it is in vain if the system is small: so when a first part of it is done,
+//! Work is bounded ([`ticks`](super::ticks)). Much of it is in vain if the system is small: so when a first part of it is done,
 //! all leaves are taken into the block at once, and if that has few states it decides. Only if it has many the refinement goes
 //! on where it was, with all of the work that is allowed.
 
@@ -15,8 +15,8 @@ use super::concrete::{Concrete, Made};
 use super::follow::Follow;
 use super::frame::{Frame, Size};
 use super::marking::{self, Marking};
-use super::purse::{LABEL, Purse};
 use super::split::{self, Taken};
+use super::ticks::{LABEL, Ticks};
 use super::{Account, Fate, Joined, Options, Round, SHARE};
 use crate::base::memory::Budget;
 use crate::engine::parts::{Obligation, Stop, Trouble, replayed};
@@ -29,9 +29,9 @@ use std::time::Instant;
 /// Obligations that one property may be split into.
 const MOST_MEMBERS: usize = 1024;
 
-/// The part of the work, one in so many, that is done before all leaves are tried at once.
+/// Before all leaves are tried at once, `1 / FIRST` of the work is done.
 const FIRST: u64 = 4;
-/// The part of the states, one in so many, that all leaves at once may have.
+/// All leaves at once may have `1 / AT_ONCE` of the states.
 const AT_ONCE: u64 = 2;
 
 /// What is to be decided: an obligation, or a part of it. A [`Task`](super::Task) that was made ready.
@@ -142,26 +142,26 @@ impl<'a> Refinement<'a> {
                 return Ok(Answer::Holds);
             }
         }
-        match self.refine(job, Purse::of(self.options.limit / FIRST)) {
+        match self.refine(job, Ticks::of(self.options.limit / FIRST)) {
             Err(Trouble::TooLarge) => {}
             ended => return ended,
         }
         let part = std::mem::replace(&mut self.slots, job.frame.slots().collect());
-        match self.refine(job, Purse::of(self.options.limit)) {
+        match self.refine(job, Ticks::of(self.options.limit)) {
             Err(Trouble::TooLarge) => {}
             ended => return ended,
         }
         (self.slots, self.too_many) = (part, true);
-        self.refine(job, Purse::of(self.options.limit))
+        self.refine(job, Ticks::of(self.options.limit))
     }
 
-    /// Rounds, until it is decided or the purse is empty.
-    fn refine(&mut self, job: &Job, mut purse: Purse) -> Result<Answer, Trouble> {
+    /// Rounds, until it is decided or no ticks are left.
+    fn refine(&mut self, job: &Job, mut ticks: Ticks) -> Result<Answer, Trouble> {
         loop {
             let block = Block::new(&job.frame, &self.slots);
-            let searched = self.search(&block, purse)?;
+            let searched = self.search(&block, ticks)?;
             self.spent += searched.states;
-            purse.pay(searched.cost());
+            ticks.pay(searched.cost());
             (self.progress)(searched.states);
             let length = searched.path.as_ref().map(|path| path.len() as u64);
             let mut round = Round {
@@ -176,7 +176,7 @@ impl<'a> Refinement<'a> {
                 self.rounds.push(round);
                 return Ok(Answer::Holds);
             };
-            let next = self.next(job, &block, &path, &mut purse, &mut round)?;
+            let next = self.next(job, &block, &path, &mut ticks, &mut round)?;
             if let Next::Join(why, _) = &next {
                 round.joined = *why;
             }
@@ -194,14 +194,14 @@ impl<'a> Refinement<'a> {
 
     /// Explores a block. All leaves at once get no more than a part of the states that are left, and only one chance: what they
     /// cost is what the search costs that the obligation would be handed over to.
-    fn search(&mut self, block: &Block, purse: Purse) -> Result<Searched, Trouble> {
+    fn search(&mut self, block: &Block, ticks: Ticks) -> Result<Searched, Trouble> {
         let left = self.options.limit.saturating_sub(self.spent);
         let whole = block.others().is_empty();
         let states = if whole { left.min(self.options.limit.div_ceil(AT_ONCE)) } else { left };
-        if states == 0 || purse.is_empty() || (whole && self.too_many) {
+        if states == 0 || ticks.is_empty() || (whole && self.too_many) {
             return Err(Trouble::TooLarge);
         }
-        let searched = block.search(Effort { states, purse, budget: self.budget, stop: self.stop });
+        let searched = block.search(Effort { states, ticks, budget: self.budget, stop: self.stop });
         if whole && matches!(searched, Err(Trouble::TooLarge)) {
             self.too_many = true;
             self.spent += states;
@@ -216,30 +216,30 @@ impl<'a> Refinement<'a> {
         job: &Job,
         block: &Block,
         path: &Path,
-        purse: &mut Purse,
+        ticks: &mut Ticks,
         round: &mut Round,
     ) -> Result<Next, Trouble> {
         let frame = block.frame;
         let size = |slot: u32| (frame.lts(slot).num_states(), slot);
         let follow = Follow::new(block, path);
-        purse.pay(follow.cost());
+        ticks.pay(follow.cost());
         let (distances, cannot) = follow.distances();
         if let Some(slot) = cannot.into_iter().min_by_key(|&slot| size(slot)) {
             return Ok(Next::Join(Joined::CannotFollow, vec![slot]));
         }
         self.stop.check()?;
-        if let Some((first, second)) = self.pairs(purse, |share| follow.pair(None, share)) {
+        if let Some((first, second)) = self.pairs(ticks, |share| follow.pair(None, share)) {
             return Ok(Next::Join(Joined::PairCannotFollow, vec![first, second]));
         }
-        if let Some(parts) = self.split(job, block, path, purse) {
+        if let Some(parts) = self.split(job, block, path, ticks) {
             return Ok(Next::Split(parts));
         }
         let mut blockers = Vec::new();
         if let Some(distances) = &distances {
             let tries = self.tries.min(self.options.tries.div_ceil(SHARE));
-            let mut share = purse.share(SHARE);
+            let mut share = ticks.share(SHARE);
             let made = Concrete::new(block, path, distances).make(self.net, tries, &mut share, self.stop)?;
-            purse.back(share);
+            ticks.back(share);
             match made {
                 Made::Run(trace) => {
                     replayed(self.net, self.properties, job.obligation, trace.clone())?;
@@ -257,23 +257,23 @@ impl<'a> Refinement<'a> {
         Ok(Next::Join(Joined::InTheWay, vec![slot]))
     }
 
-    /// Looks for pairs with a part of the purse.
-    fn pairs<T>(&mut self, purse: &mut Purse, look: impl FnOnce(&mut Purse) -> T) -> T {
-        let mut share = purse.share(SHARE);
+    /// Looks for pairs with a part of the ticks.
+    fn pairs<T>(&mut self, ticks: &mut Ticks, look: impl FnOnce(&mut Ticks) -> T) -> T {
+        let mut share = ticks.share(SHARE);
         let before = share.left();
         let mut used = share.at_most(self.pairs.saturating_mul(LABEL));
         let found = look(&mut used);
         share.back(used);
         self.pairs -= ((before - share.left()) / LABEL).min(self.pairs);
-        purse.back(share);
+        ticks.back(share);
         found
     }
 
     /// An edge of the observer that is worth to be taken by one member at a time.
-    fn split(&mut self, job: &Job, block: &Block, path: &Path, purse: &mut Purse) -> Option<Vec<Taken>> {
+    fn split(&mut self, job: &Job, block: &Block, path: &Path, ticks: &mut Ticks) -> Option<Vec<Taken>> {
         let fits = |edge: &split::Edge| job.siblings * edge.members.len() <= MOST_MEMBERS;
         let edges: Vec<_> = split::edges(block, path).into_iter().filter(fits).collect();
-        let edge = self.pairs(purse, |share| edges.iter().find(|edge| edge.pays(block, path, share)))?;
+        let edge = self.pairs(ticks, |share| edges.iter().find(|edge| edge.pays(block, path, share)))?;
         Some(edge.taken())
     }
 }

@@ -12,7 +12,7 @@ use super::block::{Block, Path};
 use super::follow::Follow;
 use super::frame::Frame;
 use super::mutants::{self, Mutant};
-use super::purse::Purse;
+use super::ticks::Ticks;
 use crate::base::hash::Map;
 use crate::engine::parts::system::{BAD, Component};
 use crate::model::explicit::{Builder, Lts, State};
@@ -106,7 +106,7 @@ impl Edge {
     }
 
     /// Whether somebody could not follow the path if the edge were that of its first member: then a split gains something.
-    pub(super) fn pays(&self, block: &Block, path: &Path, purse: &mut Purse) -> bool {
+    pub(super) fn pays(&self, block: &Block, path: &Path, ticks: &mut Ticks) -> bool {
         let Some(observer) = block.frame.observer else { return false };
         let is_edge = |k: usize| {
             (path.at[k][observer as usize], path.at[k + 1][observer as usize]) == (self.from, self.to)
@@ -120,7 +120,7 @@ impl Edge {
             let narrowed = Path { at: path.at.clone(), steps, loops: path.loops.clone() };
             let follow = Follow::new(block, &narrowed);
             !block.inside[member as usize]
-                && (!follow.distances().1.is_empty() || follow.pair(Some(member), purse).is_some())
+                && (!follow.distances().1.is_empty() || follow.pair(Some(member), ticks).is_some())
         };
         // One of those that are outside stands for all.
         self.members.iter().find(|&&member| !block.inside[member as usize]).is_some_and(pays)

@@ -7,7 +7,7 @@ use super::{has_faults, obligations};
 use crate::base::error::{Error, Limit, Result};
 use crate::base::memory::Budget;
 use crate::engine::parts::Obligation;
-use crate::engine::parts::system::Asked;
+use crate::engine::parts::system::SystemQuestion;
 use crate::model::network::Network;
 use crate::property::Property;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub fn survey(net: &Network, properties: &[Property], max_memory: u64) -> Result
         Frame::new(net, asked, &budget).map_err(|exhausted| Error::Limit(Limit::Memory(exhausted.limit)))
     };
     // Without observer, so that nothing is left out that a property does not depend on.
-    let all = frame(Asked::Property(&Property::DeadlockFree { allow_termination: false }))?;
+    let all = frame(SystemQuestion::Property(&Property::DeadlockFree { allow_termination: false }))?;
     let mut leaves = vec![Size::default(); net.leaves.len()];
     for slot in all.slots() {
         if let Some(leaf) = all.leaf(slot) {
@@ -39,7 +39,7 @@ pub fn survey(net: &Network, properties: &[Property], max_memory: u64) -> Result
     }
     let mut verdicts = Vec::new();
     for obligation in obligations(has_faults(net), properties) {
-        if matches!(obligation.asked(properties), Asked::Property(Property::Formula(_))) {
+        if matches!(obligation.asked(properties), SystemQuestion::Property(Property::Formula(_))) {
             continue;
         }
         let frame = frame(obligation.asked(properties))?;

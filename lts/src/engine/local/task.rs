@@ -43,12 +43,12 @@ pub struct Answered {
     /// What was done.
     pub account: Account,
     /// How it ended.
-    pub end: End,
+    pub end: TaskEnd,
 }
 
 /// How a task ended.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum End {
+pub enum TaskEnd {
     /// It holds.
     Holds,
     /// This run, which was replayed, shows that it does not.
@@ -76,7 +76,7 @@ pub struct Setting<N, P> {
 }
 
 impl<N: Deref<Target = Network>, P: Deref<Target = [Property]>> Setting<N, P> {
-    /// The setting of a search; its frames and blocks may take so many bytes.
+    /// The setting of a search; its frames and blocks may take `max_memory` bytes.
     pub fn new(net: N, properties: P, max_memory: u64) -> Result<Self> {
         if properties.iter().any(|property| matches!(property, Property::Formula(_))) {
             return Err(Error::internal("a local search does not decide formulas"));
@@ -118,37 +118,38 @@ impl<N: Deref<Target = Network>, P: Deref<Target = [Property]>> Setting<N, P> {
         progress: &dyn Fn(u64),
     ) -> Answered {
         let Some(&obligation) = self.obligations.get(task.obligation as usize) else {
-            return self.nothing(Obligation::Faults, End::Failed("a task about no obligation".to_owned()));
+            return self
+                .nothing(Obligation::Faults, TaskEnd::Failed("a task about no obligation".to_owned()));
         };
         let job = match self.job(task, obligation) {
             Ok(Some(job)) => job,
-            Ok(None) => return self.nothing(obligation, End::Memory),
-            Err(why) => return self.nothing(obligation, End::Failed(why)),
+            Ok(None) => return self.nothing(obligation, TaskEnd::Memory),
+            Err(why) => return self.nothing(obligation, TaskEnd::Failed(why)),
         };
         let stop = Stop(stop);
         let on = (&*self.net, &*self.properties);
         let mut refinement = Refinement::new(on, options, &self.budget, &stop, progress);
         let end = match refinement.decide(&job) {
-            Ok(Answer::Holds) => End::Holds,
-            Ok(Answer::Run(trace)) => End::Run(trace),
+            Ok(Answer::Holds) => TaskEnd::Holds,
+            Ok(Answer::Run(trace)) => TaskEnd::Run(trace),
             Ok(Answer::Split(parts)) => {
                 let part = |taken: Taken| Task {
                     obligation: task.obligation,
                     splits: task.splits.iter().copied().chain([taken]).collect(),
                     block: refinement.slots.clone(),
                 };
-                End::Split(parts.into_iter().map(part).collect())
+                TaskEnd::Split(parts.into_iter().map(part).collect())
             }
-            Err(Trouble::TooLarge) => End::TooLarge,
-            Err(Trouble::Memory) => End::Memory,
-            Err(Trouble::Stopped(_)) => End::Stopped,
-            Err(Trouble::Internal(error)) => End::Failed(error.to_string()),
+            Err(Trouble::TooLarge) => TaskEnd::TooLarge,
+            Err(Trouble::Memory) => TaskEnd::Memory,
+            Err(Trouble::Stopped(_)) => TaskEnd::Stopped,
+            Err(Trouble::Internal(error)) => TaskEnd::Failed(error.to_string()),
         };
         let account = refinement.account(&job, fate(&end, options.limit));
         Answered { account, end }
     }
 
-    fn nothing(&self, obligation: Obligation, end: End) -> Answered {
+    fn nothing(&self, obligation: Obligation, end: TaskEnd) -> Answered {
         let (fixpoint, members, block, rounds) = (Size::default(), Vec::new(), Vec::new(), Vec::new());
         let marking = None;
         let (result, time) = (fate(&end, 0), Duration::ZERO);
@@ -181,13 +182,13 @@ impl<N: Deref<Target = Network>, P: Deref<Target = [Property]>> Setting<N, P> {
 }
 
 /// What became of it, for accounts.
-fn fate(end: &End, limit: u64) -> Fate {
+fn fate(end: &TaskEnd, limit: u64) -> Fate {
     match end {
-        End::Holds => Fate::Holds,
-        End::Run(_) => Fate::Violated,
-        End::Split(parts) => Fate::Split(parts.len()),
-        End::TooLarge => Fate::Left(Why::Limit(limit)),
-        End::Memory => Fate::Left(Why::Memory),
-        End::Stopped | End::Failed(_) => Fate::Left(Why::Stopped),
+        TaskEnd::Holds => Fate::Holds,
+        TaskEnd::Run(_) => Fate::Violated,
+        TaskEnd::Split(parts) => Fate::Split(parts.len()),
+        TaskEnd::TooLarge => Fate::Left(Why::Limit(limit)),
+        TaskEnd::Memory => Fate::Left(Why::Memory),
+        TaskEnd::Stopped | TaskEnd::Failed(_) => Fate::Left(Why::Stopped),
     }
 }

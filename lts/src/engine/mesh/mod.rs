@@ -1,4 +1,4 @@
-//! The mesh: ranks that own a part of the states each, and send to each other whatever belongs to another.
+//! The mesh: ranks that own a part of the states each, and send to each other what belongs to another.
 //!
 //! A [`Mesh`] moves messages and adds up numbers; it knows nothing of states. A search is written against the trait and
 //! does not know whether ranks are processes of an MPI job or threads of this one ([`local`], which delays and reorders

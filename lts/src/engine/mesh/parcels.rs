@@ -311,7 +311,7 @@ mod tests {
     #[test]
     fn messages_of_another_exchange_are_faults() {
         let mut ranks = local::ranks(2, Disorder::default());
-        // It is under way before the exchange begins, so whoever is faster, it comes within the exchange.
+        // It is under way before the exchange begins, so it comes within the exchange, even if its sender is faster.
         ranks[1].post(0, vec![1, 0, 7]);
         let results: Vec<Result<Sent>> = std::thread::scope(|scope| {
             let handles: Vec<_> = ranks

@@ -1,14 +1,14 @@
 //! One obligation, from the leaves of the network to one component.
 //!
 //! What has to be computed is not computed here: an aggregation says which tasks come next, and goes on once it is told what
-//! came of all of them. Invariant: it is a function of the answers, so that whoever computes them, and whether an earlier
+//! came of all of them. Invariant: it is a function of the answers, so that who computes them, and whether an earlier
 //! run did, makes no difference.
 
 use super::choose::{Choice, Chooser, Choosing, Memory};
 use super::interface::{Found, Interfaces, Tree};
 use super::lift::{Lift, Root};
 use super::product::{Effort, Table};
-use super::system::{Asked, Component, Making, Origin, System, TAU};
+use super::system::{Component, Making, Origin, System, SystemQuestion, TAU};
 use super::task::{Answered, End as Done, Kept, Part, Task, What, size, trouble};
 use super::{
     Account, Fate, Keep, Node, Obligation, Reduction, Seen, Setting, Stage, Stages, Stop, Trouble, Why,
@@ -138,7 +138,7 @@ macro_rules! chooser {
 impl Aggregation {
     pub(super) fn new(setting: Setting, obligation: Obligation) -> Self {
         let keep = match (obligation.asked(setting.properties), setting.reduction) {
-            (Asked::Property(Property::DeadlockFree { .. }), _) => Keep::Deadlocks,
+            (SystemQuestion::Property(Property::DeadlockFree { .. }), _) => Keep::Deadlocks,
             (_, Reduction::WeakTraces) => Keep::WeakTraces,
             (_, Reduction::Branching) => Keep::Branching,
             (_, Reduction::Divergence) => Keep::Divergence,

@@ -273,7 +273,7 @@ mod tests {
     use super::*;
     use crate::base::memory::Budget;
     use crate::base::rng::Rng;
-    use crate::engine::parts::system::{Asked, System};
+    use crate::engine::parts::system::{System, SystemQuestion};
     use crate::property::Property;
     use crate::samples::random::Shape;
     use std::sync::Arc;
@@ -290,7 +290,8 @@ mod tests {
             let net = Shape { moves: 120, ..Shape::default() }.network(seed);
             let (plenty, scarce) = (Arc::new(Budget::new(1 << 30)), 400_000);
             let property = Property::DeadlockFree { allow_termination: false };
-            let system = System::new(&net, Asked::Property(&property), &plenty).expect("it is small");
+            let system =
+                System::new(&net, SystemQuestion::Property(&property), &plenty).expect("it is small");
             let slots: Vec<u32> = system.slots().collect();
             let [a, b, ..] = slots[..] else { continue };
             let (table, _) = system.table(a, Some(b));

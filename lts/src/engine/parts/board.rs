@@ -3,7 +3,7 @@
 //! The first obligation that does not hold decides, and everything before it is waited for. As long as there are tasks of an
 //! obligation, those of later ones wait; so one worker goes from one to the next, and many do not stand idle. Invariant:
 //! what is told about the obligations up to the first that does not hold is the same however many work on them, and in
-//! whatever order they answer, as long as the memory suffices.
+//! any order they answer, as long as the memory suffices.
 
 use super::aggregate::{Aggregation, Answer, End, Purpose, Step};
 use super::task::{Answered, Task};
@@ -49,7 +49,7 @@ enum At {
 
 /// How far a search is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Status {
+pub struct PartsStatus {
     /// Obligations that hold.
     pub decided: u64,
     /// Components left of the one that is worked on.
@@ -160,8 +160,8 @@ impl Board {
     }
 
     /// How far it is.
-    pub fn status(&self) -> Status {
-        let mut status = Status::default();
+    pub fn status(&self) -> PartsStatus {
+        let mut status = PartsStatus::default();
         for (_, at) in self.obligations.iter().rev() {
             let (left, states, trials) = match at {
                 At::Before => continue,

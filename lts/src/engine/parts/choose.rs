@@ -31,7 +31,7 @@ const FEW: u64 = 4096;
 /// What a trial came to.
 #[derive(Clone, Debug)]
 enum Trial {
-    /// The product had so many states and transitions before and after it was reduced. What it was reduced to is not at hand
+    /// States and transitions of the product before and after it was reduced. What it was reduced to is not at hand
     /// if an earlier run made it.
     Made { kept: Option<Kept>, product: (u64, u64), reduced: (u64, u64) },
     /// More states than this.

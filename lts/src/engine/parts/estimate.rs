@@ -105,7 +105,7 @@ fn moves(of: &Counted, sync: &[(u32, u32)], slot: u32) -> f64 {
 mod tests {
     use super::*;
     use crate::base::memory::Budget;
-    use crate::engine::parts::system::Asked;
+    use crate::engine::parts::system::SystemQuestion;
     use crate::property::Property;
     use crate::samples::synthetic;
     use std::sync::Arc;
@@ -115,7 +115,7 @@ mod tests {
         let net = synthetic::philosophers(4);
         let property = Property::DeadlockFree { allow_termination: false };
         let budget = Arc::new(Budget::new(1 << 30));
-        let system = System::new(&net, Asked::Property(&property), &budget).expect("it is small");
+        let system = System::new(&net, SystemQuestion::Property(&property), &budget).expect("it is small");
         let slots: Vec<u32> = system.slots().collect();
         let pairs: Vec<(u32, u32)> = slots
             .iter()

@@ -10,12 +10,12 @@
 //! For a deadlock the path must also end where nothing can happen inside any more and others are offered what a given
 //! state offers them.
 //!
-//! Invariant: whatever comes out is replayed before it is believed.
+//! Invariant: what comes out is replayed before it is believed.
 
 use super::along::{Along, path, ready};
 use super::interface::{Found, Interfaces};
 use super::product::{Effort, Event, NONE, events};
-use super::system::{Asked, BAD, Component, FIRST, Making, Origin, Sync, TAU};
+use super::system::{BAD, Component, FIRST, Making, Origin, Sync, SystemQuestion, TAU};
 use super::{Obligation, Trouble};
 use crate::base::error::Error;
 use crate::base::hash::Map;
@@ -244,7 +244,7 @@ impl Lift<'_> {
     }
 
     /// The run as steps of the network.
-    fn trace(&self, run: Vec<Happening>, asked: Asked) -> Result<Trace, Trouble> {
+    fn trace(&self, run: Vec<Happening>, asked: SystemQuestion) -> Result<Trace, Trouble> {
         let mut vectors: Map<Sync, VectorIx> = Map::default();
         for v in (0..self.net.vectors.len() as u32).rev().map(VectorIx) {
             if let Some(mut sync) = asked.sync(self.net, v) {
@@ -355,16 +355,16 @@ fn step(
 }
 
 /// Cuts a run after the first step that shows what it is to show.
-fn cut(net: &Network, asked: Asked, trace: &mut Trace) {
+fn cut(net: &Network, asked: SystemQuestion, trace: &mut Trace) {
     let mut state = Local(0);
     let shows = |step: &Step| match asked {
-        Asked::Faults => matches!(net.vectors[step.vector.0 as usize].outcome, Outcome::Fault(_)),
-        Asked::Property(Property::Never(forbidden)) => forbidden(net, step.vector),
-        Asked::Property(Property::Monitor(monitor)) => {
+        SystemQuestion::Faults => matches!(net.vectors[step.vector.0 as usize].outcome, Outcome::Fault(_)),
+        SystemQuestion::Property(Property::Never(forbidden)) => forbidden(net, step.vector),
+        SystemQuestion::Property(Property::Monitor(monitor)) => {
             state = monitor.next(state, monitor.class(net, step.vector));
             monitor.is_bad(state)
         }
-        Asked::Property(Property::DeadlockFree { .. } | Property::Formula(_)) => false,
+        SystemQuestion::Property(Property::DeadlockFree { .. } | Property::Formula(_)) => false,
     };
     if let Some(at) = trace.steps.iter().position(shows) {
         trace.steps.truncate(at + 1);

@@ -49,7 +49,7 @@ use crate::engine::search::Verdict;
 use crate::model::network::{LeafIx, Network, Outcome, Vector};
 use crate::property::{self, Property};
 use aggregate::Answer;
-pub use board::{Board, Status, TaskPlace};
+pub use board::{Board, PartsStatus, TaskPlace};
 pub(super) use lift::replayed;
 pub use minimise::{Whole, whole};
 pub use open::check_open;
@@ -57,7 +57,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
 pub use survey::{Counts, Part, Survey, count, survey};
-use system::Asked;
+use system::SystemQuestion;
 pub use task::{Answered, Task};
 
 /// The most states of a product if nothing else is said.
@@ -373,10 +373,10 @@ fn result_of(answer: Answer) -> Result<(Fate, Option<Verdict>)> {
 }
 
 impl Obligation {
-    pub(super) fn asked(self, properties: &[Property]) -> Asked<'_> {
+    pub(super) fn asked(self, properties: &[Property]) -> SystemQuestion<'_> {
         match self {
-            Obligation::Faults => Asked::Faults,
-            Obligation::Property(index) => Asked::Property(&properties[index]),
+            Obligation::Faults => SystemQuestion::Faults,
+            Obligation::Property(index) => SystemQuestion::Property(&properties[index]),
         }
     }
 }

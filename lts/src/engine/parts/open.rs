@@ -12,7 +12,7 @@ use super::aggregate::{Answer, grouped, trees};
 use super::interface::{Found, Interfaces};
 use super::lift::Lift;
 use super::product::Effort;
-use super::system::{Asked, Component, Origin, System};
+use super::system::{Component, Origin, System, SystemQuestion};
 use super::{
     Account, Fate, Node, Obligation, Options, PartsReport, Seen, Stage, Stop, Trouble, Why, no_formulas,
     obligations, result_of,
@@ -94,7 +94,8 @@ fn decided(
 
 /// The processes, as far as they are known.
 fn nodes(net: &Network, obligation: Obligation, properties: &[Property]) -> Vec<Node> {
-    let observed = !matches!(obligation.asked(properties), Asked::Property(Property::DeadlockFree { .. }));
+    let observed =
+        !matches!(obligation.asked(properties), SystemQuestion::Property(Property::DeadlockFree { .. }));
     let leaves = net.leaves.iter().map(|leaf| {
         let moves: usize = leaf.states.iter().map(|table| table.moves.len()).sum();
         (leaf.name.clone(), (leaf.states.len() as u64, moves as u64))
@@ -156,7 +157,7 @@ impl Rounds<'_> {
         let effort = Effort { states: self.options.limit, budget: self.budget, stop: &stop };
         let groups = grouped(&system, self.options.groups);
         let tree = trees(&system, &groups).swap_remove(0);
-        let deadlocks = matches!(asked, Asked::Property(Property::DeadlockFree { .. }));
+        let deadlocks = matches!(asked, SystemQuestion::Property(Property::DeadlockFree { .. }));
         let rounds = self.seen.rounds + 1;
         let mut interfaces = Interfaces::new(&system, &tree, self.options.members, effort)?;
         interfaces.leave_open(|component, state| open(self.net, component, state).is_some());

@@ -128,28 +128,28 @@ pub(in crate::engine) fn bytes_of(lts: &Lts) -> u64 {
 
 /// What is asked.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::engine) enum Asked<'a> {
+pub(in crate::engine) enum SystemQuestion<'a> {
     /// That no fault is reachable.
     Faults,
     /// That the property holds, in a system without reachable faults.
     Property(&'a Property),
 }
 
-impl Asked<'_> {
+impl SystemQuestion<'_> {
     /// The sync that a vector is, with the observer as the last part if it hears it.
     pub(in crate::engine) fn sync(self, net: &Network, vector: VectorIx) -> Option<Sync> {
         let Vector { parts, outcome, .. } = &net.vectors[vector.0 as usize];
         let fault = matches!(outcome, Outcome::Fault(_));
         let heard = match self {
-            Asked::Faults => fault.then_some(FIRST),
+            SystemQuestion::Faults => fault.then_some(FIRST),
             // Proved to be unreachable before this is asked.
-            Asked::Property(_) if fault => return None,
-            Asked::Property(Property::Never(forbidden)) => forbidden(net, vector).then_some(FIRST),
-            Asked::Property(Property::Monitor(monitor)) => {
+            SystemQuestion::Property(_) if fault => return None,
+            SystemQuestion::Property(Property::Never(forbidden)) => forbidden(net, vector).then_some(FIRST),
+            SystemQuestion::Property(Property::Monitor(monitor)) => {
                 let class = monitor.class(net, vector);
                 monitor.listens_to(class).then_some(class + FIRST)
             }
-            Asked::Property(Property::DeadlockFree { .. } | Property::Formula(_)) => None,
+            SystemQuestion::Property(Property::DeadlockFree { .. } | Property::Formula(_)) => None,
         };
         let parts = parts.iter().map(|(leaf, label)| (leaf.0, label.0 + FIRST));
         Some(parts.chain(heard.map(|label| (net.leaves.len() as u32, label))).collect())
@@ -168,17 +168,19 @@ impl System {
     /// The leaves of a network, with the observer of what is asked.
     pub(in crate::engine) fn new(
         net: &Network,
-        asked: Asked,
+        asked: SystemQuestion,
         budget: &Arc<Budget>,
     ) -> Result<Self, Exhausted> {
         let mut system = System::leaves(net, budget)?;
         match asked {
-            Asked::Faults | Asked::Property(Property::Never(_)) => system.add_alarm(budget)?,
-            Asked::Property(Property::Monitor(monitor)) => system.add_monitor(monitor, budget)?,
-            Asked::Property(Property::DeadlockFree { .. } | Property::Formula(_)) => {}
+            SystemQuestion::Faults | SystemQuestion::Property(Property::Never(_)) => {
+                system.add_alarm(budget)?
+            }
+            SystemQuestion::Property(Property::Monitor(monitor)) => system.add_monitor(monitor, budget)?,
+            SystemQuestion::Property(Property::DeadlockFree { .. } | Property::Formula(_)) => {}
         }
         system.syncs = (0..net.vectors.len() as u32).filter_map(|v| asked.sync(net, VectorIx(v))).collect();
-        if let Asked::Property(Property::DeadlockFree { allow_termination: true }) = asked {
+        if let SystemQuestion::Property(Property::DeadlockFree { allow_termination: true }) = asked {
             system.add_regular_end(net, budget)?;
         }
         system.tidy();

@@ -1,6 +1,6 @@
 //! What there is to compute, as values: threads, other processes, or nobody may compute it, if an earlier run has.
 //!
-//! A [`Task`] brings along all that it needs, so whoever gets one need not know the network, nor what was put together
+//! A [`Task`] brings along all that it needs, so its worker need not know the network, nor what was put together
 //! before. Most components are small by the time they are looked at in pairs; sending them costs less than finding out
 //! again elsewhere how they were made. Invariant: what comes of a task depends on nothing else, as long as the memory
 //! suffices.

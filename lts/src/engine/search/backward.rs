@@ -246,7 +246,7 @@ impl<'r, 'a, 'm, S: Successors> Backward<'r, 'a, 'm, S> {
         records.try_for_each(|record| self.meet(&record[..words], &record[words..], next))
     }
 
-    /// Ends a level with all other ranks, whatever went wrong meanwhile: they do not wait for this one in vain.
+    /// Ends a level with all other ranks, even if something went wrong meanwhile: they do not wait for this one in vain.
     fn settle(&mut self, post: &Post, next: &mut Ancestors) -> Result<()> {
         if self.mesh.size() == 1 {
             return Ok(());

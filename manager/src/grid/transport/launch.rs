@@ -1,7 +1,7 @@
 //! Whether this process is one of several that a launcher started together.
 //!
-//! The classic accident is a program that does not know it has company: N copies do the same work and all report. So the
-//! environment is asked, whatever the program was built with.
+//! The classic accident is a program that does not know it is one of several: N copies do the same work and all report. So the
+//! environment is asked, no matter what the program was built with.
 
 /// What launchers tell the processes they start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,8 +17,8 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// Whether this process has company.
-    pub fn has_company(&self) -> bool {
+    /// Whether this process is one of several.
+    pub fn is_distributed(&self) -> bool {
         self.size > 1
     }
 
@@ -71,7 +71,7 @@ mod tests {
         assert_eq!(step, Some(Launch { size: 8, says: "SLURM_NTASKS", rank: None, here: 1 }));
         let shell =
             with(&[("SLURM_NTASKS", "8"), ("SLURM_STEP_ID", "4294967290"), ("SLURM_STEP_NUM_TASKS", "1")]);
-        assert!(shell.is_some_and(|launch| !launch.has_company()), "a shell on a node: {shell:?}");
+        assert!(shell.is_some_and(|launch| !launch.is_distributed()), "a shell on a node: {shell:?}");
         let rank = [
             ("OMPI_COMM_WORLD_SIZE", "4"),
             ("OMPI_COMM_WORLD_RANK", "2"),

@@ -26,7 +26,7 @@ pub enum Returned<A> {
     Lost(String),
 }
 
-/// Workers, wherever they are.
+/// Workers: threads here, or other ranks.
 pub trait Transport<J, A> {
     /// For each job that may be under way at a time, the worker that it belongs to.
     fn slots(&self) -> Vec<u32>;

@@ -253,7 +253,7 @@ impl World {
                         Ok(_) => return trouble,
                         Err(unfinished) => request = unfinished,
                     }
-                    // The piece must not be dropped while it is being sent, whatever else goes wrong.
+                    // The piece must not be dropped while it is being sent, even if something else goes wrong.
                     match if trouble.is_ok() { meanwhile() } else { Ok(false) } {
                         Ok(true) => pause = Pause::default(),
                         Ok(false) => pause.rest(),

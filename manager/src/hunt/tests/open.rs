@@ -1,4 +1,4 @@
-//! Hunts on tables that are filled as needed: whoever fills them in whatever order, the same jobs, answers and proofs.
+//! Hunts on tables that are filled as needed: filled by anyone in any order, the same jobs, answers and proofs.
 
 use super::prefix::random_case;
 use super::*;
@@ -9,7 +9,7 @@ use gridlock_lts::engine::successors::{Steps, Successors};
 use gridlock_lts::model::network::{Network, VectorIx};
 use gridlock_lts::property::Property;
 use gridlock_lts::samples::random::{self, Reveal};
-use gridlock_worker::hunt::spoken;
+use gridlock_worker::hunt::portable;
 use gridlock_worker::life::Life;
 
 /// Tables of a network that nobody has filled yet. After some of them were filled by a walk of that seed numbers are others.
@@ -55,7 +55,7 @@ fn hunt(
 }
 
 /// Findings with numbers that mean the same everywhere.
-fn spoken_findings(lazy: &Lazy<'static>, course: &Course) -> Vec<(u64, Vec<String>)> {
+fn portable_findings(lazy: &Lazy<'static>, course: &Course) -> Vec<(u64, Vec<String>)> {
     course.found.iter().map(|found| (found.number, labels(lazy, found))).collect()
 }
 
@@ -96,7 +96,7 @@ fn the_order_of_filling_changes_nothing_and_proofs_are_right() {
         let ranks = hunt(&manager, &processes, config(), seed + 2);
         for (other, lazy) in [(&threads, &shared), (&ranks, &manager)] {
             assert_eq!((&one.jobs, &one.status, &one.outcome), (&other.jobs, &other.status, &other.outcome));
-            assert_eq!(spoken_findings(&alone, &one), spoken_findings(lazy, other), "seed {seed}");
+            assert_eq!(portable_findings(&alone, &one), portable_findings(lazy, other), "seed {seed}");
         }
         for found in &ranks.found {
             let step = |(vector, target): &(u32, Vec<u64>)| (VectorIx(*vector), target.clone());
@@ -144,8 +144,9 @@ fn numbers_of_another_process_mean_something_else() {
         let limits = HuntLimits { states: 1, memory: 1 << 20, findings: 1, shorten: 0 };
         let method = Method::Prefix { path: path.clone(), bound: 9 };
         let job = HuntJob { number: 0, seed: 0, method, limits };
-        let told = spoken::tell_job(&here, &job).expect("steps of here");
-        let Method::Prefix { path: heard, .. } = spoken::hear_job(&there, &told).expect("the same").method
+        let told = portable::encode_job(&here, &job).expect("steps of here");
+        let Method::Prefix { path: heard, .. } =
+            portable::decode_job(&there, &told).expect("the same").method
         else {
             panic!("a prefix");
         };

@@ -1,4 +1,4 @@
-//! Hunts by prefixes: "no violation within k steps" against breadth-first search, whoever works on it.
+//! Hunts by prefixes: "no violation within k steps" against breadth-first search, for any number of workers.
 
 use super::*;
 use crate::hunt::run::Searched;

@@ -4,7 +4,7 @@ use super::super::exhaustive;
 use super::super::page::escaped;
 use super::super::quantities::{bytes, count, counted};
 use super::super::{Figures, Json, Row, Spent, Traffic};
-use crate::discovered::Status;
+use crate::discovered::DiscoveredStatus;
 use gridlock_lts::engine::search::Stats;
 use gridlock_worker::job::Effort;
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ pub(super) struct Discovery {
     /// Whether the guide is known to the end.
     pub(super) closed: bool,
     #[serde(flatten)]
-    pub(super) numbers: Numbers,
+    pub(super) numbers: DiscoveredNumbers,
     pub(super) job_memory_bytes: u64,
     pub(super) job_states: Option<u64>,
     /// Why the subsystem was chosen, if the program chose it.
@@ -110,7 +110,7 @@ impl Figures for Discovery {
 
 /// Where a swarm is: for the result, and for the page in its checkpoint.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug)]
-pub(super) struct Numbers {
+pub(super) struct DiscoveredNumbers {
     places: u64,
     edges: u64,
     states_known: u64,
@@ -122,9 +122,9 @@ pub(super) struct Numbers {
     local_states_filled: u64,
 }
 
-impl Numbers {
-    pub(super) fn new(status: &Status) -> Self {
-        Numbers {
+impl DiscoveredNumbers {
+    pub(super) fn new(status: &DiscoveredStatus) -> Self {
+        DiscoveredNumbers {
             places: status.places,
             edges: status.edges,
             states_known: status.known,

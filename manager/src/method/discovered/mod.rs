@@ -14,11 +14,11 @@ use super::subsystem::{find_leaves, names, split_names};
 use super::traces::Traces;
 use super::traces::options::{Informed, Jobs};
 use super::{Bound, Entry, Nothing, Outcome, Row, Run, StatusPage, Tables};
-use crate::discovered::{self as swarm, Conclusion, Config, Discovering, Status, Task};
+use crate::discovered::{self as swarm, Conclusion, Config, DiscoveredStatus, Discovering, Task};
 use crate::grid::driver::Control;
 use crate::grid::journal::Identity;
 use crate::grid::machine::window;
-use figures::{Discovery, Numbers};
+use figures::{DiscoveredNumbers, Discovery};
 use gridlock_lts::base::error::{Error, Limit, Result};
 use gridlock_lts::base::memory::Budget;
 use gridlock_lts::engine::lazy::Lazy;
@@ -80,7 +80,7 @@ struct Plan {
 
 /// What the page in a checkpoint says, for people.
 pub(super) fn status(page: &StatusPage) -> Vec<Row> {
-    page.figures::<Numbers>(NUMBERS).map_or(Vec::new(), |numbers| numbers.rows())
+    page.figures::<DiscoveredNumbers>(NUMBERS).map_or(Vec::new(), |numbers| numbers.rows())
 }
 
 impl Discovered<'_> {
@@ -195,7 +195,7 @@ impl Discovered<'_> {
         let opened = self.informed.checkpoint.open(&plan.identity)?;
         let resumed = opened.as_ref().map_or(0, |(_, records)| records.len());
         host.begin("searching", "states");
-        let tell = |status: &Status| {
+        let tell = |status: &DiscoveredStatus| {
             let detail = format!(
                 "{} places and {} moves known so far, {} states waiting",
                 count(status.places),
@@ -205,7 +205,8 @@ impl Discovered<'_> {
             host.progress(status.total.states, status.total.transitions, detail);
         };
         let page = StatusPage { resumed, ..StatusPage::new(&run.file, run.threads, &plan.identity) };
-        let page = |status: &Status| page.bytes(start.elapsed(), NUMBERS, &Numbers::new(status));
+        let page =
+            |status: &DiscoveredStatus| page.bytes(start.elapsed(), NUMBERS, &DiscoveredNumbers::new(status));
         let stop = || host.stopped().is_some();
         let control = Control { stop: &stop, progress: &tell, page: &page };
         let identity = self.agreed(&plan);
@@ -221,7 +222,7 @@ impl Discovered<'_> {
         let bound = self.bound_of(&report.conclusion, &report.status, &plan, run);
         let closed = matches!(report.conclusion, Conclusion::Holds);
         let figures = Discovery {
-            numbers: Numbers::new(&report.status),
+            numbers: DiscoveredNumbers::new(&report.status),
             closed,
             subsystem: plan.subsystem,
             job_memory_bytes: plan.config.limits.memory,
@@ -243,7 +244,7 @@ impl Discovered<'_> {
     }
 
     /// What kept a swarm from an answer.
-    fn bound_of(&self, conclusion: &Conclusion, status: &Status, plan: &Plan, run: &Run) -> Bound {
+    fn bound_of(&self, conclusion: &Conclusion, status: &DiscoveredStatus, plan: &Plan, run: &Run) -> Bound {
         let checkpoint = self.informed.checkpoint.checkpoint.is_some();
         let so_far = format!(
             "nothing was found in {}; {} places of the subsystem and {} moves are known so far, {} waiting",

@@ -1,14 +1,14 @@
 //! Breadth-first search on the ranks of an MPI job, each of which owns a part of the states.
 //!
 //! All ranks search, rank 0 like the others, and come to the same report; rank 0 alone tells it. Invariant: a rank that has
-//! said hello waits for nothing but the mesh and rank 0's exit code, whatever happens.
+//! said hello waits for nothing but the mesh and rank 0's exit code, even if something fails.
 
 use super::super::quantities::{bytes, count};
 use super::saved::LevelCheckpoint;
 use super::{Bounds, BreadthFirst, Told, outcome, search_kept};
 use crate::grid::journal::Identity;
 use crate::method::fingerprint::tables_made;
-use crate::method::formulas::{self, Company};
+use crate::method::formulas::{self, Distributed};
 use crate::method::page::{self, COLUMNS};
 use crate::method::reduction::Taken;
 use crate::method::subsystem::{find_leaves_for, names, split_names};
@@ -175,7 +175,7 @@ pub(super) fn conduct_formulas(run: &mut Run, bounds: Bounds, wanted: &Wanted) -
     let owners = Owners::new(run, wanted.owner)?;
     let shown = owners.shown.clone();
     let decided = with_all(run, bounds, &owners, wanted, |run, mesh, owners| {
-        formulas::conduct(run, bounds.depth, Some(Company { mesh, owners, shown }))
+        formulas::conduct(run, bounds.depth, Some(Distributed { mesh, owners, shown }))
     });
     match decided? {
         Together::Searched(outcome) => outcome,

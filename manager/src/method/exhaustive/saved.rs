@@ -194,17 +194,17 @@ impl<'a> LevelCheckpoint<'a> {
     fn write_page(&self, book: Book) {
         if let Some(journal) = &self.journal {
             let time = self.begun.elapsed();
-            let numbers = Numbers::new(book, time, ranks::fields(&lock(&self.ranks)));
+            let numbers = LevelNumbers::new(book, time, ranks::fields(&lock(&self.ranks)));
             lock(journal).tell(&self.page.bytes(time, NUMBERS, &numbers));
         }
     }
 
     /// What is to be said at the end.
-    pub(super) fn end(&self, stats: &Stats) -> End {
+    pub(super) fn end(&self, stats: &Stats) -> LevelEnd {
         let mut book = *lock(&self.book);
         book.stats = [stats.states, stats.transitions, stats.depth, stats.frontier];
         self.write_page(book);
-        End {
+        LevelEnd {
             dir: self.dir.display().to_string(),
             resumed: self.resume.as_ref().map(|saved| (saved.depth, saved.states)),
             kept: (book.states > 0).then_some((book.depth, book.states)),
@@ -251,7 +251,7 @@ impl Keeper for LevelCheckpoint<'_> {
 
 /// What there is to say about a checkpoint when a search is over.
 #[derive(Clone, Debug)]
-pub(super) struct End {
+pub(super) struct LevelEnd {
     dir: String,
     /// Depth and states of what was resumed.
     resumed: Option<(u64, u64)>,
@@ -272,7 +272,7 @@ pub(super) struct EndFields<'a> {
     lost: Option<String>,
 }
 
-impl End {
+impl LevelEnd {
     /// A row for people.
     pub(super) fn row(&self) -> Row {
         let resumed = match self.resumed {
@@ -301,7 +301,7 @@ impl End {
 }
 
 /// What a limit means for the answer of a breadth-first search, and what to do about it.
-pub(super) fn bound(limit: Limit, end: Option<&End>, on_ranks: bool) -> Bound {
+pub(super) fn bound(limit: Limit, end: Option<&LevelEnd>, on_ranks: bool) -> Bound {
     let mut bound = Bound::from(limit);
     let memory = matches!(limit, Limit::Memory(_));
     if memory {
@@ -319,7 +319,7 @@ pub(super) fn bound(limit: Limit, end: Option<&End>, on_ranks: bool) -> Bound {
 
 /// Where a breadth-first search is, for the page in its checkpoint.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Numbers {
+pub(super) struct LevelNumbers {
     states: u64,
     transitions: u64,
     depth: u64,
@@ -335,12 +335,22 @@ pub(super) struct Numbers {
     ranks: Vec<RankFields>,
 }
 
-impl Numbers {
+impl LevelNumbers {
     fn new(book: Book, time: Duration, ranks: Vec<RankFields>) -> Self {
         let [states, transitions, depth, frontier] = book.stats;
         let Book { written: checkpoints, states: kept_states, depth: kept_depth, resumed, .. } = book;
         let rate = states.saturating_sub(resumed) as f64 / time.as_secs_f64().max(0.001);
-        Numbers { states, transitions, depth, frontier, checkpoints, kept_states, kept_depth, rate, ranks }
+        LevelNumbers {
+            states,
+            transitions,
+            depth,
+            frontier,
+            checkpoints,
+            kept_states,
+            kept_depth,
+            rate,
+            ranks,
+        }
     }
 
     fn rows(&self, time: Duration) -> Vec<Row> {
@@ -365,7 +375,7 @@ impl Numbers {
 pub(super) fn status(page: &StatusPage) -> Vec<Row> {
     // A page that another version wrote may have any number there.
     let time = Duration::try_from_secs_f64(page.seconds).unwrap_or_default();
-    page.figures::<Numbers>(NUMBERS).map_or(Vec::new(), |numbers| numbers.rows(time))
+    page.figures::<LevelNumbers>(NUMBERS).map_or(Vec::new(), |numbers| numbers.rows(time))
 }
 
 #[cfg(test)]

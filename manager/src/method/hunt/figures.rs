@@ -2,7 +2,7 @@
 
 use super::options::Hunting;
 use super::plan::Plan;
-use crate::hunt::{LeafCoverage, MemberStatus, Part, Status, Traces};
+use crate::hunt::{HuntStatus, LeafCoverage, MemberStatus, Part, Traces};
 use crate::method::quantities::{big, count, counted};
 use crate::method::{Bound, Figures, Json, Row, Shown, Spent, Traffic};
 use gridlock_lts::model::network::{self, Network};
@@ -20,7 +20,7 @@ const SHOWN_LEAVES: usize = 12;
 /// The figures of a hunt, as results and checkpoints have them.
 #[derive(Serialize, Deserialize, Clone, Debug)]
 #[allow(missing_docs)]
-pub struct Numbers {
+pub struct HuntNumbers {
     pub jobs_made: u64,
     pub jobs_done: u64,
     pub jobs_lost: u64,
@@ -111,9 +111,9 @@ pub struct Member {
     pub job_states: u64,
 }
 
-impl Numbers {
+impl HuntNumbers {
     /// The figures of a status; the network if its tables are complete.
-    pub fn new(net: Option<&Network>, status: &Status) -> Self {
+    pub fn new(net: Option<&Network>, status: &HuntStatus) -> Self {
         let seconds = |nanoseconds: u64| nanoseconds as f64 / 1e9;
         let leaf = |(leaf, seen): (&network::Leaf, &LeafCoverage)| Leaf {
             name: leaf.name.clone(),
@@ -150,7 +150,7 @@ impl Numbers {
             weight: m.weight,
             job_states: m.size,
         };
-        Numbers {
+        HuntNumbers {
             jobs_made: status.made,
             jobs_done: status.done,
             jobs_lost: status.lost,
@@ -253,7 +253,7 @@ pub struct Hunted {
     identity: BTreeMap<String, String>,
     traffic: Option<Traffic>,
     /// None if it ended before the first search.
-    numbers: Option<Numbers>,
+    numbers: Option<HuntNumbers>,
     headline: Option<String>,
     /// What the first finding shows, if it is a run against a formula.
     shown: Option<Shown>,
@@ -270,7 +270,7 @@ impl Hunted {
     }
 
     /// Takes what came of one that has.
-    pub fn fill(&mut self, plan: &Plan, numbers: Numbers, resumed: usize, traffic: Option<Traffic>) {
+    pub fn fill(&mut self, plan: &Plan, numbers: HuntNumbers, resumed: usize, traffic: Option<Traffic>) {
         let guide = plan.guide.as_ref();
         self.numbers = Some(numbers);
         self.seed = Some(plan.config.seed);
@@ -417,7 +417,7 @@ fn traces(members: &[MemberStatus]) -> Option<TraceCoverage> {
 }
 
 /// How far a hunt is, for the line of progress.
-pub fn progress(status: &Status) -> String {
+pub fn progress(status: &HuntStatus) -> String {
     let part = |parts: &mut dyn Iterator<Item = Part>| {
         let (reached, total) = parts.fold((0, 0), |(r, t), part| (r + part.reached, t + part.total));
         100.0 * reached as f64 / (total as f64).max(1.0)

@@ -16,9 +16,9 @@ use super::{
     Shown, StatusPage,
 };
 use crate::grid::driver::Control;
-use crate::hunt::run::{self, End, Searched};
-use crate::hunt::{self, Found, Status};
-use figures::{Hunted, Numbers};
+use crate::hunt::run::{self, HuntConclusion, Searched};
+use crate::hunt::{self, Found, HuntStatus};
+use figures::{HuntNumbers, Hunted};
 use gridlock_lts::base::error::{Limit, Result};
 use gridlock_lts::engine::game::Evidence;
 use gridlock_lts::engine::search::Verdict;
@@ -53,7 +53,7 @@ impl Listed for Hunting {
     }
 
     fn status(page: &StatusPage) -> Vec<Row> {
-        page.figures::<Numbers>(NUMBERS).map_or(Vec::new(), |numbers| numbers.status_rows())
+        page.figures::<HuntNumbers>(NUMBERS).map_or(Vec::new(), |numbers| numbers.status_rows())
     }
 }
 
@@ -185,9 +185,9 @@ impl Hunting {
         let resumed = opened.as_ref().map_or(0, |(_, records)| records.len());
         run.host.begin("hunting", "states");
         let (start, net) = (Instant::now(), searched.view().known());
-        let tell = |status: &Status| run.host.progress(status.total.states, 0, figures::progress(status));
+        let tell = |status: &HuntStatus| run.host.progress(status.total.states, 0, figures::progress(status));
         let page = StatusPage { resumed, ..StatusPage::new(&run.file, run.threads, &plan.identity) };
-        let page = |status: &Status| page.bytes(start.elapsed(), NUMBERS, &Numbers::new(net, status));
+        let page = |status: &HuntStatus| page.bytes(start.elapsed(), NUMBERS, &HuntNumbers::new(net, status));
         let stop = || run.host.stopped().is_some();
         let control = Control { stop: &stop, progress: &tell, page: &page };
         let mut found = |found: &Found, verdict: Verdict, evidence: Option<Evidence>| {
@@ -201,11 +201,11 @@ impl Hunting {
         let team = run.team(&identity, self.patience);
         let grid = run.peers.grid(&team, &stop)?;
         let report = run::conduct(searched, guide, plan.config.clone(), &grid, opened, &control, &mut found)?;
-        figures.fill(&plan, Numbers::new(net, &report.status), resumed, run.peers.traffic());
+        figures.fill(&plan, HuntNumbers::new(net, &report.status), resumed, run.peers.traffic());
         let ending = match report.end {
-            End::Over(outcome) => self.over(&outcome),
-            End::Stopped => self.ending(run.limit()),
-            End::Journal(trouble) => Bound {
+            HuntConclusion::Over(outcome) => self.over(&outcome),
+            HuntConclusion::Stopped => self.ending(run.limit()),
+            HuntConclusion::Journal(trouble) => Bound {
                 message: self.resumable(format!("the checkpoint cannot be written: {trouble}")),
                 ..Bound::checkpoint("")
             },

@@ -13,10 +13,10 @@ use super::then::{Left, Onward, Then};
 use super::{Bound, Checkpoint, Common, Listed, Method, Outcome, Patience, Row, Run, StatusPage};
 use crate::grid::driver::Ended;
 use crate::grid::journal::Identity;
-use crate::local::{Deciding, Obligations, Spend, Status};
+use crate::local::{Deciding, LocalStatus, Obligations, Spend};
 use figures::Checked;
 use gridlock_lts::base::error::{Error, Result};
-use gridlock_lts::engine::local::{Account, DEFAULT_LIMIT, DEFAULT_PAIRS, DEFAULT_TRIES, End, Fate, Why};
+use gridlock_lts::engine::local::{Account, DEFAULT_LIMIT, DEFAULT_PAIRS, DEFAULT_TRIES, Fate, TaskEnd, Why};
 use gridlock_lts::engine::search::Verdict;
 use gridlock_lts::model::trace::Trace;
 use gridlock_lts::property::{Property, violated_initially};
@@ -71,13 +71,13 @@ impl Listed for Local {
     }
 
     fn status(page: &StatusPage) -> Vec<Row> {
-        let rows = |status: Status| {
+        let rows = |status: LocalStatus| {
             vec![
                 ("obligations", count(status.decided)),
                 ("all blocks", format!("{} states", count(status.states))),
             ]
         };
-        page.figures::<Status>(NUMBERS).map_or(Vec::new(), rows)
+        page.figures::<LocalStatus>(NUMBERS).map_or(Vec::new(), rows)
     }
 }
 
@@ -122,7 +122,7 @@ impl Method for Local {
         let mut machine = Obligations::new(work.setting.obligations());
         let host = run.host;
         host.begin("checking blocks", "states");
-        let progress = |status: &Status| {
+        let progress = |status: &LocalStatus| {
             host.progress(status.states, 0, format!("{} obligations decided", count(status.decided)));
         };
         let team = run.team(&identity, self.patience);
@@ -139,12 +139,14 @@ impl Method for Local {
         let unknown = |bound: Bound, figures: Checked| Ok(Outcome::unknown(bound, time, Box::new(figures)));
         let verdict = match (ended, decided) {
             (Ended::Journal(trouble), _) => return unknown(Bound::checkpoint(trouble), figures),
-            (Ended::Stopped | Ended::Limit(_), _) | (_, Some((_, End::Stopped))) => {
+            (Ended::Stopped | Ended::Limit(_), _) | (_, Some((_, TaskEnd::Stopped))) => {
                 return unknown(run.stopped(self.checkpoint.checkpoint.is_some()), figures);
             }
             (Ended::Done, None) => Verdict::Holds,
-            (Ended::Done, Some((obligation, End::Run(trace)))) => work.setting.verdict(obligation, trace)?,
-            (Ended::Done, Some((_, End::Failed(why)))) => return Err(Error::Internal(why)),
+            (Ended::Done, Some((obligation, TaskEnd::Run(trace)))) => {
+                work.setting.verdict(obligation, trace)?
+            }
+            (Ended::Done, Some((_, TaskEnd::Failed(why)))) => return Err(Error::Internal(why)),
             (Ended::Done, Some(_)) => {
                 let figures = |handed| Box::new(figures.handed(handed)) as Box<_>;
                 return self.onward.go_on(run, left, time, true, figures);

@@ -15,13 +15,13 @@ use super::then::{Left, Onward, Then};
 use super::{Bound, Checkpoint, Common, Listed, Method, Outcome, Patience, Row, Run, StatusPage, Tables};
 use crate::grid::driver::Ended;
 use crate::grid::journal::Identity;
-use crate::parts::{Aggregations, Asked, Trying};
+use crate::parts::{Aggregations, PartsQuestion, Trying};
 use figures::Put;
 use gridlock_lts::base::error::{Error, Result};
 use gridlock_lts::base::memory::Budget;
 use gridlock_lts::engine::parts::{
-    self, Account, DEFAULT_LIMIT, DEFAULT_MEMBERS, Fate, Options, PartsReport, Reduction, Stages, Status,
-    Trials, Why,
+    self, Account, DEFAULT_LIMIT, DEFAULT_MEMBERS, Fate, Options, PartsReport, PartsStatus, Reduction,
+    Stages, Trials, Why,
 };
 use gridlock_lts::engine::search::Verdict;
 use gridlock_lts::model::network::LeafIx;
@@ -173,7 +173,7 @@ impl Listed for Parts {
     }
 
     fn status(page: &StatusPage) -> Vec<Row> {
-        let rows = |status: Status| {
+        let rows = |status: PartsStatus| {
             vec![
                 ("obligations", format!("{} hold", count(status.decided))),
                 ("components left", count(status.left)),
@@ -181,7 +181,7 @@ impl Listed for Parts {
                 ("trials", count(status.trials)),
             ]
         };
-        page.figures::<Status>(NUMBERS).map_or(Vec::new(), rows)
+        page.figures::<PartsStatus>(NUMBERS).map_or(Vec::new(), rows)
     }
 }
 
@@ -235,8 +235,8 @@ impl Method for Parts {
         let resumed = opened.as_ref().map_or(0, |(_, records)| records.len());
         let host = run.host;
         host.begin("putting together", "states");
-        let progress = |status: &Status| {
-            let Status { left, states, trials, .. } = *status;
+        let progress = |status: &PartsStatus| {
+            let PartsStatus { left, states, trials, .. } = *status;
             host.progress(states, 0, format!("{} left, {}", count(left), counted(trials as usize, "trial")));
         };
         let team = run.team(&identity, self.patience);
@@ -345,8 +345,8 @@ impl Parts {
         usize::try_from(self.members_limit).unwrap_or(usize::MAX)
     }
 
-    fn asked(&self, run: &Run, budget: Arc<Budget>) -> Result<Asked> {
-        Ok(Asked {
+    fn asked(&self, run: &Run, budget: Arc<Budget>) -> Result<PartsQuestion> {
+        Ok(PartsQuestion {
             net: run.tables().network.clone(),
             properties: run.properties.clone(),
             limit: self.limit(run),

@@ -220,7 +220,7 @@ impl Figures for Sliced {
 
 /// Where a search by slices is, for the page in its checkpoint.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug)]
-pub struct Numbers {
+pub struct SliceNumbers {
     states: u64,
     transitions: u64,
     slices: u64,
@@ -234,10 +234,10 @@ pub struct Numbers {
     spilled_bytes: u64,
 }
 
-impl Numbers {
+impl SliceNumbers {
     /// The figures of a search.
     pub fn new(progress: &Progress) -> Self {
-        Numbers {
+        SliceNumbers {
             states: progress.states,
             transitions: progress.transitions,
             slices: progress.slices,

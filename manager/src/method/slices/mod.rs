@@ -19,9 +19,9 @@ use crate::grid::driver::{Control, Opened};
 use crate::grid::journal::Identity;
 use crate::grid::work::Grid;
 use crate::slices::{
-    self, Company, Kept, Options, Progress, RankCheckpoint, Record, Settled, SliceSize, SlicesAnswer, Why,
+    self, Kept, Options, Progress, RankCheckpoint, RankLink, Record, Settled, SliceSize, SlicesAnswer, Why,
 };
-use figures::{Numbers, ShownSlice, Sliced};
+use figures::{ShownSlice, SliceNumbers, Sliced};
 use gridlock_lts::base::error::{Error, Limit, Result};
 use gridlock_lts::engine::reduce::Keep;
 use gridlock_lts::model::network::LeafIx;
@@ -71,7 +71,8 @@ impl Listed for Slices {
     }
 
     fn status(page: &StatusPage) -> Vec<Row> {
-        page.figures::<Numbers>(NUMBERS).map_or_else(|| discovered::status(page), |numbers| numbers.rows())
+        page.figures::<SliceNumbers>(NUMBERS)
+            .map_or_else(|| discovered::status(page), |numbers| numbers.rows())
     }
 }
 
@@ -127,14 +128,14 @@ impl Method for Slices {
             StatusPage { resumed: p.resumed as usize, ..page.clone() }.bytes(
                 p.time,
                 NUMBERS,
-                &Numbers::new(p),
+                &SliceNumbers::new(p),
             )
         };
         host.begin("searching", "states");
         let (identity, stop) = (self.agreed(run), || host.stopped().is_some());
         let team = run.team(&identity, self.informed.patience);
         let control = Control { stop: &stop, progress: &progress, page: &page };
-        let report = if run.peers.has_company() {
+        let report = if run.peers.is_distributed() {
             let settled = Settled {
                 leaves: plan.leaves.iter().map(|leaf| leaf.0).collect(),
                 job_memory: options.job_memory,
@@ -143,8 +144,8 @@ impl Method for Slices {
             let place = self.place(opened);
             let (grid, settled) = (Grid::threads(1, team.stuck_after), Some(settled));
             let searched = run.peers.together(&team, &stop, |mesh| {
-                let company = Company { mesh, told: &|| host.stopped() };
-                slices::check_on_ranks(company, &prepared, settled, &options, &grid, place, &control)
+                let link = RankLink { mesh, told: &|| host.stopped() };
+                slices::check_on_ranks(link, &prepared, settled, &options, &grid, place, &control)
             })?;
             match searched {
                 Some(Together::Searched(report)) => report?,
@@ -184,8 +185,8 @@ impl Method for Slices {
         let control = Control { stop: &stop, progress: &|_: &Progress| {}, page: &|_| Vec::new() };
         let grid = Grid::threads(run.threads, team.stuck_after);
         let served = run.peers.together(&team, &stop, |mesh| {
-            let company = Company { mesh, told: &|| host.stopped() };
-            slices::check_on_ranks(company, &prepared, None, &options, &grid, self.place(None), &control)
+            let link = RankLink { mesh, told: &|| host.stopped() };
+            slices::check_on_ranks(link, &prepared, None, &options, &grid, self.place(None), &control)
         });
         // What ended the search, an error as well, rank 0 tells.
         let served = served.and_then(|served| match served {
@@ -264,7 +265,7 @@ impl Slices {
         let (mut bound, memory) = (Bound::from(limit), matches!(limit, Limit::Memory(_)));
         if memory {
             let ranks =
-                if run.peers.has_company() { "more ranks" } else { "ranks on more machines (mpirun)" };
+                if run.peers.is_distributed() { "more ranks" } else { "ranks on more machines (mpirun)" };
             bound.message += &format!("; {ranks}, fewer --workers or a smaller --job-memory may be enough");
         }
         let bound = bound.resumable(checkpoint);

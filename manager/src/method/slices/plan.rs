@@ -27,7 +27,7 @@ pub struct Plan {
     pub identity: Identity,
 }
 
-/// What a run is whatever its subsystem and its memory are.
+/// What a run is, apart from its subsystem and its memory.
 pub fn identity(search: &Slices, run: &Run) -> Identity {
     let mut identity = run.identity(Slices::NAME, [("jobs", "slice".to_owned())]);
     // A run that takes every step is called as before there was a choice.

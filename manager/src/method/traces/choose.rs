@@ -16,7 +16,7 @@ use gridlock_lts::engine::successors::Successors;
 use gridlock_lts::guide::{Guide, Subsystem};
 use gridlock_lts::model::network::{LeafIx, Network};
 use gridlock_worker::guided::{Setting, Worker};
-use gridlock_worker::job::{End, Job, JobLimits, Order, Then};
+use gridlock_worker::job::{Job, JobEnd, JobLimits, Order, Then};
 use gridlock_worker::life::Life;
 use num_bigint::BigUint;
 use serde::Serialize;
@@ -266,10 +266,10 @@ impl Candidate {
         }
     }
 
-    fn see(&mut self, states: u64, end: &End) {
+    fn see(&mut self, states: u64, end: &JobEnd) {
         self.sampled += 1;
-        self.within_budget += u64::from(matches!(end, End::Complete | End::Found(_)));
-        self.found |= matches!(end, End::Found(_));
+        self.within_budget += u64::from(matches!(end, JobEnd::Complete | JobEnd::Found(_)));
+        self.found |= matches!(end, JobEnd::Found(_));
         self.largest_states = self.largest_states.max(states);
         self.total += states;
     }

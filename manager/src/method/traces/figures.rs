@@ -2,14 +2,14 @@
 
 use super::choose::Choice;
 use super::compare::Compared;
-use super::numbers::{Numbers, shown};
+use super::numbers::{SwarmNumbers, shown};
 use super::options::{Iss, Traces};
 use super::page::{self, Record};
 use super::plan::{Plan, orders_name};
 use crate::method::quantities::{bytes, count};
 use crate::method::then::Handed;
 use crate::method::{Conclusion, Figures, Json, Row, Spent, Traffic};
-use crate::traces::swarm::{Pace, Status, Stuck};
+use crate::traces::swarm::{Pace, Stuck, SwarmStatus};
 use gridlock_lts::base::error::{Error, Result};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -43,7 +43,7 @@ pub struct Swarmed {
     window: Option<u64>,
     simulate_workers: Option<u64>,
     #[serde(flatten)]
-    pub numbers: Numbers,
+    pub numbers: SwarmNumbers,
     /// The size of the state space, if it is known, and the work as a multiple of it.
     state_space: Option<u64>,
     multiple: Option<f64>,
@@ -81,7 +81,7 @@ struct JobTooLarge {
 
 impl Swarmed {
     /// The figures of a run that has come to an end.
-    pub fn new(plan: &Plan, traces: &Traces, status: &Status, resumed: usize) -> Self {
+    pub fn new(plan: &Plan, traces: &Traces, status: &SwarmStatus, resumed: usize) -> Self {
         let (window, simulate_workers) = match plan.config.pace {
             Pace::Window(n) => (Some(n), None),
             Pace::Batch(n) => (None, Some(n)),
@@ -106,7 +106,7 @@ impl Swarmed {
             iss: traces.iss(),
             window,
             simulate_workers,
-            numbers: Numbers::new(status),
+            numbers: SwarmNumbers::new(status),
             state_space: None,
             multiple: None,
             compared: None,

@@ -22,12 +22,12 @@ use super::then::{Left, Then};
 use super::{Bound, Checkpoint, Common, Conclusion, Listed, Method, Nothing, Outcome, Row, Run, StatusPage};
 use crate::grid::driver::Control;
 use crate::traces as swarm;
-use crate::traces::swarm::{Repeats, Status, Stuck};
+use crate::traces::swarm::{Repeats, Stuck, SwarmStatus};
 use figures::Swarmed;
 use gridlock_lts::base::error::{Error, Result};
 use gridlock_lts::property::Property;
 use num_bigint::BigUint;
-use numbers::{Numbers, progress};
+use numbers::{SwarmNumbers, progress};
 use plan::Plan;
 use std::path::Path;
 use std::time::Instant;
@@ -54,7 +54,8 @@ impl Listed for Traces {
     }
 
     fn status(page: &StatusPage) -> Vec<Row> {
-        page.figures::<Numbers>(NUMBERS).map_or_else(|| discovered::status(page), |numbers| numbers.rows())
+        page.figures::<SwarmNumbers>(NUMBERS)
+            .map_or_else(|| discovered::status(page), |numbers| numbers.rows())
     }
 }
 
@@ -100,9 +101,9 @@ impl Method for Traces {
         let opened = self.informed.checkpoint.open(&plan.identity)?;
         let resumed = opened.as_ref().map_or(0, |(_, records)| records.len());
         run.host.begin("searching", "states");
-        let tell = |status: &Status| run.host.progress(status.total.states, 0, progress(status));
+        let tell = |status: &SwarmStatus| run.host.progress(status.total.states, 0, progress(status));
         let page = StatusPage { resumed, ..StatusPage::new(&run.file, run.threads, &plan.identity) };
-        let page = |status: &Status| page.bytes(start.elapsed(), NUMBERS, &Numbers::new(status));
+        let page = |status: &SwarmStatus| page.bytes(start.elapsed(), NUMBERS, &SwarmNumbers::new(status));
         let stop = || run.host.stopped().is_some();
         let control = Control { stop: &stop, progress: &tell, page: &page };
         let identity = plan.agreed(self);

@@ -5,14 +5,14 @@
 
 use crate::method::Row;
 use crate::method::quantities::{big, bytes, count};
-use crate::traces::swarm::Status;
+use crate::traces::swarm::SwarmStatus;
 use num_bigint::BigUint;
 use serde::{Deserialize, Serialize};
 
 /// Where a swarm is and what it took.
 #[derive(Serialize, Deserialize, Clone, Debug)]
 #[allow(missing_docs)]
-pub struct Numbers {
+pub struct SwarmNumbers {
     /// Jobs made, jobs answered, jobs lost and handed out again.
     pub jobs_made: u64,
     pub jobs_done: u64,
@@ -54,11 +54,11 @@ pub struct Numbers {
     pub bounded: bool,
 }
 
-impl Numbers {
+impl SwarmNumbers {
     /// The figures of a status.
-    pub fn new(status: &Status) -> Self {
+    pub fn new(status: &SwarmStatus) -> Self {
         let seconds = |nanoseconds: u64| nanoseconds as f64 / 1e9;
-        Numbers {
+        SwarmNumbers {
             jobs_made: status.made,
             jobs_done: status.done,
             jobs_lost: status.lost,
@@ -129,7 +129,7 @@ pub fn shown(digits: &str) -> String {
 }
 
 /// How far a swarm is, for the line of progress.
-pub fn progress(status: &Status) -> String {
+pub fn progress(status: &SwarmStatus) -> String {
     let in_work = status.made.saturating_sub(status.done);
     // Of classes nobody knows how many of those that remain will have to be searched; what is open must be.
     let left = match status.beginnings {
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn progress_is_what_is_known() {
-        let mut status = Status { made: 7, done: 5, ..Status::default() };
+        let mut status = SwarmStatus { made: 7, done: 5, ..SwarmStatus::default() };
         (status.all, status.remaining) = (BigUint::from(10u32).pow(9), 21u32.into());
         status.total.states = 3_000;
         status.largest.value = 900;
@@ -162,7 +162,7 @@ mod tests {
             progress(&status),
             "5 jobs done, 2 in work, 4 beginnings to follow, largest job 900 states"
         );
-        let factor = |status: &Status, space| Numbers::new(status).work_factor(space);
+        let factor = |status: &SwarmStatus, space| SwarmNumbers::new(status).work_factor(space);
         assert_eq!(factor(&status, None), "unknown: --states N or --compare-bfs tell it");
         assert_eq!(factor(&status, Some(1_000)), "3.00 times the state space");
         status.different = Some(Different { states: 1_200, estimated: false });

@@ -266,7 +266,7 @@ impl Traces {
         .find_map(|(given, why)| given.then_some(why))
     }
 
-    /// Whether a job is a class of traces of a subsystem with so many processes, in all of their orders.
+    /// Whether a job is a class of traces of a subsystem with this many processes, in all of their orders.
     pub(super) fn one_order(&self, leaves: usize) -> bool {
         let usual = leaves > 1 && self.strategy.is_none() && self.against_one_order().is_none();
         self.orders.map_or(usual, |which| which == Which::One)

@@ -14,7 +14,7 @@ use super::status::Class;
 use gridlock_lts::base::hash::Map;
 use gridlock_lts::guide::{EdgeIx, Guide, StateIx};
 use gridlock_worker::hunt::hash;
-use gridlock_worker::job::{Border, End, Handed};
+use gridlock_worker::job::{Border, Handed, JobEnd};
 use num_bigint::BigUint;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -283,7 +283,7 @@ impl Swarm<'_> {
         };
         frontier.under_way -= 1;
         let left = &answered.feedback.left;
-        if answered.feedback.end == End::OverBudget && left.border.is_empty() {
+        if answered.feedback.end == JobEnd::OverBudget && left.border.is_empty() {
             if nodes.len() < 2 {
                 self.abandon(answered.space);
                 return Class::Split;

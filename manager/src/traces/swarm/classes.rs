@@ -20,7 +20,7 @@ use crate::traces::strategy::StrategyKind;
 use gridlock_lts::base::hash::{Map, Set};
 use gridlock_lts::base::rng::Rng;
 use gridlock_lts::guide::{ActionIx, EdgeIx, Guide, Orders, StateIx};
-use gridlock_worker::job::{End, Job, Position, Then};
+use gridlock_worker::job::{Job, JobEnd, Position, Then};
 use num_bigint::BigUint;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -214,7 +214,7 @@ impl Classes {
         Ok(())
     }
 
-    /// Whether so many moves of each leaf are a beginning of the path in one of its orders.
+    /// Whether the given numbers of moves of each leaf are a beginning of the path in one of its orders.
     fn is_beginning(&self, path: &[EdgeIx], done: &[u32]) -> bool {
         let mut met = vec![0; done.len()];
         path.iter().all(|&e| {
@@ -275,7 +275,7 @@ impl Swarm<'_> {
         let number = answered.job.number;
         // Once a class was too large single traces are followed: others do this again.
         let Some(classes) = self.classes.as_mut() else { return Class::Split };
-        if answered.feedback.end != End::Complete {
+        if answered.feedback.end != JobEnd::Complete {
             self.follow_single_traces();
             return Class::Split;
         }

@@ -23,7 +23,7 @@ mod tests;
 pub use config::{Config, Granularity, Pace};
 pub use history::{Steps, WayWithin};
 pub use overlap::Repeats;
-pub use status::{Class, Different, Event, Extreme, Pruned, Status, Stuck, SwarmOutcome};
+pub use status::{Class, Different, Event, Extreme, Pruned, Stuck, SwarmOutcome, SwarmStatus};
 
 use crate::grid::journal::Batch;
 use crate::grid::ledger::{Ledger, resume_in_order};
@@ -34,7 +34,7 @@ use gridlock_lts::base::error::Result;
 use gridlock_lts::base::hash::Set;
 use gridlock_lts::guide::{EdgeIx, Guide, StateIx};
 use gridlock_lts::model::network::Network;
-use gridlock_worker::job::{End, Feedback, Job, JobLimits, Order, Spot, Then};
+use gridlock_worker::job::{Feedback, Job, JobEnd, JobLimits, Order, Spot, Then};
 use history::History;
 use num_bigint::BigUint;
 use overlap::Overlap;
@@ -55,8 +55,8 @@ struct Part {
 }
 
 /// Why a processed job says that the swarm is over.
-fn ends(end: &End) -> bool {
-    matches!(end, End::Found(_) | End::Failed(_))
+fn ends(end: &JobEnd) -> bool {
+    matches!(end, JobEnd::Found(_) | JobEnd::Failed(_))
 }
 
 /// An informed swarm over one guide, with finer guides for traces that are too large for a job.
@@ -84,7 +84,7 @@ pub struct Swarm<'n> {
     overlap: Overlap,
     /// Once this is known, no further job is made.
     repeats: Option<Repeats>,
-    status: Status,
+    status: SwarmStatus,
     events: Vec<Event>,
     outcome: Option<SwarmOutcome>,
 }
@@ -120,7 +120,7 @@ impl<'n> Swarm<'n> {
             found_from: None,
             overlap: Overlap::new(),
             repeats: None,
-            status: Status { borders, any_order, ..Status::default() },
+            status: SwarmStatus { borders, any_order, ..SwarmStatus::default() },
             events: Vec::new(),
             outcome: None,
         };
@@ -149,9 +149,9 @@ impl<'n> Swarm<'n> {
     }
 
     /// Where the swarm is.
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> SwarmStatus {
         let space = self.own();
-        Status {
+        SwarmStatus {
             all: space.all(),
             remaining: space.remaining.count(),
             in_work: space.in_work.count(),
@@ -282,7 +282,7 @@ impl Machine for Swarm<'_> {
     type Job = Job;
     type Answer = Feedback;
     type Record = Feedback;
-    type Status = Status;
+    type Status = SwarmStatus;
     const DURABLE: bool = true;
 
     fn resume(&mut self, record: Feedback) -> Result<()> {
@@ -328,7 +328,7 @@ impl Machine for Swarm<'_> {
 
     fn record(&self, answer: &Feedback, batch: &mut Batch) -> Result<()> {
         match answer.end {
-            End::Interrupted | End::Failed(_) => Ok(()),
+            JobEnd::Interrupted | JobEnd::Failed(_) => Ok(()),
             _ => batch.add(answer.tally(), answer),
         }
     }
@@ -350,7 +350,7 @@ impl Machine for Swarm<'_> {
         self.ledger.lose(number)
     }
 
-    fn status(&self) -> Status {
+    fn status(&self) -> SwarmStatus {
         Swarm::status(self)
     }
 

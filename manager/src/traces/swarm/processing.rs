@@ -4,7 +4,7 @@ use super::border::Node;
 use super::status::{Class, Event, Pruned, SwarmOutcome};
 use super::{Granularity, Part, Swarm, is_end};
 use gridlock_lts::guide::{EdgeIx, StateIx};
-use gridlock_worker::job::{End, Feedback, Job, Then};
+use gridlock_worker::job::{Feedback, Job, JobEnd, Then};
 use num_bigint::BigUint;
 use std::ops::Range;
 
@@ -47,13 +47,13 @@ impl Swarm<'_> {
     fn judge(&mut self, answered: &Answered, nodes: &[Node], pruned: &mut Vec<Pruned>) -> Class {
         let number = answered.job.number;
         match &answered.feedback.end {
-            End::Failed(reason) => return self.fail(number, reason.to_string()),
-            End::Found(finding) => {
+            JobEnd::Failed(reason) => return self.fail(number, reason.to_string()),
+            JobEnd::Found(finding) => {
                 self.outcome = Some(SwarmOutcome::Found { finding: finding.clone(), number });
                 self.found_from = answered.feedback.left.from.clone();
                 return Class::Found;
             }
-            End::Complete | End::OverBudget | End::Interrupted => {}
+            JobEnd::Complete | JobEnd::OverBudget | JobEnd::Interrupted => {}
         }
         if answered.job.handed.is_some() {
             return self.judge_handed(answered, nodes);
@@ -67,7 +67,7 @@ impl Swarm<'_> {
             return self.fail(number, format!("the feedback does not fit the job: {reason}"));
         }
         space.prune(&answered.job.path, &answered.feedback.possible, pruned);
-        if answered.feedback.end == End::Complete {
+        if answered.feedback.end == JobEnd::Complete {
             // Of a path that could not be followed the whole range is pruned now; it says nothing about sizes.
             if space.explore(&answered.ids) > BigUint::ZERO {
                 space.sizing.complete(&answered.count, &answered.feedback.effort, &answered.job.limits);

@@ -14,7 +14,7 @@ use crate::traces::ids::IdSet;
 use crate::traces::strategy::Strategy;
 use gridlock_lts::base::hash::Set;
 use gridlock_lts::guide::{EdgeIx, Guide, StateIx};
-use gridlock_worker::job::{End, Feedback, Refinement};
+use gridlock_worker::job::{Feedback, JobEnd, Refinement};
 use num_bigint::BigUint;
 use std::ops::Range;
 
@@ -188,12 +188,12 @@ impl Space {
             let Some(&next) = path.get(position) else { break };
             let last = position + 1 == possible.len();
             let followed = edges.binary_search(&next).is_ok();
-            if (!last && !followed) || (last && followed && feedback.end == End::Complete) {
+            if (!last && !followed) || (last && followed && feedback.end == JobEnd::Complete) {
                 return Err(format!("it is not clear whether the path was followed at position {position}"));
             }
             state = self.guide.edge(EdgeIx(next)).target;
         }
-        if possible.is_empty() && feedback.end == End::Complete {
+        if possible.is_empty() && feedback.end == JobEnd::Complete {
             return Err("it does not say what was possible".to_owned());
         }
         Ok(())

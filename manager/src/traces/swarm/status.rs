@@ -24,7 +24,7 @@ impl Extreme {
 
 /// Where a swarm is. IDs are those of the swarm's own guide; a trace that is worked on with a finer guide is in work.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Status {
+pub struct SwarmStatus {
     /// Jobs made.
     pub made: u64,
     /// Jobs whose feedback has come.
@@ -81,7 +81,7 @@ pub struct Different {
     pub estimated: bool,
 }
 
-impl Status {
+impl SwarmStatus {
     pub(super) fn add(&mut self, number: u64, effort: &Effort) {
         self.largest.see(effort.states, number);
         self.most_memory.see(effort.memory, number);

@@ -42,7 +42,11 @@ fn cases(count: u64) -> impl Iterator<Item = (u64, System, Config)> {
 }
 
 /// All jobs in the order of their numbers, each handed out the same whenever it was; and how the swarm ended.
-fn play(system: &System, config: &Config, workers: &Workers) -> (Vec<Job>, SwarmOutcome, Status, Vec<Event>) {
+fn play(
+    system: &System,
+    config: &Config,
+    workers: &Workers,
+) -> (Vec<Job>, SwarmOutcome, SwarmStatus, Vec<Event>) {
     let mut swarm = Swarm::new(&system.net, system.guide.clone(), config.clone());
     let mut jobs: Vec<Job> = Vec::new();
     run(&mut swarm, workers, &mut |job| system.answer(job), &mut |job| match jobs.get(job.number as usize) {
@@ -90,8 +94,8 @@ fn jobs_do_not_depend_on_workers() {
             assert_eq!(one.0, many.0, "seed {seed}: the same jobs");
             assert_eq!(one.1, many.1);
             assert_eq!(
-                Status { lost: 0, ..one.2.clone() },
-                Status { lost: 0, ..many.2 },
+                SwarmStatus { lost: 0, ..one.2.clone() },
+                SwarmStatus { lost: 0, ..many.2 },
                 "seed {seed}: the same figures"
             );
         }
@@ -103,7 +107,7 @@ fn finding(system: &System, job: &Job, found: &[u64]) -> Feedback {
     let mut feedback = system.answer(job);
     if found.contains(&job.number) {
         let finding = Finding { what: What::Deadlock(job.number as usize), path: Vec::new() };
-        feedback.end = End::Found(finding);
+        feedback.end = JobEnd::Found(finding);
     }
     feedback
 }
@@ -177,7 +181,7 @@ fn sense_is_made_of_strange_messages() {
     assert_eq!(swarm.accept(Feedback { number: 1, ..good.clone() }, 0), Accepted::Unknown);
     assert!(!swarm.lost(1, 0) && swarm.lost(0, 0) && swarm.lost(0, 0));
     assert_eq!(swarm.next(), Next::Job(job.clone()));
-    assert_eq!(swarm.accept(Feedback { end: End::Interrupted, ..good.clone() }, 0), Accepted::New);
+    assert_eq!(swarm.accept(Feedback { end: JobEnd::Interrupted, ..good.clone() }, 0), Accepted::New);
     assert_eq!(swarm.next(), Next::Job(job.clone()));
     assert_eq!(swarm.accept(good.clone(), 0), Accepted::New);
     assert_eq!(swarm.accept(good.clone(), 0), Accepted::Duplicate);

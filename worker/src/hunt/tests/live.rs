@@ -3,7 +3,7 @@
 use super::*;
 use gridlock_lts::base::error::Result;
 use gridlock_lts::engine::game::live::{Ending, certify, shape};
-use gridlock_lts::engine::game::{End, Evidence};
+use gridlock_lts::engine::game::{Evidence, RunEnd};
 use gridlock_lts::model::network::{Label, Outcome, Step};
 use gridlock_lts::model::trace::Trace;
 use gridlock_lts::property::formula::{Class, Equations, Modality, Position, Tree};
@@ -200,13 +200,16 @@ fn hunt(seed: u64, asked: Asked) -> [usize; 4] {
                     Ending::Decides => 0,
                     Ending::Repeats(from) => {
                         // A run that goes round in a trap is told up to its critical step.
-                        let trapped = shape.trap && evidence.end == End::Branches;
-                        assert!(trapped || matches!(evidence.end, End::Repeats(_) | End::Decides), "{at}");
+                        let trapped = shape.trap && evidence.end == RunEnd::Branches;
+                        assert!(
+                            trapped || matches!(evidence.end, RunEnd::Repeats(_) | RunEnd::Decides),
+                            "{at}"
+                        );
                         assert!((from as usize) < steps, "{at}");
                         1
                     }
                     Ending::Trap => {
-                        assert_eq!(evidence.end, End::Branches, "{at}");
+                        assert_eq!(evidence.end, RunEnd::Branches, "{at}");
                         assert!(evidence.trace.len() <= steps, "{at}");
                         // The last step is the critical one.
                         if let Some((_, before)) = found.finding.path.split_last().filter(|_| shape.trap) {

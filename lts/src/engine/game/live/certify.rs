@@ -7,7 +7,7 @@ use super::{Ending, MOST_PAIRS, Refuter};
 use crate::base::error::{Error, Result};
 use crate::base::hash::{Map, Set};
 use crate::engine::game::certificate::{self, Certificate};
-use crate::engine::game::evidence::{self, End, Evidence};
+use crate::engine::game::evidence::{self, Evidence, RunEnd};
 use crate::engine::game::graph::{FALSE, Graph, Player, Vertex};
 use crate::engine::game::proof::Proof;
 use crate::engine::game::{shown, solve};
@@ -41,7 +41,7 @@ pub fn certify(net: &Network, equations: &dyn Equations, run: &Trace, ending: En
             let inside: Set<u32> = certificate.pairs[at..].iter().map(|pair| pair.0).collect();
             Evidence {
                 trace,
-                end: End::Branches,
+                end: RunEnd::Branches,
                 asks: equations.describe(certificate.pairs[at].1),
                 pairs: certificate.pairs.len() as u64,
                 closure: Some(inside.len() as u64),

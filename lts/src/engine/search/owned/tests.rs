@@ -238,7 +238,7 @@ fn the_states_of_a_rank_are_spread_over_its_visited_set() {
                 for (rank, load) in load.iter().enumerate() {
                     let mean = load.iter().sum::<u64>() as f64 / lines as f64;
                     let chi: f64 = load.iter().map(|&n| (n as f64 - mean).powi(2) / mean).sum();
-                    // Chi squared with so many degrees of freedom: further from their number once in 10^6 times.
+                    // Chi squared with this many degrees of freedom: further from their number once in 10^6 times.
                     let free = lines as f64 - 1.0;
                     assert!(chi < free + 6.0 * (2.0 * free).sqrt(), "rank {rank}: {chi:.0}, {load:?}");
                 }

@@ -123,7 +123,7 @@ impl LevelWriter {
         Ok(())
     }
 
-    /// Makes everything that was appended survive whatever happens; what of the file counts then.
+    /// Makes everything that was appended survive a crash of process or machine; what of the file counts then.
     pub(super) fn sync(&mut self) -> Result<SavedFile> {
         self.flush()?;
         if let Some(file) = &self.file {

@@ -49,7 +49,7 @@ fn trouble(error: impl std::fmt::Display) -> Error {
 }
 
 impl<'a> Levels<'a> {
-    /// No levels yet, of states of so many words; `limit` is that of memory.
+    /// No levels yet, of states of `words` words; `limit` is that of memory.
     pub(super) fn new(words: usize, limit: u64) -> Self {
         let room = if cfg!(test) { LEAST } else { (limit / SHARE).max(LEAST) };
         Levels { words, room, file: None, failed: false, levels: Vec::new() }

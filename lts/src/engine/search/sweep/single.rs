@@ -3,7 +3,7 @@
 //! One step may be enough to change the bit of such a position (something is possible), or all steps must agree (it is
 //! inevitable). What is settled by one step is *quick* here: in the first case that the bit changes, in the second that it never
 //! will. States whose bit will never change are remembered as well as those where it has: they are looked at no more, and
-//! neither are those whose bit depends on nothing else. Else whoever cannot reach a goal would be looked at in every sweep, with
+//! neither are those whose bit depends on nothing else. Else states that cannot reach a goal would be looked at in every sweep, with
 //! all its steps. Targets of either kind are remembered for a while, since neighbours share successors.
 //!
 //! Invariant: a state that is said never to change has no step that is enough to change it, and of the steps that all must agree

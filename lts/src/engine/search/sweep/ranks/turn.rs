@@ -3,7 +3,7 @@
 //!
 //! A turn is two exchanges ([`parcels`]), one of questions, which are states, and one of answers, which are bits, in
 //! the order of the questions. A thread looks at one part of the level in a turn, or less if it has many questions, so what is
-//! waiting for answers is bounded. Invariant: whatever goes wrong at a rank, it takes part in both exchanges, and all ranks
+//! waiting for answers is bounded. Invariant: even if something goes wrong at a rank, it takes part in both exchanges, and all ranks
 //! learn of it before the next turn.
 
 use super::{Aim, Goal, Part, Sweeps};

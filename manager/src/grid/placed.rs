@@ -1,27 +1,27 @@
 //! The jobs of a machine whose answers count by their *places* and not by the order in which jobs were made.
 //!
 //! Such a machine asks a board what there is to do. Numbers of jobs then depend on who was faster, so they mean nothing, and
-//! whatever is kept is kept by places. Invariant: a job is out until its first answer comes.
+//! all that is kept is kept by places. Invariant: a job is out until its first answer comes.
 
 use super::machine::Accepted;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// See the module head.
 #[derive(Debug)]
-pub struct Errands<P, T> {
+pub struct PlacedJobs<P, T> {
     /// Jobs that are not answered, and those of them that nobody works on.
     out: BTreeMap<u64, (P, T)>,
     idle: BTreeSet<u64>,
     made: u64,
 }
 
-impl<P, T> Default for Errands<P, T> {
+impl<P, T> Default for PlacedJobs<P, T> {
     fn default() -> Self {
-        Errands { out: BTreeMap::new(), idle: BTreeSet::new(), made: 0 }
+        PlacedJobs { out: BTreeMap::new(), idle: BTreeSet::new(), made: 0 }
     }
 }
 
-impl<P, T: Clone> Errands<P, T> {
+impl<P, T: Clone> PlacedJobs<P, T> {
     /// Makes a job of a task, and tells its number.
     pub fn add(&mut self, place: P, task: T) -> u64 {
         self.out.insert(self.made, (place, task));

@@ -6,7 +6,7 @@
 
 /// The ticks of about one state of a block, with its steps.
 const UNIT: u64 = 16;
-/// The least that a purse has, in units: a few rounds of a small block.
+/// The least number of ticks to begin with, in units: a few rounds of a small block.
 const LEAST: u64 = 1000;
 
 /// A state of a block.
@@ -18,14 +18,14 @@ pub(super) const LABEL: u64 = 2;
 
 /// See the module head.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Purse {
+pub(super) struct Ticks {
     left: u64,
 }
 
-impl Purse {
-    /// A purse with about as much as this number of states of blocks cost.
+impl Ticks {
+    /// About as many ticks as this number of states of blocks cost.
     pub(super) fn of(units: u64) -> Self {
-        Purse { left: units.max(LEAST).saturating_mul(UNIT) }
+        Ticks { left: units.max(LEAST).saturating_mul(UNIT) }
     }
 
     /// What is left, in ticks.
@@ -42,22 +42,22 @@ impl Purse {
         self.left = self.left.saturating_sub(ticks);
     }
 
-    /// Puts a part of it, one in so many, into a purse of its own.
-    pub(super) fn share(&mut self, one_in: u64) -> Purse {
+    /// Takes out one in `one_in` of them, as a share of its own.
+    pub(super) fn share(&mut self, one_in: u64) -> Ticks {
         let left = self.left / one_in;
         self.left -= left;
-        Purse { left }
+        Ticks { left }
     }
 
-    /// Puts no more than this into a purse of its own.
-    pub(super) fn at_most(&mut self, ticks: u64) -> Purse {
+    /// Takes out no more than this, as a share of its own.
+    pub(super) fn at_most(&mut self, ticks: u64) -> Ticks {
         let left = self.left.min(ticks);
         self.left -= left;
-        Purse { left }
+        Ticks { left }
     }
 
     /// Takes back what is left of a share.
-    pub(super) fn back(&mut self, share: Purse) {
+    pub(super) fn back(&mut self, share: Ticks) {
         self.left = self.left.saturating_add(share.left);
     }
 }

@@ -16,14 +16,14 @@ use gridlock_lts::engine::successors::{Steps, Successors};
 use gridlock_lts::model::network::Outcome;
 
 /// Where a step is among those of its state, in place of vector and target, or the other way round.
-struct Speaker<'a> {
+struct Translator<'a> {
     lazy: &'a Lazy<'static>,
     steps: Steps,
 }
 
-impl<'a> Speaker<'a> {
+impl<'a> Translator<'a> {
     fn new(lazy: &'a Lazy<'static>) -> Self {
-        Speaker { lazy, steps: Steps::new(lazy.width().words()) }
+        Translator { lazy, steps: Steps::new(lazy.width().words()) }
     }
 
     /// What a step is in a message.
@@ -45,7 +45,7 @@ impl<'a> Speaker<'a> {
         Ok((self.steps.vias()[place].vector().0, self.steps.target(place).to_vec()))
     }
 
-    fn tell_path(&mut self, from: &[u64], path: &Path) -> Result<Path> {
+    fn encode_path(&mut self, from: &[u64], path: &Path) -> Result<Path> {
         let mut at = from;
         let mut told = Vec::with_capacity(path.len());
         for step in path {
@@ -55,7 +55,7 @@ impl<'a> Speaker<'a> {
         Ok(told)
     }
 
-    fn hear_path(&mut self, from: &[u64], path: &Path) -> Result<Path> {
+    fn decode_path(&mut self, from: &[u64], path: &Path) -> Result<Path> {
         let mut heard: Path = Vec::with_capacity(path.len());
         for (place, _) in path {
             let at = heard.last().map_or(from, |(_, state)| state);
@@ -76,30 +76,30 @@ fn first_of(lazy: &Lazy<'static>, job: &HuntJob) -> Vec<u64> {
 }
 
 /// A job as a message has it.
-pub fn tell_job(lazy: &Lazy<'static>, job: &HuntJob) -> Result<HuntJob> {
-    with_path(lazy, job, |speaker, from, path| speaker.tell_path(from, path))
+pub fn encode_job(lazy: &Lazy<'static>, job: &HuntJob) -> Result<HuntJob> {
+    with_path(lazy, job, |speaker, from, path| speaker.encode_path(from, path))
 }
 
 /// A job of a message.
-pub fn hear_job(lazy: &Lazy<'static>, job: &HuntJob) -> Result<HuntJob> {
-    with_path(lazy, job, |speaker, from, path| speaker.hear_path(from, path))
+pub fn decode_job(lazy: &Lazy<'static>, job: &HuntJob) -> Result<HuntJob> {
+    with_path(lazy, job, |speaker, from, path| speaker.decode_path(from, path))
 }
 
-type Change = fn(&mut Speaker, &[u64], &Path) -> Result<Path>;
+type Change = fn(&mut Translator, &[u64], &Path) -> Result<Path>;
 
 fn with_path(lazy: &Lazy<'static>, job: &HuntJob, change: Change) -> Result<HuntJob> {
     let mut job = job.clone();
     if let Method::Prefix { path, .. } = &mut job.method {
-        *path = change(&mut Speaker::new(lazy), &lazy.initial(), path)?;
+        *path = change(&mut Translator::new(lazy), &lazy.initial(), path)?;
     }
     Ok(job)
 }
 
 /// Makes the feedback to a job that has its path as it is here what a message has.
-pub fn tell_feedback(lazy: &Lazy<'static>, job: &HuntJob, feedback: &mut HuntFeedback) -> Result<()> {
-    let (mut speaker, end) = (Speaker::new(lazy), first_of(lazy, job));
+pub fn encode_feedback(lazy: &Lazy<'static>, job: &HuntJob, feedback: &mut HuntFeedback) -> Result<()> {
+    let (mut speaker, end) = (Translator::new(lazy), first_of(lazy, job));
     for found in &mut feedback.findings {
-        found.finding.path = speaker.tell_path(&lazy.initial(), &found.finding.path)?;
+        found.finding.path = speaker.encode_path(&lazy.initial(), &found.finding.path)?;
         if let What::Fault(number) = &mut found.finding.what {
             *number = 0;
         }
@@ -112,16 +112,16 @@ pub fn tell_feedback(lazy: &Lazy<'static>, job: &HuntJob, feedback: &mut HuntFee
                 let state = std::mem::take(&mut pending.state);
                 pending.vector = speaker.tell(at, &(pending.vector, state))?;
             }
-            *spine = speaker.tell_path(&end, spine)?;
+            *spine = speaker.encode_path(&end, spine)?;
         }
     }
     Ok(())
 }
 
 /// Makes a finding of a message what it is here.
-pub fn hear_finding(lazy: &Lazy<'static>, finding: &mut Finding) -> Result<()> {
-    let mut speaker = Speaker::new(lazy);
-    finding.path = speaker.hear_path(&lazy.initial(), &finding.path)?;
+pub fn decode_finding(lazy: &Lazy<'static>, finding: &mut Finding) -> Result<()> {
+    let mut speaker = Translator::new(lazy);
+    finding.path = speaker.decode_path(&lazy.initial(), &finding.path)?;
     match (&mut finding.what, finding.path.last()) {
         (What::Fault(number), Some((vector, _))) => {
             let outcome = lazy.with_network(|net| net.vectors[*vector as usize].outcome);
@@ -142,12 +142,12 @@ pub fn hear_finding(lazy: &Lazy<'static>, finding: &mut Finding) -> Result<()> {
 }
 
 /// Makes what a feedback of a message says of prefixes, to a job that has its path as it is here, what it is here.
-pub fn hear_below(lazy: &Lazy<'static>, job: &HuntJob, feedback: &mut HuntFeedback) -> Result<()> {
-    let (mut speaker, end) = (Speaker::new(lazy), first_of(lazy, job));
+pub fn decode_below(lazy: &Lazy<'static>, job: &HuntJob, feedback: &mut HuntFeedback) -> Result<()> {
+    let (mut speaker, end) = (Translator::new(lazy), first_of(lazy, job));
     if let Some(Below { from, left, .. }) = &mut feedback.below {
         from.clone_from(&end);
         if let Some(Left { spine, pending }) = left {
-            *spine = speaker.hear_path(&end, spine)?;
+            *spine = speaker.decode_path(&end, spine)?;
             for pending in pending {
                 let at = frame(spine, pending.frame, &end)?;
                 (pending.vector, pending.state) = speaker.hear(at, pending.vector)?;
@@ -157,7 +157,7 @@ pub fn hear_below(lazy: &Lazy<'static>, job: &HuntJob, feedback: &mut HuntFeedba
     Ok(())
 }
 
-/// The state after so many steps of a spine.
+/// The state after the given number of steps of a spine.
 fn frame<'s>(spine: &'s Path, frame: u32, first: &'s [u64]) -> Result<&'s [u64]> {
     match (frame as usize).checked_sub(1) {
         None => Ok(first),
