@@ -207,8 +207,20 @@ pub fn require_closed(system: &System, what: &str) -> Result<(), Failure> {
 
 /// Fills the tables of a specification.
 pub fn fill(checked: Checked, properties: &[Property], watch: &Watch) -> Result<System, Failure> {
+    filled(watch, |progress| checked.fill(properties, progress))
+}
+
+/// The same for a search that is better with complete tables and can do without.
+pub fn fill_if_cheap(checked: Checked, properties: &[Property], watch: &Watch) -> Result<System, Failure> {
+    filled(watch, |progress| checked.fill_if_cheap(properties, progress))
+}
+
+fn filled(
+    watch: &Watch,
+    fill: impl FnOnce(&mut dyn FnMut(usize) -> bool) -> System,
+) -> Result<System, Failure> {
     watch.begin("building tables", "states");
-    let system = checked.fill(properties, &mut |states| {
+    let system = fill(&mut |states| {
         watch.count(states, 0);
         watch.stopped().is_none()
     });

@@ -78,8 +78,15 @@ const WORK_PER_LOCAL: u64 = 500;
 /// Work between two reports: a tenth of a second at most.
 const BETWEEN_REPORTS: u64 = 1 << 20;
 
-/// How many times less work is done ahead of time if a formula is asked for.
+/// How many times less is done ahead of time if a formula is asked for, or a violation is near.
 const LESS: usize = 10;
+
+/// What complete tables are worth to a search although a violation is near.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Worth {
+    Nothing,
+    Little,
+}
 
 /// A specification without fault, whose tables are still empty: what properties are translated for.
 pub struct Checked {
@@ -191,7 +198,7 @@ impl Checked {
         called: &[&str],
         progress: &mut dyn FnMut(usize) -> bool,
     ) -> Result<(), Undescribed> {
-        if let Some(left_open) = self.fill_ahead(1, progress) {
+        if let Some(left_open) = self.fill_ahead(1, 1, progress) {
             self.builder.reset(&mut self.network);
             return Err(Undescribed::Open(left_open));
         }
@@ -223,8 +230,23 @@ impl Checked {
     ///
     /// `progress` is called now and then with the number of states so far; it stops the building by returning
     /// `false`, in which case the rest is left to be filled on demand.
-    pub fn fill(mut self, properties: &[Property], progress: &mut dyn FnMut(usize) -> bool) -> System {
-        let left_open = self.try_all(properties, progress);
+    pub fn fill(self, properties: &[Property], progress: &mut dyn FnMut(usize) -> bool) -> System {
+        self.fill_for(properties, Worth::Nothing, progress)
+    }
+
+    /// The same for a search that can do without complete tables, but is better with them: if the short search sees a violation,
+    /// they are completed if that takes little.
+    pub fn fill_if_cheap(self, properties: &[Property], progress: &mut dyn FnMut(usize) -> bool) -> System {
+        self.fill_for(properties, Worth::Little, progress)
+    }
+
+    fn fill_for(
+        mut self,
+        properties: &[Property],
+        worth: Worth,
+        progress: &mut dyn FnMut(usize) -> bool,
+    ) -> System {
+        let left_open = self.try_all(properties, worth, progress);
         if self.builder.has_too_many_vectors() {
             self.builder.reset(&mut self.network);
         }
@@ -234,35 +256,47 @@ impl Checked {
     fn try_all(
         &mut self,
         properties: &[Property],
+        worth: Worth,
         progress: &mut dyn FnMut(usize) -> bool,
     ) -> Option<LeftOpen> {
         if self.options.tables == Tables::OnDemand {
             return Some(LeftOpen::Asked);
         }
+        let mut near = false;
         if self.options.tables == Tables::Auto {
-            let warm = self.warm_up(properties, progress);
+            // Where tables may yet be completed, they have the same numbers for all properties.
+            let warm = self.warm_up(properties, worth == Worth::Nothing, progress);
             if warm.complete {
                 self.builder.forget_unexpanded(&mut self.network);
                 return None;
             }
-            if warm.violated {
+            if warm.violated && worth == Worth::Nothing {
                 return Some(LeftOpen::Violated);
             }
+            near = warm.violated;
         }
         // A formula may be decided by a few states of an endless system.
         let formulas = properties.iter().any(|property| matches!(property, Property::Formula(_)));
-        let left_open = self.fill_ahead(if formulas { LESS } else { 1 }, progress)?;
+        let less_work = if near || (formulas && worth == Worth::Nothing) { LESS } else { 1 };
+        let less_states = if near { LESS } else { 1 };
+        let left_open = self.fill_ahead(less_work, less_states, progress)?;
         if self.network.leaves.len() > 1 || left_open == self.cut_off() {
             // Much of what was built never happens, or is not what the specification says: begin again with what does.
             self.builder.reset(&mut self.network);
             if left_open != LeftOpen::Stopped {
-                self.warm_up(&[], progress);
+                self.warm_up(&[], true, progress);
             }
         }
-        Some(left_open)
+        Some(if near && left_open != LeftOpen::Stopped { LeftOpen::Violated } else { left_open })
     }
 
-    fn warm_up(&mut self, properties: &[Property], progress: &mut dyn FnMut(usize) -> bool) -> WarmUp {
+    /// `early`: ends soon after it has seen a violation.
+    fn warm_up(
+        &mut self,
+        properties: &[Property],
+        early: bool,
+        progress: &mut dyn FnMut(usize) -> bool,
+    ) -> WarmUp {
         let Options { warm_up, table_limit, .. } = self.options;
         // The states of a single leaf are local states.
         let max_states = if self.network.leaves.len() == 1 { warm_up.min(table_limit) } else { warm_up };
@@ -270,16 +304,27 @@ impl Checked {
         let mut told = |p: explore::Progress| progress(p.states);
         let options = explore::Options { max_states, progress: &mut told };
         let looks = (max_states as u64).saturating_mul(LOOKS_PER_STATE);
-        explore::warm_up(&mut self.network, &mut source, properties, options, looks)
+        explore::warm_up(&mut self.network, &mut source, properties, early, options, looks)
     }
 
     /// Expands all local states, or says which limit was reached.
-    fn fill_ahead(&mut self, less_work: usize, progress: &mut dyn FnMut(usize) -> bool) -> Option<LeftOpen> {
+    fn fill_ahead(
+        &mut self,
+        less_work: usize,
+        less_states: usize,
+        progress: &mut dyn FnMut(usize) -> bool,
+    ) -> Option<LeftOpen> {
         let LeftOpen::Steps(steps) = self.cut_off() else { unreachable!("a number of steps") };
         let Checked { network, builder, options } = self;
         builder.limit_steps(steps);
         builder.fill_ahead(true);
-        let left_open = expand_all(builder, network, options.table_limit, less_work, progress);
+        let left_open = expand_all(
+            builder,
+            network,
+            options.table_limit / less_states,
+            less_work / less_states,
+            progress,
+        );
         let left_open = if builder.hit_step_limit() { Some(LeftOpen::Steps(steps)) } else { left_open };
         builder.limit_steps(options.step_limit);
         builder.fill_ahead(false);

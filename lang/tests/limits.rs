@@ -204,6 +204,28 @@ fn the_short_search_sees_violations_where_there_is_no_end() {
 }
 
 #[test]
+fn tables_are_completed_for_a_search_that_is_better_with_them_if_that_takes_little() {
+    let filled = |text: &str, pattern: &str, options: &Options| {
+        let checked = Checked::read(text, "bounded", options.clone()).expect("a specification");
+        let properties = vec![never(checked.builder(), &Sight::default(), pattern).expect("a pattern")];
+        let system = checked.fill_if_cheap(&properties, &mut |_| true);
+        (system.left_open, system.network.leaves[0].states.len())
+    };
+    let options = Options { warm_up: 100, table_limit: 10_000, ..Options::default() };
+    // Nothing is near: all is tried. A violation is near: a tenth of it.
+    assert_eq!(filled(COUNTER, "up(500)", &options).0, Some(LeftOpen::States(10_000)));
+    let (left_open, states) = filled(COUNTER, "up(5)", &options);
+    assert_eq!(left_open, Some(LeftOpen::Violated));
+    assert!(states <= 1_001, "{states} local states");
+    // More states than the short search may visit, and few enough to complete the tables: as if nothing was near.
+    let bounded = |n: u32| COUNTER.replace("= up(n)", &format!("= (n < {n}) -> up(n)"));
+    assert_eq!(filled(&bounded(900), "up(5)", &options), (None, 901));
+    assert_eq!(filled(&bounded(900), "up(500)", &options), (None, 901));
+    assert_eq!(filled(&bounded(2_000), "up(5)", &options).0, Some(LeftOpen::Violated));
+    assert_eq!(filled(&bounded(2_000), "up(500)", &options), (None, 2_001));
+}
+
+#[test]
 fn every_limit_on_building_ahead_leads_to_on_demand() {
     let limited = |table_limit| Options { warm_up: 100, table_limit, ..Options::default() };
     for (text, options) in [(COUNTER, limited(1_000)), (ELECTION, limited(300))] {

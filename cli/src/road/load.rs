@@ -4,7 +4,7 @@ use super::Task;
 use super::host::RoadHost;
 use super::properties::Properties;
 use crate::flags::TableMode;
-use crate::input::{Specification, faulty, fill, require_closed};
+use crate::input::{Specification, faulty, fill, fill_if_cheap, require_closed};
 use crate::outcome::Failure;
 use gridlock_lang::data::disagreement::Disagreements;
 use gridlock_lang::property::never;
@@ -50,11 +50,15 @@ pub fn load(task: &Task, specification: &Specification, host: &RoadHost) -> Resu
     if let Some(start) = &task.from {
         start.enter(&mut checked, watch)?;
     }
-    let looked_for = if task.method.prefers_complete_tables() { &[][..] } else { &properties.checked };
-    let system = fill(checked, looked_for, watch)?;
-    if let Some(what) = complete {
-        require_closed(&system, what)?;
-    }
+    let system = match complete {
+        Some(what) => {
+            let system = fill(checked, &[], watch)?;
+            require_closed(&system, what)?;
+            system
+        }
+        None if task.method.prefers_complete_tables() => fill_if_cheap(checked, &properties.checked, watch)?,
+        None => fill(checked, &properties.checked, watch)?,
+    };
     let System { network, builder, closed, .. } = system;
     let (flag, patterns) = task.method.patterns();
     let sight = task.wanted.sight(&builder)?;

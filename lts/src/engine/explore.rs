@@ -79,15 +79,17 @@ pub struct WarmUp {
 
 /// Explores a network only to expand the local states it reaches. Why it stopped before the end does not matter: where
 /// the specification has no meaning, the search that the user asked for will say so. It stops after `most_looks` at labels,
-/// vectors and steps: states whose processes have thousands of steps each take much longer than others.
+/// vectors and steps: states whose processes have thousands of steps each take much longer than others. `early`: it also ends
+/// soon after it has seen a violation.
 pub fn warm_up(
     net: &mut Network,
     source: &mut dyn TableSource,
     properties: &[Property],
+    early: bool,
     options: Options,
     most_looks: u64,
 ) -> WarmUp {
-    let mut alarms = Alarms::new(properties);
+    let mut alarms = Alarms { early, ..Alarms::new(properties) };
     let complete = run(net, Some(source), options, most_looks, &mut alarms).is_ok();
     WarmUp { complete, violated: alarms.violated }
 }
@@ -135,6 +137,8 @@ struct Alarms<'p> {
     /// For each state the states of all monitors on the first way to it.
     followed: Vec<Local>,
     violated: bool,
+    /// Whether the rest need not be seen after a violation.
+    early: bool,
     /// How many states were expanded when it saw the violation.
     violated_at: Option<usize>,
 }
@@ -159,6 +163,7 @@ impl<'p> Alarms<'p> {
             forbidden: Map::default(),
             followed,
             violated: false,
+            early: true,
             violated_at: None,
         }
     }
@@ -189,7 +194,9 @@ impl Listener for Alarms<'_> {
     }
 
     fn is_satisfied(&mut self, expanded: usize) -> bool {
-        self.violated && expanded >= 2 * *self.violated_at.get_or_insert(expanded) + AFTER_VIOLATION
+        self.early
+            && self.violated
+            && expanded >= 2 * *self.violated_at.get_or_insert(expanded) + AFTER_VIOLATION
     }
 }
 
@@ -412,7 +419,7 @@ mod tests {
         ];
         for (k, (property, max_states, complete, violated)) in cases.into_iter().enumerate() {
             let options = Options { max_states, progress: &mut |_| true };
-            let warm = warm_up(&mut two_coins(), &mut Nothing, &[property], options, u64::MAX);
+            let warm = warm_up(&mut two_coins(), &mut Nothing, &[property], true, options, u64::MAX);
             assert_eq!(warm, WarmUp { complete, violated }, "case {k}");
         }
     }
@@ -435,7 +442,7 @@ mod tests {
             }
             let forbidden = [Property::Never(Box::new(move |_, vector| vector == VectorIx(bad)))];
             let options = Options { max_states: usize::MAX, progress: &mut |_| true };
-            warm_up(&mut net, &mut Nothing, &forbidden, options, u64::MAX)
+            warm_up(&mut net, &mut Nothing, &forbidden, true, options, u64::MAX)
         };
         let more = AFTER_VIOLATION as u32;
         let seen = |complete, violated| WarmUp { complete, violated };
@@ -453,7 +460,7 @@ mod tests {
         assert!(first >= steps.len() as u64 && first < 20, "{first}");
         let mut complete = |looks| {
             let options = Options { max_states: 10, progress: &mut |_| true };
-            warm_up(&mut net, &mut Nothing, &[], options, looks).complete
+            warm_up(&mut net, &mut Nothing, &[], true, options, looks).complete
         };
         assert!(!complete(0) && !complete(first));
         assert!(complete(100));

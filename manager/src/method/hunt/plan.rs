@@ -175,7 +175,7 @@ fn check_open(hunting: &Hunting, run: &Run) -> Result<()> {
     let needs = |what: &str| {
         Err(Error::input(format_args!(
             "{what} needs complete tables, and those of this specification are filled on demand\n  help: leave it \
-             out, or see with `gridlock info` why tables are not complete"
+             out, or complete them with --tables ahead; `gridlock info` says why that may not end"
         )))
     };
     if let Some(kind) = hunting.portfolio.iter().find(|kind| kind.needs_complete_tables()) {
