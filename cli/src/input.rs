@@ -17,7 +17,7 @@ use gridlock_lts::model::aut;
 use gridlock_lts::model::explicit::Lts;
 use gridlock_lts::model::network::{LeafIx, Local, Network, TableSource};
 use gridlock_lts::property::Property;
-use gridlock_manager::method::fingerprint::fingerprint;
+use gridlock_manager::fingerprint::fingerprint;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;

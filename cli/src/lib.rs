@@ -1,6 +1,5 @@
 #![doc = include_str!("../README.md")]
 
-mod arguments;
 mod by_parts;
 mod chart;
 mod commands;
@@ -32,7 +31,7 @@ pub fn run() -> ExitCode {
 /// The same with other ways to search than the usual ones.
 pub fn run_with(methods: &'static [Entry]) -> ExitCode {
     methods::set(methods);
-    match arguments::parse() {
+    match commands::arguments::parse() {
         Ok(arguments) => supervise::run(arguments),
         Err(e) => {
             let code = e.exit_code() as u8;

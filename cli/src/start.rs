@@ -12,7 +12,7 @@ use clap::Args;
 use gridlock_lang::network::build::Builder;
 use gridlock_lang::system::{Checked, Undescribed};
 use gridlock_lts::model::network::{Local, Network, Outcome};
-use gridlock_manager::method::fingerprint::fingerprint;
+use gridlock_manager::fingerprint::fingerprint;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use std::path::Path;

@@ -4,7 +4,7 @@
 //! listens for signals and shows progress. Work that does not notice in time that it is to stop (an algorithm that asks
 //! nobody) is ended by ending the process, though never while a result is being written.
 
-use crate::arguments::Arguments;
+use crate::commands::arguments::Arguments;
 use crate::outcome::{Exit, Failure, INTERNAL_ERROR, REPORT_IT, finish};
 use crate::progress::Progress;
 use crate::terminal::tell;

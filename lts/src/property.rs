@@ -15,6 +15,7 @@ use crate::base::error::{Error, Result};
 use crate::base::hash::Map;
 use crate::model::network::{LeafIx, Local, LocalLabel, Network, Outcome, VectorIx};
 use crate::model::vector_set::VectorSet;
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 /// What a marked step turns out to be. The order is the order of preference among equally short ones: a fault comes
@@ -40,6 +41,34 @@ impl DeadEnd {
     /// Whether the state counts as a deadlock.
     pub fn is_deadlock(self) -> bool {
         self != DeadEnd::Regular
+    }
+
+    /// The kind of finding, without the state.
+    pub fn what(self) -> Option<What> {
+        match self {
+            DeadEnd::Deadlock(property) => property.map(What::Deadlock),
+            DeadEnd::Regular => None,
+        }
+    }
+}
+
+/// The kinds of findings, in the order of preference.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub enum What {
+    /// A step whose outcome is the fault of that index.
+    Fault(u32),
+    /// A state without steps; the property of that index asks that there be none.
+    Deadlock(usize),
+    /// A step that violates the property of that index.
+    Property(usize),
+}
+
+impl From<Finding> for What {
+    fn from(finding: Finding) -> Self {
+        match finding {
+            Finding::Fault(fault) => What::Fault(fault),
+            Finding::Property(property) => What::Property(property),
+        }
     }
 }
 

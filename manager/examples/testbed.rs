@@ -11,8 +11,8 @@ use gridlock_manager::traces::testbed::{Shape, System};
 use gridlock_worker::hunt::job::{
     Below, Coverage, HuntEnd, HuntFeedback, HuntJob, Left, Method, Pending, Traps,
 };
-use gridlock_worker::hunt::sketch;
 use gridlock_worker::job::{Effort, JobLimits};
+use gridlock_worker::sketch;
 use std::time::{Duration, Instant};
 
 const WORKERS: usize = 10_000;

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod discovered;
+pub mod fingerprint;
 pub mod grid;
 pub mod hunt;
 pub mod local;

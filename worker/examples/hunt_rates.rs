@@ -12,8 +12,9 @@ use gridlock_lts::engine::successors::{Steps, Successors};
 use gridlock_lts::property::Property;
 use gridlock_lts::samples::synthetic;
 use gridlock_worker::hunt::job::{HuntJob, HuntLimits, Keep, Method};
-use gridlock_worker::hunt::{Hunter, Setting, Shared, sketch};
+use gridlock_worker::hunt::{Hunter, Setting, Shared};
 use gridlock_worker::life::Life;
+use gridlock_worker::sketch;
 use std::sync::Arc;
 
 struct Rates<'a> {

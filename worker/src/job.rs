@@ -180,7 +180,7 @@ pub struct Feedback {
     /// How much was done.
     pub effort: Effort,
     /// A sketch of the different states that were expanded, as far as the subsystem moved freely; see
-    /// [`crate::hunt::sketch`]. Empty for a job along a whole trace.
+    /// [`crate::sketch`]. Empty for a job along a whole trace.
     pub seen: Vec<u8>,
     /// What a job that begins with states handed on leaves to others.
     pub left: Left,

@@ -5,6 +5,7 @@ pub mod guided;
 pub mod hunt;
 pub mod job;
 pub mod life;
+pub mod sketch;
 pub mod slice;
 pub mod states;
 mod stop;

@@ -1,6 +1,6 @@
 //! `gridlock completions`: what a shell needs to complete commands and options.
 
-use crate::arguments::command;
+use super::arguments::command;
 use crate::outcome::{Exit, Failure};
 use crate::output::print;
 use crate::watch::Watch;

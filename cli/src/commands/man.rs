@@ -1,6 +1,6 @@
 //! `gridlock man`: the help as pages for `man`.
 
-use crate::arguments::command;
+use super::arguments::command;
 use crate::outcome::{Exit, Failure};
 use crate::output::print;
 use crate::watch::{Phase, Watch};

@@ -1,5 +1,6 @@
 //! The commands, one module each: its arguments, and what it does with the libraries.
 
+pub mod arguments;
 mod check;
 mod compare;
 mod completions;

@@ -11,7 +11,7 @@ use gridlock_lts::model::network::Network;
 use gridlock_lts::property::Property;
 use gridlock_lts::property::formula::Equations;
 use gridlock_lts::property::just::Just;
-use gridlock_manager::method::fingerprint::fingerprint;
+use gridlock_manager::fingerprint::fingerprint;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 

@@ -2,6 +2,7 @@
 //! explored, links lead somewhere, dependencies are judged, licences are allowed.
 
 mod dependencies;
+mod folders;
 mod language;
 mod licences;
 mod links;

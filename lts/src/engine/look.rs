@@ -17,28 +17,9 @@
 
 use crate::engine::successors::{Steps, Successors};
 use crate::model::network::VectorIx;
+pub use crate::property::What;
 use crate::property::{DeadEnd, Finding};
 use serde::{Deserialize, Serialize};
-
-/// The kinds of findings, in the order of preference.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
-pub enum What {
-    /// A step whose outcome is the fault of that index.
-    Fault(u32),
-    /// A state without steps; the property of that index asks that there be none.
-    Deadlock(usize),
-    /// A step that violates the property of that index.
-    Property(usize),
-}
-
-impl From<Finding> for What {
-    fn from(finding: Finding) -> Self {
-        match finding {
-            Finding::Fault(fault) => What::Fault(fault),
-            Finding::Property(property) => What::Property(property),
-        }
-    }
-}
 
 /// What was found, and where. The order is the order of preference among equally near ones.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
@@ -64,14 +45,6 @@ impl DeadEnd {
     /// The finding that a state without steps is.
     pub fn found(self, state: &[u64]) -> Option<Found> {
         Some(Found { what: self.what()?, state: state.to_vec(), step: None })
-    }
-
-    /// The kind of finding, without the state.
-    pub fn what(self) -> Option<What> {
-        match self {
-            DeadEnd::Deadlock(property) => property.map(What::Deadlock),
-            DeadEnd::Regular => None,
-        }
     }
 }
 

@@ -22,4 +22,5 @@ pub mod runs;
 pub mod search;
 pub mod successors;
 pub(crate) mod symmetry;
+pub mod verdict;
 pub mod visited;

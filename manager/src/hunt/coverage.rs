@@ -5,7 +5,7 @@
 
 use gridlock_lts::model::network::Network;
 use gridlock_worker::hunt::job::Coverage;
-use gridlock_worker::hunt::sketch::{self, REGISTERS};
+use gridlock_worker::sketch::{self, REGISTERS};
 
 /// How much of a set was reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

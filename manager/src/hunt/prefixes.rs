@@ -15,7 +15,7 @@
 
 use gridlock_lts::base::hash::Map;
 use gridlock_worker::hunt::job::{HuntEnd, HuntFeedback, Pending};
-use gridlock_worker::hunt::sketch;
+use gridlock_worker::sketch;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The first bound.

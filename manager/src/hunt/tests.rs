@@ -5,8 +5,8 @@ use crate::grid::machine::window;
 use crate::traces::testbed::{Shape, System};
 use gridlock_lts::base::rng::Rng;
 use gridlock_worker::hunt::job::{Coverage, HuntFinding, HuntLimits, Method};
-use gridlock_worker::hunt::sketch;
 use gridlock_worker::job::{Finding, What};
+use gridlock_worker::sketch;
 use std::collections::BTreeSet;
 
 mod open;

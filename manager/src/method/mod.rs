@@ -12,7 +12,6 @@ mod discovered;
 mod entry;
 pub mod exhaustive;
 mod figures;
-pub mod fingerprint;
 mod formulas;
 pub mod hunt;
 pub mod local;

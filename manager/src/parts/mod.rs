@@ -5,12 +5,12 @@
 //! those again that were chosen, which is a small part of all that were tried. Invariant: the tree of products, and all that is
 //! told about it, is the same for any number of workers and after any number of kills, as long as the memory suffices.
 
+use crate::fingerprint::print_of;
 use crate::grid::journal::{Batch, Tally};
 use crate::grid::machine::{Accepted, Machine, Next, Numbered, Reply};
 use crate::grid::placed::PlacedJobs;
 use crate::grid::wire;
 use crate::grid::work::{Work, Worker};
-use crate::method::fingerprint::print_of;
 use gridlock_lts::base::error::{Limit, Result};
 use gridlock_lts::base::memory::Budget;
 use gridlock_lts::engine::parts::{

@@ -24,9 +24,9 @@ pub(crate) mod search;
 mod tests;
 mod way;
 
-use crate::hunt::{hash, sketch};
 use crate::job::{Effort, Feedback, Handed, Job, JobEnd, Left, Order, Refinement, Spot, Then};
 use crate::life::Life;
+use crate::sketch::{self, hash};
 use crate::stop::Stop;
 use gridlock_lts::base::error::{Error, Limit, Result};
 use gridlock_lts::base::memory::Budget;

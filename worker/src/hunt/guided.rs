@@ -4,10 +4,10 @@
 //! time elsewhere.
 
 use super::job::{HuntEnd, HuntFinding};
-use super::seen::hash;
 use super::survey::Survey;
 use crate::guided::Worker;
 use crate::job::{Feedback, Job, JobEnd, JobLimits, Then};
+use crate::sketch::hash;
 use gridlock_lts::engine::pack::Width;
 use gridlock_lts::engine::successors::{Steps, Successors};
 

@@ -192,7 +192,7 @@ pub struct Coverage {
     pub locals: Vec<Vec<u64>>,
     /// For each leaf: the local transitions, in the order of its tables, that it took in some step that was looked at.
     pub moves: Vec<Vec<u64>>,
-    /// A HyperLogLog sketch of the states expanded: registers, see [`super::sketch`].
+    /// A HyperLogLog sketch of the states expanded: registers, see [`crate::sketch`].
     pub sketch: Vec<u8>,
     /// Bits set in the array of a bitstate search.
     pub bits_set: u64,

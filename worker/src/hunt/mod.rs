@@ -19,7 +19,6 @@ pub mod portable;
 mod prefix;
 mod seen;
 pub mod shorten;
-pub mod sketch;
 mod survey;
 #[cfg(test)]
 mod tests;
@@ -45,7 +44,6 @@ use job::{HuntEnd, HuntFeedback, HuntJob, Keep, Method, Traps};
 use moves::{Moves, Tally};
 use nearest::DEEPEST;
 use seen::Seen;
-pub use seen::hash;
 use shorten::Shortener;
 use std::sync::Arc;
 use std::time::Instant;

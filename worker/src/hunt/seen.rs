@@ -7,8 +7,7 @@
 
 use super::job::Coverage;
 use super::moves::Moves;
-use super::sketch;
-use crate::states;
+use crate::sketch::{self, finish, hash};
 use gridlock_lts::engine::successors::{Steps, Successors};
 use gridlock_lts::model::network::{Network, VectorIx};
 
@@ -27,24 +26,10 @@ pub(super) struct Seen<'h> {
     sketch: Vec<u8>,
 }
 
-/// A hash of a state all of whose bits are good, the same in every job.
-#[inline]
-pub fn hash(state: &[u64]) -> u64 {
-    finish(states::hash(state))
-}
-
-/// The same for a state of a system, also if its numbers mean something in this process only.
+/// The hash of a state of a system, also if its numbers mean something in this process only.
 #[inline]
 pub(super) fn hash_of<S: Successors>(system: &S, state: &[u64]) -> u64 {
     system.content(state).map_or_else(|| hash(state), finish)
-}
-
-/// Makes all bits of a hash depend on all others; no two hashes become one.
-#[inline]
-pub(super) fn finish(mut hash: u64) -> u64 {
-    hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    hash ^ (hash >> 31)
 }
 
 impl<'h> Seen<'h> {

@@ -4,6 +4,7 @@ use super::job::*;
 use super::*;
 use crate::job::{Job, JobLimits, Order, Then, What};
 use crate::life::Life;
+use crate::sketch;
 use gridlock_lts::engine::pack::Packing;
 use gridlock_lts::engine::prepared::{Prepared, Visitor};
 use gridlock_lts::engine::search::{self as plain, Verdict};

@@ -7,7 +7,7 @@
 //! of the cases instead of 0.0010. The hash depends on the seed of the job, so what one job leaves out another one does not.
 
 use super::depth::Visited;
-use super::seen::finish;
+use crate::sketch::finish;
 use crate::states;
 use gridlock_lts::base::memory::{Budget, Exhausted};
 use gridlock_lts::engine::pack::Width;

@@ -16,6 +16,7 @@ pub(crate) mod sweep;
 #[cfg(test)]
 mod tests;
 
+pub use crate::engine::verdict::{Reduction, Verdict};
 pub use saved::{Checkpoint, Keeper, Saved, SavedFile};
 
 use crate::base::error::{Error, Limit, Result};
@@ -126,29 +127,6 @@ pub struct Stats {
     pub time: Duration,
 }
 
-/// The answer of a search.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Verdict {
-    /// All properties hold; all reachable states were expanded.
-    Holds,
-    /// A property does not hold.
-    Violated {
-        /// Its index.
-        property: usize,
-        /// Shows it: it ends in the deadlock, or with the forbidden step.
-        trace: Trace,
-    },
-    /// The specification has no meaning at the end of the trace.
-    Faulty {
-        /// The message of the fault.
-        message: String,
-        /// Ends with the step that has no meaning.
-        trace: Trace,
-    },
-    /// No answer.
-    Unknown(Limit),
-}
-
 /// What one of several ranks has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RankStats {
@@ -194,33 +172,6 @@ pub struct Report {
     pub ranks: Vec<RankStats>,
     /// When levels ended, if there were several ranks. Of very many, neighbours are taken together.
     pub levels: Vec<Level>,
-}
-
-/// What a search kept that left out steps.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Reduction {
-    /// Whether every deadlock was visited, at its exact depth unless there were chains, and [`Stats::deadlocks`] counts them
-    /// all.
-    pub deadlocks: bool,
-    /// Whether shortest counterexamples are as short as without reduction.
-    pub lengths: bool,
-    /// By which method. Some pass states and do not store them; [`Stats`] then count what was expanded, and ways as
-    /// transitions.
-    pub keep: Keep,
-    /// How many were passed, each time; unknown on ranks.
-    pub passed: Option<u64>,
-    /// How many of them were stored all the same, on all ranks, if any may be.
-    pub saved: Option<u64>,
-}
-
-impl Reduction {
-    /// What a search keeps.
-    pub(crate) fn of(keep: Keep, asked: reduce::Asked) -> Self {
-        let lengths = keep == Keep::Lengths || (keep == Keep::Verdicts && !asked.targets);
-        // Phase 2 takes every step.
-        let deadlocks = asked.deadlocks || matches!(keep, Keep::TwoPhase { .. });
-        Reduction { deadlocks, lengths, keep, passed: None, saved: None }
-    }
 }
 
 /// Checks properties of a network whose tables are complete. There must be no formula among them, which

@@ -21,10 +21,9 @@ pub use compiled::Compiled;
 pub use steps::Steps;
 
 use crate::base::error::{Error, Result};
-use crate::engine::look::What;
 use crate::engine::pack::{Packing, Width};
 use crate::model::network::{LeafIx, Local, VectorIx};
-use crate::property::{DeadEnd, Finding};
+use crate::property::{DeadEnd, Finding, What};
 use std::collections::BTreeSet;
 
 /// The vector of a step, with a mark on those that a search must look at: faults and steps a property forbids.

@@ -8,8 +8,8 @@ use gridlock_lts::model::network::{Network, Outcome as Leads, Step};
 use gridlock_lts::property::Property;
 use gridlock_lts::samples::random::{self, Shape};
 use gridlock_lts::samples::synthetic;
-use gridlock_worker::hunt::{hash, sketch};
 use gridlock_worker::life::Life;
+use gridlock_worker::sketch::{self, hash};
 use std::collections::BTreeSet;
 
 /// A random network with properties, and the steps of its nearest violation or fault.

@@ -7,7 +7,6 @@
 mod figures;
 
 use super::checkpoint::{JOB_MEMORY, given_job_memory};
-use super::fingerprint::tables_made;
 use super::quantities::{bytes, count, counted};
 use super::slices::Slices;
 use super::subsystem::{find_leaves, names, split_names};
@@ -15,6 +14,7 @@ use super::traces::Traces;
 use super::traces::options::{Informed, Jobs};
 use super::{Bound, Entry, Nothing, Outcome, Row, Run, StatusPage, Tables};
 use crate::discovered::{self as swarm, Conclusion, Config, DiscoveredStatus, Discovering, Task};
+use crate::fingerprint::tables_made;
 use crate::grid::driver::Control;
 use crate::grid::journal::Identity;
 use crate::grid::machine::window;

@@ -6,8 +6,8 @@
 use super::super::quantities::{bytes, count};
 use super::saved::LevelCheckpoint;
 use super::{Bounds, BreadthFirst, Told, outcome, search_kept};
+use crate::fingerprint::tables_made;
 use crate::grid::journal::Identity;
-use crate::method::fingerprint::tables_made;
 use crate::method::formulas::{self, Distributed};
 use crate::method::page::{self, COLUMNS};
 use crate::method::reduction::Taken;

@@ -9,11 +9,9 @@
 
 use super::super::quantities::count;
 use super::ranks::{self, RankFields};
+use crate::fingerprint::{fingerprint, tables_made};
 use crate::grid::journal::{Batch, Identity, Journal, Tally};
-use crate::method::{
-    Bound, Checkpoint, Host, Row, Run, StatusPage, checkpoint,
-    fingerprint::{fingerprint, tables_made},
-};
+use crate::method::{Bound, Checkpoint, Host, Row, Run, StatusPage, checkpoint};
 use gridlock_lts::base::error::{Error, Limit, Result};
 use gridlock_lts::base::whole_file::write_whole;
 use gridlock_lts::engine::search::{self, Keeper, RankStats, Saved, Stats};

@@ -7,7 +7,7 @@ use crate::method::quantities::{big, count, counted};
 use crate::method::{Bound, Figures, Json, Row, Shown, Spent, Traffic};
 use gridlock_lts::model::network::{self, Network};
 use gridlock_worker::hunt::job::Traps;
-use gridlock_worker::hunt::sketch;
+use gridlock_worker::sketch;
 use num_bigint::BigUint;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;

@@ -17,8 +17,8 @@ use gridlock_lts::engine::prepared::Prepared;
 use gridlock_lts::guide::Guide;
 use gridlock_lts::model::network::{LeafIx, Network, Outcome, VectorIx};
 use gridlock_lts::property::Property;
-use gridlock_worker::hunt::sketch;
 use gridlock_worker::job::JobLimits;
+use gridlock_worker::sketch;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 

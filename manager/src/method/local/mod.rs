@@ -6,11 +6,11 @@
 mod figures;
 mod page;
 
-use super::fingerprint::tables_made;
 use super::parts::shorter;
 use super::quantities::count;
 use super::then::{Left, Onward, Then};
 use super::{Bound, Checkpoint, Common, Listed, Method, Outcome, Patience, Row, Run, StatusPage};
+use crate::fingerprint::tables_made;
 use crate::grid::driver::Ended;
 use crate::grid::journal::Identity;
 use crate::local::{Deciding, LocalStatus, Obligations, Spend};

@@ -8,11 +8,11 @@
 mod figures;
 mod page;
 
-use super::fingerprint::tables_made;
 use super::quantities::{count, counted};
 use super::subsystem::{check_groups, find_groups};
 use super::then::{Left, Onward, Then};
 use super::{Bound, Checkpoint, Common, Listed, Method, Outcome, Patience, Row, Run, StatusPage, Tables};
+use crate::fingerprint::tables_made;
 use crate::grid::driver::Ended;
 use crate::grid::journal::Identity;
 use crate::parts::{Aggregations, PartsQuestion, Trying};

@@ -6,7 +6,7 @@
 //! during the last half of the work. Different states are counted by a sketch that comes with the feedback. Invariant:
 //! it follows from the feedback, job by job, and from nothing else.
 
-use gridlock_worker::hunt::sketch;
+use gridlock_worker::sketch;
 use std::collections::VecDeque;
 
 /// States after which the first look is worth it: less work is soon done, however often.

@@ -1,6 +1,6 @@
 //! What the user can write on the command line: the commands, and what all of them understand.
 
-use crate::commands::{Command, GROUPS};
+use super::{Command, GROUPS};
 use crate::outcome::EXIT_CODES;
 use crate::terminal::colours_wanted;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
