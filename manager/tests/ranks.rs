@@ -19,6 +19,9 @@ fn ranks(count: u32, arguments: &[&str]) -> Output {
         .arg(example)
         .args(arguments);
     command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    // Two launchers of Open MPI that make the directory of this machine at the same moment: one of them gives up.
+    let session = tempfile::TempDir::new().expect("a directory");
+    command.env("OMPI_MCA_orte_tmpdir_base", session.path());
     command.output().expect("mpirun starts")
 }
 

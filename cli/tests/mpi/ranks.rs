@@ -1,8 +1,15 @@
 //! Runs the binary on ranks, and finds their processes.
 
 use crate::harness::moments::{wait_for, wait_until_free};
+use std::cell::RefCell;
 use std::fs;
 use std::process::{Command, Stdio};
+use tempfile::TempDir;
+
+thread_local! {
+    /// Where the launchers that a test has started keep their files: until its thread ends.
+    static SESSIONS: RefCell<Vec<TempDir>> = const { RefCell::new(Vec::new()) };
+}
 
 /// Whether there is time for everything.
 pub fn slow() -> bool {
@@ -24,6 +31,10 @@ pub fn mpirun(ranks: usize, program: &str, arguments: &[&str]) -> Command {
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // Tests may run in a container, where everybody is root.
     command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    // Two launchers of Open MPI that make the directory of this machine at the same moment: one of them gives up.
+    let session = TempDir::new().expect("a directory");
+    command.env("OMPI_MCA_orte_tmpdir_base", session.path());
+    SESSIONS.with_borrow_mut(|sessions| sessions.push(session));
     command
 }
 

@@ -19,6 +19,7 @@ mod tests;
 pub use region::Region;
 pub use table::Table;
 
+pub(crate) use region::prefetch;
 pub(crate) use slots::hash;
 
 use crate::base::memory::{self, Budget, Exhausted};

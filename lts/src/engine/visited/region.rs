@@ -162,7 +162,7 @@ pub(super) const RELEASES_PARTS: bool = cfg!(all(target_os = "linux", not(miri))
 
 /// Asks for a cache line that will be read soon.
 #[inline(always)]
-pub(super) fn prefetch<T>(address: *const T) {
+pub(crate) fn prefetch<T>(address: *const T) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     // SAFETY: a prefetch reads nothing, whatever the address.
     unsafe {

@@ -17,6 +17,7 @@ use crate::base::error::Result;
 use crate::engine::pack::Width;
 use crate::engine::search::recent::Recent;
 use crate::engine::successors::{EveryStep, Steps};
+use crate::engine::visited::prefetch;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// What a step means for the bit of its source.
@@ -150,6 +151,8 @@ pub(super) struct Targets<W> {
     /// States that are not settled, and where their steps begin and end in `steps`.
     open: Vec<(u32, u32, u32)>,
     asked: Vec<u32>,
+    /// Indices of states that were looked up, and their slots.
+    found: Vec<(usize, usize)>,
     /// States whose steps are collected, their places in the part, and what came of them.
     states: Vec<u64>,
     places: Vec<usize>,
@@ -164,6 +167,7 @@ impl<W: Width> Targets<W> {
             steps: Vec::new(),
             open: Vec::new(),
             asked: Vec::new(),
+            found: Vec::new(),
             states: Vec::new(),
             places: Vec::new(),
             outcome: Vec::new(),
@@ -291,33 +295,49 @@ impl<S: EveryStep> Sweeps<'_, '_, S> {
             self.look_up(single, never, keys, targets);
             targets.conclude();
         }
-        for wanted in [Known::Quick, Known::Slow] {
-            keys.clear();
-            let outcomes = targets.outcome.iter().enumerate().filter(|(_, outcome)| **outcome == wanted);
-            outcomes.for_each(|(state, _)| {
-                keys.extend_from_slice(&targets.states[state * words..(state + 1) * words]);
-            });
-            self.table.slots_of(keys, |_, slot| self.change(single, never, wanted, slot));
+        keys.clear();
+        targets.asked.clear();
+        let settled = targets.outcome.iter().enumerate().filter(|(_, outcome)| **outcome != Known::Open);
+        for (state, _) in settled {
+            targets.asked.push(state as u32);
+            keys.extend_from_slice(&targets.states[state * words..(state + 1) * words]);
         }
+        let Targets { asked, outcome, found, .. } = &mut *targets;
+        self.fetch(single, never, keys, found);
+        for &(k, slot) in &*found {
+            self.change(single, never, outcome[asked[k] as usize], slot);
+        }
+    }
+
+    /// Finds the slots of states, by their indices, and asks for their bits, which are in no cache either.
+    fn fetch(&self, single: &Single, never: &Bits, keys: &[u64], found: &mut Vec<(usize, usize)>) {
+        let changed = &self.bits[single.position][..];
+        found.clear();
+        self.table.slots_of(keys, |k, slot| {
+            prefetch(&raw const changed[slot / 64]);
+            prefetch(&raw const never[slot / 64]);
+            found.push((k, slot));
+        });
     }
 
     /// Looks up what was asked.
     fn look_up(&self, single: &Single, never: &Bits, keys: &[u64], targets: &mut Targets<S::Width>) {
         let words = self.run.system.width().words();
-        let Targets { recent, recently, steps, asked, .. } = targets;
+        let Targets { recent, recently, steps, asked, found, .. } = targets;
         let changed = &self.bits[single.position][..];
-        self.table.slots_of(keys, |k, slot| {
+        self.fetch(single, never, keys, found);
+        for &(k, slot) in &*found {
             let key = &keys[k * words..(k + 1) * words];
             let known = if has(changed, slot) == single.flipped {
                 if single.one_changes { Known::Quick } else { Known::Slow }
             } else if has(never, slot) {
                 if single.one_changes { Known::Slow } else { Known::Quick }
             } else {
-                return;
+                continue;
             };
             recently[recent.keep(key)] = known;
             steps[asked[k] as usize].1 = known;
-        });
+        }
     }
 }
 
