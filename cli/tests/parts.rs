@@ -79,6 +79,99 @@ fn twenty_philosophers_are_no_trouble() {
     assert!(page.contains("<svg role=\"img\" aria-label=\"tree of parts\""), "{page}");
 }
 
+/// The elements of a picture, opened and closed as they must be; also how many there are of each name.
+fn elements(svg: &str) -> std::collections::BTreeMap<&str, usize> {
+    let (mut open, mut counts) = (Vec::new(), std::collections::BTreeMap::new());
+    for tag in svg.split('<').skip(1) {
+        let (tag, _) = tag.split_once('>').expect("a tag ends");
+        let name = tag.split([' ', '/']).find(|word| !word.is_empty()).expect("a name");
+        match tag.strip_prefix('/') {
+            Some(closed) => assert_eq!(open.pop(), Some(closed), "{svg}"),
+            None if tag.ends_with('/') => *counts.entry(name).or_default() += 1,
+            None => {
+                *counts.entry(name).or_default() += 1;
+                open.push(name);
+            }
+        }
+    }
+    assert!(open.is_empty(), "{open:?} are open: {svg}");
+    counts
+}
+
+#[test]
+fn the_trees_are_a_picture_of_their_own() {
+    let (_dir, path) = directory();
+    let (picture, page) = (path("tree.svg"), path("parts.html"));
+    let (spec, formula) = (model("twophase/twophase.mcrl2"), model("twophase/consistent.mcf"));
+    let asked = [spec.as_str(), "--property", &formula, "--tree-out", &picture, "--report", &page];
+    let report = check(&asked).expect("decided");
+    let (svg, page) =
+        (fs::read_to_string(&picture).expect("a picture"), fs::read_to_string(page).expect("a page"));
+    assert!(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""), "{svg}");
+    let mut drawn = 0;
+    for obligation in report["parts"]["obligations"].as_array().expect("a list") {
+        let tree = obligation["tree"].as_array().expect("a list");
+        let inside: Vec<u64> = tree
+            .iter()
+            .flat_map(|node| node["parts"].as_array().expect("a list"))
+            .filter_map(Value::as_u64)
+            .collect();
+        for (place, node) in (0..).zip(tree) {
+            let joined = node["parts"] != Value::Array(Vec::new()) || inside.contains(&place);
+            let [states, reduced] =
+                ["states", "reduced_states"].map(|key| node[key].as_u64().expect("a number"));
+            drawn += usize::from(joined);
+            let sizes = format!(">{states} \u{2192} {reduced}</text>");
+            assert!(!joined || (svg.contains(&sizes) && page.contains(&sizes)), "{node}: {svg}");
+        }
+        let name = obligation["name"].as_str().expect("a name");
+        assert!(svg.contains(&format!(">{name}: holds</text>")), "{name}: {svg}");
+    }
+    let counts = elements(&svg);
+    assert_eq!((drawn > 4, counts["circle"], counts["svg"]), (true, drawn, 1), "{svg}");
+    // A path for each of the two parts of a product; the page has the same drawing.
+    assert_eq!(page.matches("<circle class=\"w0\"").count(), drawn);
+    let paths = svg.lines().filter(|line| line.starts_with("<path"));
+    assert!(paths.clone().count() >= 4 && paths.clone().all(|line| page.contains(line)), "{svg}");
+}
+
+#[test]
+fn a_picture_costs_no_verdict_and_is_there_whole_or_not_at_all() {
+    let (_dir, path) = directory();
+    let spec = model("philosophers/philosophers-bug-20.mcrl2");
+    let asked = ["check", &spec, "--search", "parts", "--tree-out"];
+    let written = |file: &str, more: &[&str]| run(&[&asked[..], &[file], more].concat());
+    for (file, message) in [
+        ("tree.html", "--tree-out writes .svg"),
+        ("-", "--tree-out writes .svg"),
+        ("/none/tree.svg", "cannot write"),
+    ] {
+        let output = written(file, &[]);
+        assert_eq!((output.status.code(), text(&output.stdout)), (Some(2), String::new()), "{file}");
+        assert!(text(&output.stderr).contains(message), "{file}: {}", text(&output.stderr));
+    }
+    // A folder of that name is no place for a file: that is known before the search, or told after the verdict.
+    let folder = path("folder.svg");
+    fs::create_dir(&folder).expect("a folder");
+    let output = written(&folder, &[]);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+    assert!(fs::read_dir(path("")).expect("a folder").count() == 1, "nothing is left behind");
+    // Nothing was put together: there is no picture, and that is said.
+    let none = path("none.svg");
+    let output = written(&none, &["--stages", "interfaces"]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("there is nothing to draw"), "{}", text(&output.stderr));
+    assert!(!std::path::Path::new(&none).exists());
+    // It is for this search only.
+    let output = run(&["check", &spec, "--tree-out", &none]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        text(&output.stderr).contains("--tree-out belongs to --search parts"),
+        "{}",
+        text(&output.stderr)
+    );
+}
+
 /// What must be the same for any number of workers, and after a run was resumed.
 fn facts(report: &Value) -> Value {
     let mut obligations = report["parts"]["obligations"].clone();

@@ -81,11 +81,13 @@ impl Task<'_> {
                 path.display()
             )));
         }
-        for (flag, path) in [
+        let files = [
             ("--trace-out", self.trace_out),
             ("--evidence-out", self.evidence_out),
             ("--report", self.method.report()),
-        ] {
+        ];
+        let picture = self.method.picture().map(|(flag, path)| (flag, Some(path)));
+        for (flag, path) in files.into_iter().chain(picture) {
             if let Some(path) = path {
                 if is_stdout(path) {
                     return Err(Failure::input(format_args!(
@@ -294,6 +296,18 @@ fn tell_all(report: &FinishedRun, watch: &Watch, quiet: bool) -> Result<(), Fail
                 "there is no proof of a formula that was checked, so {} is not written",
                 path.display()
             )),
+            None => {}
+        }
+    }
+    if let Some((_, path)) = method.picture() {
+        match report.outcome.figures.picture(&report.title()) {
+            Some(picture) => {
+                let written = write_whole(path, |out| out.write_all(picture.as_bytes()));
+                told.push(written.map_err(Failure::input));
+            }
+            None if !quiet => {
+                tell(format_args!("there is nothing to draw, so {} is not written", path.display()))
+            }
             None => {}
         }
     }

@@ -99,6 +99,12 @@ pub trait Figures {
     /// Its fields of the JSON result. One of a name that every result has replaces that.
     fn fields(&self) -> Vec<(&'static str, Json<'_>)>;
 
+    /// The picture that [`Method::picture`](super::Method::picture) names a file for, under a title: SVG; `None`: there is
+    /// nothing to draw.
+    fn picture(&self, _title: &str) -> Option<String> {
+        None
+    }
+
     /// Its part of the page, below rows and settings: HTML.
     fn write_page(&self, _out: &mut dyn Write) -> io::Result<()> {
         Ok(())

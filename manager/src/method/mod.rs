@@ -92,6 +92,11 @@ pub trait Method: fmt::Debug + Send + Sync {
         None
     }
 
+    /// The option that names a file for a picture of the run, and the file, if one is wanted.
+    fn picture(&self) -> Option<(&'static str, &Path)> {
+        None
+    }
+
     /// Whether it goes on after a violation and may find several, each told as soon as it is known.
     fn finds_several(&self) -> bool {
         false

@@ -71,8 +71,8 @@ enum Phase {
     /// The own steps of these leaves are hidden, as their tables say.
     Leaves(Vec<(u32, Table)>),
     Choosing(Choosing),
-    /// The pair that was chosen is put together once more.
-    Again(Choice),
+    /// Of the pairs that were chosen, those whose products are not at hand are put together once more.
+    Again(Vec<Choice>),
     Exploring(Exploring),
 }
 
@@ -300,10 +300,12 @@ impl Aggregation {
                 choosing.absorb(&chooser!(self, setting), &mut self.memory, answers)?;
                 Ok(Next::Choose(choosing))
             }
-            Phase::Again(choice) => {
-                let again = answers.into_iter().next().map_or(Done::Stopped, |answered| answered.end);
-                let kept = Some(kept(again, setting)?);
-                self.join(Choice { kept, ..choice })?;
+            Phase::Again(mut choices) => {
+                let lacking = choices.iter_mut().filter(|choice| choice.kept.is_none());
+                for (choice, answered) in lacking.zip(answers) {
+                    choice.kept = Some(kept(answered.end, setting)?);
+                }
+                self.join(choices)?;
                 Ok(Next::Round)
             }
             Phase::Exploring(exploring) => {
@@ -330,38 +332,46 @@ impl Aggregation {
         Next::Choose(Choosing::new(&chooser!(self, setting), &mut self.memory))
     }
 
-    /// Puts the pair together that was chosen, if there is one.
+    /// Puts the pairs together that were chosen, if there are any.
     fn chosen(&mut self, setting: Setting, choosing: Choosing) -> Result<Result<Next, Step>, Trouble> {
-        let why = match choosing.chosen() {
-            Ok(Some(choice)) => {
-                if choice.kept.is_some() {
-                    self.join(choice)?;
+        let why = match choosing.chosen(&chooser!(self, setting)) {
+            Ok(choices) if choices.is_empty() => Why::Limit(self.limit),
+            Ok(choices) => {
+                let numbered = (self.nodes.len() as u64..).zip(&choices);
+                let lacking = numbered.filter(|(_, choice)| choice.kept.is_none());
+                // That they are not too large is known.
+                let again = lacking.map(|(node, choice)| {
+                    let task = chooser!(self, setting).task(choice.slots, &choice.table, u64::MAX);
+                    (Purpose::Again(node), task)
+                });
+                let again: Vec<_> = again.collect();
+                if again.is_empty() {
+                    self.join(choices)?;
                     return Ok(Ok(Next::Round));
                 }
-                // That it is not too large is known.
-                let task = chooser!(self, setting).task(choice.slots, &choice.table, u64::MAX);
-                let purpose = Purpose::Again(self.nodes.len() as u64);
-                self.phase = Phase::Again(choice);
-                return Ok(Err(Step::Tasks(vec![(purpose, task)])));
+                self.phase = Phase::Again(choices);
+                return Ok(Err(Step::Tasks(again)));
             }
-            Ok(None) => Why::Limit(self.limit),
             Err(Trouble::Memory) => Why::Memory,
             Err(trouble) => return Err(trouble),
         };
         Ok(Ok(Next::Explore(self.exploring(setting, why))))
     }
 
-    fn join(&mut self, choice: Choice) -> Result<(), Trouble> {
+    fn join(&mut self, choices: Vec<Choice>) -> Result<(), Trouble> {
         self.stage = Stage::Aggregation;
-        let (first, second) = choice.slots;
-        let group = self.groups[second as usize];
-        let same = |g: &u32| group == Some(*g);
-        self.groups[first as usize] = self.groups[first as usize].filter(same);
-        let reduced = choice.kept.as_ref().map_or((0, 0), |kept| size(&kept.lts));
-        let of = |slot: u32| self.system.component(slot).node;
-        let parts = vec![of(first), of(second)];
-        self.nodes.push(Node { name: None, parts, product: choice.product, reduced });
-        put_together(&mut self.system, choice, self.nodes.len() - 1)
+        for choice in choices {
+            let (first, second) = choice.slots;
+            let group = self.groups[second as usize];
+            let same = |g: &u32| group == Some(*g);
+            self.groups[first as usize] = self.groups[first as usize].filter(same);
+            let reduced = choice.kept.as_ref().map_or((0, 0), |kept| size(&kept.lts));
+            let of = |slot: u32| self.system.component(slot).node;
+            let parts = vec![of(first), of(second)];
+            self.nodes.push(Node { name: None, parts, product: choice.product, reduced });
+            put_together(&mut self.system, choice, self.nodes.len() - 1)?;
+        }
+        Ok(())
     }
 
     /// Nothing can be put together with the present limit.

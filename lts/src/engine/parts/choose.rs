@@ -1,9 +1,10 @@
-//! Which two components are put together next: the pair whose product, once reduced, is smallest against what it replaces.
+//! Which components are put together next: the pair whose product, once reduced, is smallest against what it replaces, and
+//! every other pair that is as good in its surroundings ([`as_good`]).
 //!
 //! That is measured. Pairs that share a sync are candidates, those first that have one between them alone, then by the
-//! product of their sizes. A few of them are put together and reduced on trial, in batches; each batch has a limit that
-//! depends on the best so far, so that hopeless ones end early. What was measured is remembered as long as nothing about the
-//! pair changes.
+//! product of their sizes. What was measured is remembered as long as nothing about the pair changes. The others are put
+//! together and reduced on trial: if nothing is known yet, a few of them at first, then all. Each batch has a limit that
+//! depends on the best so far, so that hopeless ones end early.
 //!
 //! If the user wants fewer trials, an [estimate](super::estimate) orders the pairs, and the first that can be made decide.
 //!
@@ -11,22 +12,24 @@
 //! in which order, does not matter.
 
 use super::estimate::Estimates;
+use super::mutants::{self, Mutant};
 use super::product::Table;
 use super::system::{Sync, System};
 use super::task::{Answered, End, Kept, Part, Task, What, size, trouble};
 use super::{Keep, Trials, Trouble};
 use crate::base::hash::Map;
 use crate::base::memory::Budget;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// The most pairs that are put together on trial in a round.
 const TRIALS: usize = 16;
-/// How many of them run with the same limit.
+/// How many of them are tried first if nothing is known that limits them.
 const BATCH: usize = 4;
 /// A trial ends when its product has this many times the states of the best product so far.
 const HOPELESS: u64 = 8;
 /// No trial ends with fewer states than this.
-const FEW: u64 = 4096;
+const FEW: u64 = 512;
 
 /// What a trial came to.
 #[derive(Clone, Debug)]
@@ -59,6 +62,8 @@ pub(super) struct Choice {
 }
 
 struct Candidate {
+    /// Its place among the pairs of the round.
+    place: usize,
     slots: (u32, u32),
     table: Table,
     syncs: Vec<Sync>,
@@ -83,36 +88,66 @@ pub(super) struct Chooser<'a> {
 
 /// A choice while trials are made for it.
 pub(super) struct Choosing {
-    pairs: Vec<(u32, u32)>,
-    /// Pairs of batches that are through.
-    through: usize,
+    /// Pairs of which it is not known what they come to, the most promising first.
+    open: VecDeque<Candidate>,
     /// The batch that is being tried, and its limit.
     batch: Vec<Candidate>,
     cap: u64,
-    best: Option<(f64, Choice)>,
+    measured: Vec<Measured>,
+    /// The best of them, by its place.
+    best: Option<usize>,
     trouble: Option<Trouble>,
+}
+
+/// A pair whose product was made.
+struct Measured {
+    place: usize,
+    /// States and transitions of the reduced product against those of what it replaces.
+    ratio: f64,
+    choice: Choice,
 }
 
 impl Choosing {
     pub(super) fn new(chooser: &Chooser, memory: &mut Memory) -> Self {
         memory.forget(chooser.system);
-        let (pairs, batch) = (chooser.pairs(), Vec::new());
-        Choosing { pairs, through: 0, batch, cap: chooser.limit, best: None, trouble: None }
+        let pairs = chooser.pairs().into_iter().enumerate();
+        let open = pairs.map(|(place, slots)| chooser.candidate(place, slots, memory)).collect();
+        let (batch, measured) = (Vec::new(), Vec::new());
+        let mut choosing = Choosing { open, batch, cap: chooser.limit, measured, best: None, trouble: None };
+        if chooser.trials == Trials::Many {
+            choosing.recall(chooser);
+        }
+        choosing
+    }
+
+    /// Takes what is known already: it costs nothing, and tells early which trials are hopeless.
+    fn recall(&mut self, chooser: &Chooser) {
+        for candidate in std::mem::take(&mut self.open) {
+            match &candidate.known {
+                Some(Trial::Made { .. }) => self.measure(chooser, candidate),
+                Some(Trial::Over(_)) | None => self.open.push_back(candidate),
+            }
+        }
     }
 
     /// The trials of the next batch, each with its number among all that were ever made; none: there is no batch left.
     pub(super) fn tasks(&mut self, chooser: &Chooser, memory: &mut Memory) -> Option<Vec<(u64, Task)>> {
-        let batch = if chooser.trials == Trials::None { 1 } else { BATCH };
-        let pairs = self.pairs[self.through..].iter().take(batch).copied().collect::<Vec<_>>();
         let enough = chooser.trials != Trials::Many && self.best.is_some();
-        if pairs.is_empty() || enough {
+        if self.open.is_empty() || enough {
             return None;
         }
-        self.through += pairs.len();
-        let hopeless = |(_, choice): &(f64, Choice)| (choice.product.0 * HOPELESS).max(FEW);
-        self.cap = self.best.as_ref().map_or(chooser.limit, |best| chooser.limit.min(hopeless(best)));
+        let batch = match (chooser.trials, self.best) {
+            (Trials::None, _) => 1,
+            (Trials::Many, Some(_)) => TRIALS,
+            (Trials::Few, _) | (Trials::Many, None) => BATCH,
+        };
+        let hopeless = |best: usize| (self.measured[best].choice.product.0 * HOPELESS).max(FEW);
+        self.cap = self.best.map_or(chooser.limit, |best| chooser.limit.min(hopeless(best)));
         let cap = self.cap;
-        self.batch = pairs.into_iter().map(|slots| chooser.candidate(slots, cap, memory)).collect();
+        self.batch = self.open.drain(..batch.min(self.open.len())).collect();
+        for candidate in &mut self.batch {
+            candidate.known.take_if(|trial| matches!(trial, Trial::Over(limit) if *limit < cap));
+        }
         let unknown = self.batch.iter().filter(|candidate| candidate.known.is_none());
         let tasks = unknown.map(|candidate| {
             memory.made += 1;
@@ -129,38 +164,43 @@ impl Choosing {
         answers: impl IntoIterator<Item = Answered>,
     ) -> Result<(), Trouble> {
         let mut answers = answers.into_iter();
-        for candidate in std::mem::take(&mut self.batch) {
-            let Candidate { slots, table, syncs, known } = candidate;
-            let trial = match known {
-                Some(trial) => Ok(trial),
-                None => {
-                    let trial = self.trial(answers.next().map(|answered| answered.end), chooser.budget);
-                    memory.states += match &trial {
-                        Ok(Trial::Made { product, .. }) => product.0,
-                        _ => self.cap,
-                    };
-                    trial
+        for mut candidate in std::mem::take(&mut self.batch) {
+            if candidate.known.is_none() {
+                let trial = self.trial(answers.next().map(|answered| answered.end), chooser.budget);
+                memory.states += match &trial {
+                    Ok(Trial::Made { product, .. }) => product.0,
+                    _ => self.cap,
+                };
+                match trial {
+                    Ok(trial) => {
+                        let of = |slot: u32| chooser.system.component(slot).version;
+                        let key = (of(candidate.slots.0), of(candidate.slots.1));
+                        memory.trials.insert(key, (candidate.table.clone(), trial.clone()));
+                        candidate.known = Some(trial);
+                    }
+                    Err(Trouble::Memory | Trouble::TooLarge) if self.best.is_some() => continue,
+                    Err(stopped @ (Trouble::Stopped(_) | Trouble::Internal(_))) => return Err(stopped),
+                    Err(other) => {
+                        self.trouble = Some(other);
+                        continue;
+                    }
                 }
-            };
-            let trial = match trial {
-                Ok(trial) => trial,
-                Err(Trouble::Memory | Trouble::TooLarge) if self.best.is_some() => continue,
-                Err(stopped @ (Trouble::Stopped(_) | Trouble::Internal(_))) => return Err(stopped),
-                Err(other) => {
-                    self.trouble = Some(other);
-                    continue;
-                }
-            };
-            let of = |slot: u32| chooser.system.component(slot);
-            let key = (of(slots.0).version, of(slots.1).version);
-            memory.trials.insert(key, (table.clone(), trial.clone()));
-            let Trial::Made { kept, product, reduced } = trial else { continue };
-            let ratio = (reduced.0 + reduced.1) as f64 / (of(slots.0).size() + of(slots.1).size()) as f64;
-            if self.best.as_ref().is_none_or(|(least, _)| ratio < *least) {
-                self.best = Some((ratio, Choice { slots, table, syncs, kept, product }));
             }
+            self.measure(chooser, candidate);
         }
         Ok(())
+    }
+
+    /// Takes a pair of which it is known what it comes to.
+    fn measure(&mut self, chooser: &Chooser, candidate: Candidate) {
+        let Candidate { place, slots, table, syncs, known } = candidate;
+        let Some(Trial::Made { kept, product, reduced }) = known else { return };
+        let of = |slot: u32| chooser.system.component(slot).size();
+        let ratio = (reduced.0 + reduced.1) as f64 / (of(slots.0) + of(slots.1)) as f64;
+        if self.best.is_none_or(|best| ratio < self.measured[best].ratio) {
+            self.best = Some(self.measured.len());
+        }
+        self.measured.push(Measured { place, ratio, choice: Choice { slots, table, syncs, kept, product } });
     }
 
     /// What an answer says about a candidate.
@@ -176,14 +216,55 @@ impl Choosing {
         }
     }
 
-    /// The best pair; `None` if every trial was over the limit.
-    pub(super) fn chosen(self) -> Result<Option<Choice>, Trouble> {
-        match (self.best, self.trouble) {
-            (Some((_, choice)), _) => Ok(Some(choice)),
-            (None, Some(trouble)) => Err(trouble),
-            (None, None) => Ok(None),
+    /// The pairs that are put together, the best first, none of them with a component of another one; none if every trial
+    /// was over the limit.
+    pub(super) fn chosen(self, chooser: &Chooser) -> Result<Vec<Choice>, Trouble> {
+        let Some(best) = self.best else { return self.trouble.map_or(Ok(Vec::new()), Err) };
+        if chooser.trials == Trials::Many {
+            return Ok(still(chooser.system, as_good(self.measured)));
+        }
+        let best = self.measured.into_iter().nth(best);
+        Ok(best.map(|measured| measured.choice).into_iter().collect())
+    }
+}
+
+/// The best pair, and every other one that would have its turn anyway as far as was measured: neither of the two has a better
+/// partner, and the product is smaller than what it replaces, or as good as the best.
+fn as_good(mut measured: Vec<Measured>) -> Vec<Choice> {
+    measured.sort_by(|a, b| a.ratio.total_cmp(&b.ratio).then(a.place.cmp(&b.place)));
+    let least = measured.first().map_or(1.0, |best| best.ratio);
+    let mut choices: Vec<Choice> = Vec::new();
+    // For each component how good its best partner is.
+    let mut best: Map<u32, f64> = Map::default();
+    for Measured { ratio, choice, .. } in measured {
+        let (a, b) = choice.slots;
+        let none_better = [a, b].iter().all(|slot| *best.entry(*slot).or_insert(ratio) >= ratio);
+        let taken = |other: &Choice| [other.slots.0, other.slots.1].iter().any(|slot| [a, b].contains(slot));
+        if none_better && ratio <= least.max(1.0) && !choices.iter().any(taken) {
+            choices.push(choice);
         }
     }
+    choices
+}
+
+/// Of several pairs without a component in common those whose trials still count after the pairs before are put together,
+/// with the syncs that there are by then. Labels that could be told apart before may be one by then; such a pair is left to
+/// the next round.
+fn still(system: &System, choices: Vec<Choice>) -> Vec<Choice> {
+    if choices.len() < 2 {
+        return choices;
+    }
+    let mut system = system.clone();
+    let mut count = Vec::new();
+    for choice in choices {
+        let (first, second) = choice.slots;
+        let (table, syncs) = system.table(first, Some(second));
+        if table == choice.table || mutants::is(Mutant::StaleTrials) {
+            system.rename(first, Some(second), syncs.clone());
+            count.push(Choice { syncs, ..choice });
+        }
+    }
+    count
 }
 
 impl Chooser<'_> {
@@ -234,20 +315,13 @@ impl Chooser<'_> {
         pairs
     }
 
-    /// A pair, with what it came to if that was tried with at least this limit and still is so.
-    fn candidate(&self, slots: (u32, u32), cap: u64, memory: &Memory) -> Candidate {
+    /// A pair, with what it came to if that was tried and still is so.
+    fn candidate(&self, place: usize, slots: (u32, u32), memory: &Memory) -> Candidate {
         let (table, syncs) = self.system.table(slots.0, Some(slots.1));
-        let of = |slot: u32| self.system.component(slot);
-        let tried = memory.trials.get(&(of(slots.0).version, of(slots.1).version));
-        let still = |(as_table, trial): &&(Table, Trial)| {
-            let enough = match trial {
-                Trial::Made { .. } => true,
-                Trial::Over(limit) => *limit >= cap,
-            };
-            enough && *as_table == table
-        };
-        let known = tried.filter(still).map(|(_, trial)| trial.clone());
-        Candidate { slots, table, syncs, known }
+        let of = |slot: u32| self.system.component(slot).version;
+        let tried = memory.trials.get(&(of(slots.0), of(slots.1)));
+        let known = tried.filter(|(as_table, _)| *as_table == table).map(|(_, trial)| trial.clone());
+        Candidate { place, slots, table, syncs, known }
     }
 
     /// Puts two components together and reduces the result.
@@ -268,5 +342,82 @@ impl Memory {
         };
         let lives = |version: &u64| live.binary_search(version).is_ok();
         self.trials.retain(|(a, b), _| lives(a) && lives(b));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::parts::system::SystemQuestion;
+    use crate::property::Property;
+    use crate::samples::synthetic;
+
+    /// What is chosen in the first round among philosophers, and what is in the system.
+    fn first_round(trials: Trials) -> (Vec<Choice>, System) {
+        let net = synthetic::polite_philosophers(12);
+        let property = Property::DeadlockFree { allow_termination: false };
+        let budget = Arc::new(Budget::new(1 << 30));
+        let system = System::new(&net, SystemQuestion::Property(&property), &budget).expect("it is small");
+        let groups = vec![None; system.components.len()];
+        let (keep, limit) = (Keep::Deadlocks, 1000);
+        let chooser =
+            Chooser { system: &system, groups: &groups, around: None, keep, limit, trials, budget: &budget };
+        let mut memory = Memory::default();
+        let mut choosing = Choosing::new(&chooser, &mut memory);
+        while let Some(tasks) = choosing.tasks(&chooser, &mut memory) {
+            let answers: Vec<Answered> =
+                tasks.iter().map(|(_, task)| task.run(&budget, &|| None, false)).collect();
+            choosing.absorb(&chooser, &mut memory, answers).expect("nothing is too large");
+        }
+        let chosen = choosing.chosen(&chooser).expect("nothing is too large");
+        (chosen, system)
+    }
+
+    #[test]
+    fn pairs_that_are_as_good_are_put_together_in_one_round() {
+        let (chosen, system) = first_round(Trials::Many);
+        assert!(chosen.len() > 2, "{}", chosen.len());
+        let mut slots: Vec<u32> = chosen.iter().flat_map(|choice| [choice.slots.0, choice.slots.1]).collect();
+        slots.sort_unstable();
+        slots.dedup();
+        assert_eq!(slots.len(), 2 * chosen.len(), "nobody is put together with two others at once");
+        // The syncs of each are those of the system that those before it leave.
+        let mut left = system.clone();
+        for Choice { slots: (a, b), table, syncs, kept, .. } in chosen {
+            assert_eq!(left.table(a, Some(b)), (table, syncs.clone()));
+            assert!(kept.is_some(), "it was made on trial");
+            left.rename(a, Some(b), syncs);
+        }
+    }
+
+    #[test]
+    fn an_estimate_chooses_one_pair() {
+        assert_eq!(first_round(Trials::Few).0.len(), 1);
+        assert_eq!(first_round(Trials::None).0.len(), 1);
+    }
+
+    #[test]
+    fn only_what_is_as_good_is_put_together_with_the_best() {
+        let choice = |slots| Choice {
+            slots,
+            table: Table::new(0, 0, 0, &[], &[]),
+            syncs: Vec::new(),
+            kept: None,
+            product: (1, 1),
+        };
+        let taken = |pairs: &[(f64, (u32, u32))]| -> Vec<(u32, u32)> {
+            let measured = pairs.iter().enumerate();
+            let measured =
+                measured.map(|(place, &(ratio, slots))| Measured { place, ratio, choice: choice(slots) });
+            as_good(measured.collect()).iter().map(|choice| choice.slots).collect()
+        };
+        // 3 has a better partner than 2, who is taken; 4 and 5 are best for each other, but grow.
+        let pairs = [(0.9, (2, 3)), (0.5, (1, 2)), (1.1, (4, 5)), (0.8, (6, 7)), (0.5, (8, 9))];
+        assert_eq!(taken(&pairs), [(1, 2), (8, 9), (6, 7)]);
+        // If everything grows, only what is exactly as good counts.
+        assert_eq!(taken(&[(1.5, (0, 1)), (1.6, (2, 3)), (1.5, (4, 5)), (1.5, (5, 6))]), [(0, 1), (4, 5)]);
+        // 2 would be better off with 1, who is better off with 0: that is for the next round.
+        assert_eq!(taken(&[(0.3, (0, 1)), (0.4, (1, 2)), (0.5, (2, 3))]), [(0, 1)]);
+        assert_eq!(taken(&[]), []);
     }
 }

@@ -94,9 +94,14 @@ fn rounds(net: &Network, keep: Keep, options: &Options, budget: &Arc<Budget>) ->
             trials: options.trials,
             budget,
         };
-        let choice = choose(&chooser, &mut memory, setting, options)?.ok_or(Trouble::TooLarge)?;
-        largest = largest.max(choice.product.0);
-        put_together(&mut system, choice, 0)?;
+        let choices = choose(&chooser, &mut memory, setting, options)?;
+        if choices.is_empty() {
+            return Err(Trouble::TooLarge);
+        }
+        for choice in choices {
+            largest = largest.max(choice.product.0);
+            put_together(&mut system, choice, 0)?;
+        }
     };
     Ok(Whole { lts: named(net, &system, last, around), largest })
 }
@@ -121,19 +126,19 @@ fn hide_own(
     Ok(())
 }
 
-/// Has pairs put together on trial, and tells the best.
+/// Has pairs put together on trial, and tells the best of them; none: all are too large.
 fn choose(
     chooser: &Chooser,
     memory: &mut Memory,
     setting: Setting,
     options: &Options,
-) -> Result<Option<Choice>, Trouble> {
+) -> Result<Vec<Choice>, Trouble> {
     let mut choosing = Choosing::new(chooser, memory);
     while let Some(tasks) = choosing.tasks(chooser, memory) {
         let tasks: Vec<Task> = tasks.into_iter().map(|(_, task)| task).collect();
         choosing.absorb(chooser, memory, workers::all(&tasks, setting, options))?;
     }
-    choosing.chosen()
+    choosing.chosen(chooser)
 }
 
 /// The last component with the labels of the network.

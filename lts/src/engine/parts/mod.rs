@@ -3,7 +3,7 @@
 //!
 //! Each property is an *obligation* of its own, and freedom from faults is one more, decided first. The observer of an
 //! obligation is a component like any other ([`system`]). A round ([`aggregate`]) prunes what no run of the system does
-//! ([`prune`]), puts pairs of components together on trial and keeps the one that pays best ([`choose`], [`product`]), reduced
+//! ([`prune`]), puts pairs of components together on trial and keeps those that pay best ([`choose`], [`product`]), reduced
 //! modulo an equivalence that keeps the answer ([`reduce`]). Where every product is too large, the components that are left are
 //! explored by their interfaces alone ([`interface`]), which needs less where they keep each other in bounds. Limits rise
 //! step by step, and both are tried with each. A violation is lifted down the tree of products to a run of the network

@@ -77,6 +77,49 @@ fn random_networks_get_the_naive_verdict() {
     assert!(violated > networks() / 4 && held > networks() / 20, "{violated} violated, {held} held");
 }
 
+/// Networks of more components, several of which are put together in a round.
+fn wide_sample(seed: u64) -> (Network, Vec<Property>) {
+    let leaves = 5 + seed as usize % 3;
+    let shape = match seed % 2 {
+        0 => Shape { leaves, states: 3, labels: 3, moves: 60, vectors: 1, ..Shape::default() },
+        _ => Shape { leaves, states: 2, moves: 100, ..Shape::default() },
+    };
+    let net = shape.network(seed);
+    let properties = random::properties(&net, seed);
+    (net, properties)
+}
+
+#[test]
+fn several_pairs_a_round_get_the_naive_verdict() {
+    let (mut violated, mut held) = (0, 0);
+    let all = networks() / 2;
+    for seed in 0..all {
+        let (net, properties) = wide_sample(seed);
+        let options = options(&[], REDUCTIONS[seed as usize % 3]);
+        let report = check(&net, &properties, &options).expect("no fault of ours");
+        let verdict = report.verdict.unwrap_or_else(|| panic!("seed {seed}: nothing is too large"));
+        let told = told(&net, &properties, &verdict);
+        assert_eq!(told, expected(&net, &properties), "seed {seed}");
+        violated += u64::from(told.is_some());
+        held += u64::from(told.is_none() && !properties.is_empty());
+    }
+    assert!(violated > all / 4 && held > all / 20, "{violated} violated, {held} held");
+}
+
+#[test]
+fn trials_that_do_not_count_any_more_are_noticed() {
+    let is_wrong = |seed| {
+        let (net, properties) = wide_sample(seed);
+        match check(&net, &properties, &options(&[], Reduction::default())) {
+            Err(_) => true,
+            Ok(report) => report
+                .verdict
+                .is_none_or(|verdict| told(&net, &properties, &verdict) != expected(&net, &properties)),
+        }
+    };
+    assert!(mutants::with(Mutant::StaleTrials, || (0..3000).any(is_wrong)));
+}
+
 /// The most members that a macro-state may have, few now and then.
 fn members(seed: u64) -> usize {
     if seed.is_multiple_of(5) { 3 } else { DEFAULT_MEMBERS }

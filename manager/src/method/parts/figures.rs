@@ -1,6 +1,6 @@
 //! The figures of a search by parts, for people and as JSON.
 
-use super::{AUTO, Parts, page};
+use super::{AUTO, Parts, page, picture};
 use crate::method::quantities::{bytes, count, counted};
 use crate::method::then::Handed;
 use crate::method::{Figures, Json, Row, Run, Spent, Traffic, kept_in};
@@ -313,6 +313,10 @@ impl Figures for Put {
         };
         fields.push(("parts", Box::new(self)));
         fields
+    }
+
+    fn picture(&self, title: &str) -> Option<String> {
+        picture::file(title, &self.obligations)
     }
 
     fn write_page(&self, out: &mut dyn Write) -> io::Result<()> {

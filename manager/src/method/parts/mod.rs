@@ -7,6 +7,7 @@
 
 mod figures;
 mod page;
+mod picture;
 
 use super::quantities::{count, counted};
 use super::subsystem::{check_groups, find_groups};
@@ -88,6 +89,10 @@ pub struct Parts {
     #[command(flatten)]
     patience: Patience,
 
+    /// Write the trees of what was put together as a picture (.svg), with states before and after reduction
+    #[arg(long, value_name = "FILE", help_heading = "Parts (with --search parts)")]
+    tree_out: Option<PathBuf>,
+
     /// Write an HTML page about the run
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
@@ -155,6 +160,7 @@ impl Default for Parts {
             onward: Onward::default(),
             checkpoint: Checkpoint::default(),
             patience: Patience::default(),
+            tree_out: None,
             report: None,
         }
     }
@@ -200,6 +206,12 @@ impl Method for Parts {
             return Err(Error::input("--then parts is for --search local: this is a search by parts"));
         }
         self.checkpoint.check()?;
+        if let Some(path) = self.tree_out.as_deref().filter(|path| !is_svg(path)) {
+            return Err(Error::input(format!(
+                "--tree-out writes .svg, and {} does not end in that",
+                path.display()
+            )));
+        }
         check_groups("--parts", &self.parts)
     }
 
@@ -209,6 +221,10 @@ impl Method for Parts {
 
     fn report(&self) -> Option<&Path> {
         self.report.as_deref()
+    }
+
+    fn picture(&self) -> Option<(&'static str, &Path)> {
+        self.tree_out.as_deref().map(|path| ("--tree-out", path))
     }
 
     fn conduct(&self, run: &mut Run) -> Result<Outcome> {
@@ -384,6 +400,10 @@ impl Parts {
         }
         find_groups("--parts", &run.tables().network, &self.parts)
     }
+}
+
+fn is_svg(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e.eq_ignore_ascii_case("svg"))
 }
 
 /// Why there is no verdict.
