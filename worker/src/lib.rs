@@ -2,6 +2,7 @@
 
 pub mod discovered;
 pub mod guided;
+pub mod helpers;
 pub mod hunt;
 pub mod job;
 pub mod life;

@@ -84,6 +84,13 @@ impl<'b> States<'b> {
         self.table.find(hash, |&index| same(index)).map(|&index| index as usize)
     }
 
+    /// The hash of a state, and whether it is there.
+    #[inline]
+    pub fn look_up(&self, state: &[u64]) -> (u64, bool) {
+        let hash = hash(state);
+        (hash, self.find_hashed(hash, state).is_some())
+    }
+
     /// Says that a state came from elsewhere; only if origins are kept.
     pub fn set_origin(&mut self, index: usize, origin: Origin) {
         if let Some(origins) = &mut self.origins {
@@ -97,6 +104,17 @@ impl<'b> States<'b> {
         self.number(state, origin).map(|(_, new)| new)
     }
 
+    /// The same with the hash that [`States::look_up`] told.
+    #[inline]
+    pub fn insert_hashed(
+        &mut self,
+        hash: u64,
+        state: &[u64],
+        origin: impl FnOnce() -> Origin,
+    ) -> Result<bool, Exhausted> {
+        self.number_hashed(hash, state, origin).map(|(_, new)| new)
+    }
+
     /// Adds a state unless it is there; its number, and whether it is new.
     #[inline]
     pub fn number(
@@ -104,8 +122,17 @@ impl<'b> States<'b> {
         state: &[u64],
         origin: impl FnOnce() -> Origin,
     ) -> Result<(usize, bool), Exhausted> {
-        debug_assert_eq!(state.len(), self.words);
-        let hash = hash(state);
+        self.number_hashed(hash(state), state, origin)
+    }
+
+    #[inline]
+    fn number_hashed(
+        &mut self,
+        hash: u64,
+        state: &[u64],
+        origin: impl FnOnce() -> Origin,
+    ) -> Result<(usize, bool), Exhausted> {
+        debug_assert_eq!((state.len(), self::hash(state)), (self.words, hash));
         if let Some(index) = self.find_hashed(hash, state) {
             return Ok((index, false));
         }

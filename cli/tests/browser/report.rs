@@ -59,6 +59,25 @@ fn a_swarm_that_holds() {
     browser.assert_no_problems();
 }
 
+/// Jobs that repeat work: how much, which of them, and who did what.
+#[test]
+fn a_swarm_that_repeats_itself() {
+    let Some(mut browser) = Browser::start() else { return };
+    let property = Path::new(env!("CARGO_MANIFEST_DIR")).join("../models/dkr/greatest.mcf");
+    let jobs = ["--jobs", "prefix", "--subsystem", "Node(0)", "--property", property.to_str().expect("text")];
+    let small = ["--borders", "off", "--job-states", "600", "--beyond", "stop", "--job-workers", "2"];
+    open_any(&mut browser, "dkr/steps.mcrl2", &[&jobs[..], &small].concat());
+    // IDs, a timeline for each worker, what each has expanded, and the work factor.
+    assert_pictures(&mut browser, 4);
+    for heading in ["Who expanded what", "Work factor over time", "Prefixes that repeat work"] {
+        let there =
+            format!("[...document.querySelectorAll('h2')].filter((h) => h.innerText === '{heading}').length");
+        assert_eq!(browser.value(&there), json!(1), "{heading}");
+    }
+    assert_narrow(&mut browser);
+    browser.assert_no_problems();
+}
+
 #[test]
 fn a_swarm_with_a_counterexample() {
     let Some(mut browser) = Browser::start() else { return };

@@ -40,7 +40,8 @@ const RUNS: [(&str, &str); 20] = [
 pub fn strip(value: &mut Value) {
     match value {
         Value::Object(fields) => {
-            let about_the_way = ["traffic", "workers", "checkpoint", "peak_memory_bytes", "bytes_per_state"];
+            let about_the_way =
+                ["traffic", "workers", "job_workers", "checkpoint", "peak_memory_bytes", "bytes_per_state"];
             fields.retain(|name, _| !name.contains("second") && !about_the_way.contains(&name.as_str()));
             fields.values_mut().for_each(strip);
         }
@@ -95,6 +96,33 @@ fn ranks_say_what_threads_say() {
         assert!(verdicts.iter().any(|v| v == verdict), "no run is {verdict}: {verdicts:?}");
     }
     assert!(searches > 500, "{searches}");
+}
+
+/// Threads inside jobs of ranks: `--job-workers` of each.
+#[test]
+fn jobs_of_ranks_have_threads() {
+    let spec = model("drm/drm.mcrl2");
+    let secret = model("drm/secret.mcf");
+    let options = ["--subsystem", "auto", "--unroll", "0", "--property", &secret, "--job-memory", "64M"];
+    for states in ["1000000", "3000"] {
+        let options = [&options[..], &["--job-states", states]].concat();
+        let mut threads = swarm(&spec, &options);
+        strip(&mut threads);
+        for (size, job_workers, workers) in [(2, "2", "1"), (3, "2", "2"), (3, "1", "1")] {
+            let line = ["check", &spec, "--search", "isv", "--json", "-", "--workers", workers];
+            let more = ["--job-workers", job_workers];
+            let output =
+                gridlock(size, &[&line[..], &more, &options].concat()).output().expect("mpirun starts");
+            let mut ranks: Value = serde_json::from_slice(&output.stdout)
+                .unwrap_or_else(|e| panic!("{e}: {}", text(&output.stderr)));
+            assert_eq!(ranks["swarm"]["job_workers"].to_string(), job_workers);
+            strip(&mut ranks);
+            assert_eq!(
+                ranks, threads,
+                "{size} ranks, {workers} jobs of {job_workers} threads, {states} states"
+            );
+        }
+    }
 }
 
 /// Threads inside ranks: `--workers` of each.

@@ -6,6 +6,7 @@ mod discovered;
 mod factor;
 #[path = "../harness/mod.rs"]
 mod harness;
+mod job_workers;
 mod large;
 mod paper;
 mod results;

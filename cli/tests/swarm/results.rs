@@ -138,6 +138,71 @@ fn the_page_needs_nothing_else() {
     }
 }
 
+/// The rows below a heading of a page, as the texts of their cells.
+fn rows(html: &str, heading: &str) -> Vec<Vec<String>> {
+    let Some((_, below)) = html.split_once(&format!("<h2>{heading}</h2>")) else { return Vec::new() };
+    let table = below.split("</table>").next().expect("a table");
+    let cell = |cell: &str| {
+        let text = cell.split_once('>').map_or("", |(_, text)| text);
+        text.split("</td>").next().unwrap_or_default().to_owned()
+    };
+    let cells = |row: &str| row.split("<td").skip(1).map(cell).collect::<Vec<_>>();
+    table.split("<tr>").skip(2).map(cells).collect()
+}
+
+/// How the work went: the figures of the page are those of the result.
+#[test]
+fn the_page_tells_how_the_work_went() {
+    let (_dir, path) = directory();
+    let (spec, property, page) = (model("dkr/steps.mcrl2"), model("dkr/greatest.mcf"), path("page.html"));
+    let told = |options: &[&str]| -> (Value, String) {
+        let all =
+            ["--subsystem", "Node(0)", "--property", &property, "--job-memory", "64M", "--report", &page];
+        let report = swarm(&spec, &[&all[..], options].concat());
+        (report, fs::read_to_string(&page).expect("written"))
+    };
+    let number = |digits: &str| digits.replace(',', "").parse::<u64>().expect("a number");
+    let again = &["--borders", "off", "--job-states", "600", "--beyond", "stop", "--workers", "3"][..];
+    for options in [again, &["--job-states", "600", "--workers", "2"], &["--jobs", "prefix"]] {
+        let (report, html) = told(options);
+        let swarm = &report["swarm"];
+        let (all, different) = (&swarm["total_states"], &swarm["different_states"]);
+        let factor = all.as_f64().expect("a number") / different.as_f64().expect("a number");
+        let end = format!("{:.2} in the end.", factor.max(1.0));
+        assert!(
+            html.contains("<h2>Work factor over time</h2>") && html.contains(&end),
+            "{options:?}: no {end}"
+        );
+        let by = rows(&html, "Who expanded what");
+        assert_eq!(by.iter().map(|row| number(&row[2])).sum::<u64>(), all.as_u64().expect("a number"));
+        assert_eq!(
+            by.iter().map(|row| number(&row[1])).sum::<u64>(),
+            swarm["searches"].as_u64().expect("a number")
+        );
+        assert!(by.iter().all(|row| row[0].starts_with("worker ")), "{by:?}");
+        let repeating = rows(&html, "Prefixes that repeat work");
+        assert_eq!(repeating.is_empty(), options != again, "{repeating:?}");
+        // Estimated or not, no job repeats more than it has expanded, and those that repeated most come first.
+        let repeated: Vec<u64> = repeating.iter().map(|row| number(&row[3])).collect();
+        assert!(repeated.is_sorted_by(|a, b| a >= b) && repeated.len() <= 20, "{repeated:?}");
+        for row in &repeating {
+            assert!(
+                number(&row[3]) <= number(&row[2]) && number(&row[2]) <= 600 && !row[5].is_empty(),
+                "{row:?}"
+            );
+        }
+        balanced(&html);
+    }
+    let (_, html) = told(&["--jobs", "trace", "--job-states", "600"]);
+    assert!(html.contains("Nobody counts different states"));
+    assert_eq!(rows(&html, "Prefixes that repeat work").len(), 0);
+    // An answer of a run before was given by the checkpoint.
+    let kept = ["--jobs", "prefix", "--resume", "--checkpoint", &path("run")];
+    told(&kept);
+    let (_, html) = told(&kept);
+    assert_eq!(rows(&html, "Who expanded what")[0][0], "checkpoint");
+}
+
 /// Every element that is opened is closed, in order.
 pub fn balanced(html: &str) {
     let mut open: Vec<&str> = Vec::new();

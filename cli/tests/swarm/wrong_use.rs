@@ -77,6 +77,27 @@ fn wrong_use_is_told_with_a_remedy() {
             vec!["traces", machines, "--subsystem", "BeverageMachine", "--unroll", "1", "--orders", "one"],
             "--orders one does not go with a cyclic subsystem",
         ),
+        (
+            [isv(user), vec!["--subsystem", "User", "--jobs", "trace", "--job-workers", "2"]].concat(),
+            "--job-workers does not go with --jobs trace: what lies along one trace is little",
+        ),
+        (
+            [isv(user), vec!["--subsystem", "User", "--iss", "dfs", "--job-workers", "2"]].concat(),
+            "--job-workers does not go with --iss dfs",
+        ),
+        (
+            [isv(user), vec!["--jobs", "slice", "--job-workers", "2"]].concat(),
+            "--job-workers belongs to --jobs prefix, not to --jobs slice",
+        ),
+        (
+            [isv(user), vec!["--job-workers", "2"]].concat(),
+            "(--job-workers is about traces) needs --subsystem",
+        ),
+        ([isv(user), vec!["--subsystem", "User", "--job-workers", "0"]].concat(), "0 is not in 1.."),
+        (
+            [isv(endless), vec!["--subsystem", "Q", "--job-workers", "2"]].concat(),
+            "--job-workers is about a guide that is made ahead of the search",
+        ),
         ([isv(user), vec!["--subsystem", "User", "--resume"]].concat(), "--checkpoint"),
         ([isv(user), vec!["--subsystem", "User", "--ids", "2..9"]].concat(), "there are 4, numbered from 0"),
         ([isv(user), vec!["--subsystem", "User", "--ids", "2..2"]].concat(), "has no trace in it"),
@@ -129,6 +150,7 @@ fn wrong_use_is_told_with_a_remedy() {
         &["--jobs", "trace"],
         &["--job-memory", "1M"],
         &["--job-states", "5"],
+        &["--job-workers", "2"],
         &["--borders", "off"],
         &["--orders", "all"],
         &["--strategy", "even"],

@@ -22,7 +22,7 @@ use gridlock_worker::guided::{self, Setting};
 use gridlock_worker::job::{Feedback, Job, JobEnd};
 use gridlock_worker::life::Life;
 use std::sync::Arc;
-use swarm::{Config, Event, Repeats, Steps, Stuck, Swarm, SwarmOutcome, SwarmStatus};
+use swarm::{Config, Course, Event, Repeats, Steps, Stuck, Swarm, SwarmOutcome, SwarmStatus};
 
 /// What a swarm concludes.
 #[derive(Debug)]
@@ -57,6 +57,8 @@ pub struct SwarmReport {
     pub status: SwarmStatus,
     /// What each job did to the space of IDs, if the configuration asked for it.
     pub events: Vec<Event>,
+    /// How the work went, if the configuration asked for it.
+    pub course: Course,
     /// When each of these jobs was handed out and answered; nothing of jobs whose answers were resumed.
     pub times: Times,
 }
@@ -95,6 +97,8 @@ struct Tracing<S> {
     guide: Arc<Guide>,
     relevance: Option<Arc<Relevance>>,
     system: Arc<S>,
+    /// Threads of each job.
+    job_workers: usize,
 }
 
 impl<S: Successors + Send + Sync + 'static> Work for Tracing<S> {
@@ -105,27 +109,24 @@ impl<S: Successors + Send + Sync + 'static> Work for Tracing<S> {
         let net = self.prepared.net();
         let (guide, relevance) = (self.guide.clone(), self.relevance.clone());
         let setting = Setting { system: &*self.system, net, guide, relevance };
-        let mut worker = guided::Worker::new(setting);
+        let mut worker = guided::Worker::new(setting).with_threads(self.job_workers);
         Box::new(move |job, life| worker.run(&job, life))
     }
 }
 
 /// What workers do: searches along traces of a guide, as far as that matters.
-pub fn work(
-    prepared: &Arc<Prepared>,
-    guide: &Arc<Guide>,
-    relevance: Option<&Arc<Relevance>>,
-) -> Result<AnyWork<Job, Feedback>> {
-    struct Compile(Arc<Prepared>, Arc<Guide>, Option<Arc<Relevance>>);
+pub fn work(prepared: &Arc<Prepared>, guide: &Arc<Guide>, config: &Config) -> Result<AnyWork<Job, Feedback>> {
+    struct Compile(Arc<Prepared>, Arc<Guide>, Option<Arc<Relevance>>, usize);
 
     impl Visitor for Compile {
         type Out = AnyWork<Job, Feedback>;
 
         fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Self::Out {
-            Arc::new(Tracing { prepared: self.0, guide: self.1, relevance: self.2, system })
+            let Compile(prepared, guide, relevance, job_workers) = self;
+            Arc::new(Tracing { prepared, guide, relevance, system, job_workers })
         }
     }
-    prepared.visit(Compile(prepared.clone(), guide.clone(), relevance.cloned()))
+    prepared.visit(Compile(prepared.clone(), guide.clone(), config.relevance.clone(), config.job_workers))
 }
 
 /// Runs a swarm.
@@ -138,7 +139,7 @@ pub fn conduct(
     control: &Control<SwarmStatus>,
 ) -> Result<SwarmReport> {
     let sharded = config.shard.is_some();
-    let work = work(prepared, guide, config.relevance.as_ref())?;
+    let work = work(prepared, guide, &config)?;
     let mut swarm = Swarm::new(prepared.net(), Guide::clone(guide), config);
     let (ended, times) = grid.lead(&mut swarm, &work, journal, control)?;
     let conclusion = match (ended, swarm.outcome()) {
@@ -156,7 +157,7 @@ pub fn conduct(
         status.remaining += std::mem::take(&mut status.in_work);
         (status.made, status.done) = (status.processed, status.processed);
     }
-    Ok(SwarmReport { conclusion, status, events: swarm.take_events(), times })
+    Ok(SwarmReport { conclusion, status, events: swarm.take_events(), course: swarm.take_course(), times })
 }
 
 /// The steps from the initial state to where the way to a finding begins that a job was handed states for.
@@ -167,9 +168,9 @@ fn way_to_finding(prepared: &Prepared, guide: &Arc<Guide>, swarm: &mut Swarm) ->
         type Out = Result<Steps>;
 
         fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Self::Out {
-            let relevance = self.2.config().relevance.clone();
+            let Config { relevance, job_workers, .. } = self.2.config().clone();
             let setting = Setting { system: &*system, net: self.0.net(), guide: self.1.clone(), relevance };
-            let mut worker = guided::Worker::new(setting);
+            let mut worker = guided::Worker::new(setting).with_threads(job_workers);
             self.2.way_to_finding(&mut |job, to| worker.way(job, to, &Life::default()))
         }
     }
@@ -190,7 +191,11 @@ fn conclude(
         SwarmOutcome::Stuck(stuck) => Conclusion::TooLarge(stuck.clone()),
         SwarmOutcome::Repeats(repeats) => Conclusion::Repeats(*repeats),
         SwarmOutcome::Failed { number, reason } => {
-            return Err(Error::Internal(format!("job {number} failed: {reason}")));
+            return Err(match reason {
+                // Something that the user can do something about.
+                Error::Input(why) => Error::Input(format!("job {number}: {why}")),
+                reason => Error::Internal(format!("job {number} failed: {reason}")),
+            });
         }
         SwarmOutcome::Found { finding, number } => {
             let before = way_to_finding(prepared, guide, swarm)?;

@@ -7,6 +7,7 @@
 //! leads to and that is not passed over as irrelevant, has been expanded or is in what the job leaves.
 
 use super::Observer;
+use super::ahead::Ahead;
 use super::outgoing::{Move, Outgoing};
 use super::search::{GuidedSearch, Where};
 use crate::job::{Border, Feedback, Finding, Handed, JobEnd, Spot};
@@ -183,9 +184,10 @@ impl<'t, 's, 'b, S: Successors> Places<'t, 's, 'b, S> {
 
     fn search(&mut self, observer: Observer) -> Result<Option<Hit>, Stop> {
         self.load()?;
+        let mut ahead = Ahead::new(self.task.search.helpers);
         while !self.is_known() {
             let Some((turn, mut here)) = self.open.pop_first() else { break };
-            let outcome = self.place(&mut here, observer);
+            let outcome = self.place(&mut here, &mut ahead, observer);
             let effort = &mut self.feedback.effort;
             effort.widest = effort.widest.max(here.states.len() as u64);
             match outcome {
@@ -205,22 +207,41 @@ impl<'t, 's, 'b, S: Successors> Places<'t, 's, 'b, S> {
     }
 
     /// Expands the states at a place, until all are or the one that is wanted is known.
-    fn place(&mut self, here: &mut Here<'b>, observer: Observer) -> Result<Option<Hit>, Stop> {
+    fn place(
+        &mut self,
+        here: &mut Here<'b>,
+        ahead: &mut Ahead<Move>,
+        observer: Observer,
+    ) -> Result<Option<Hit>, Stop> {
         let search = self.task.search;
         let Some(outgoing) = search.place(Where::Within(here.place)) else { return Ok(None) };
+        ahead.forget();
         while here.expanded < here.states.len() {
+            self.look_ahead(here, &outgoing, ahead)?;
             self.state.clear();
             self.state.extend_from_slice(here.states.get(here.expanded));
             let before = self.feedback.effort;
-            let wrong = search.expand(&self.state, &mut self.steps, &mut self.feedback.effort)?;
+            let outlook = ahead.of(here.expanded);
+            let wrong = match &outlook {
+                Some(outlook) => search.expand_known(outlook, &mut self.feedback.effort)?,
+                None => search.expand(&self.state, &mut self.steps, &mut self.feedback.effort)?,
+            };
             if let Some(wrong) = wrong {
                 observer(&self.state);
                 let at = Spot { place: here.place.0, state: self.state.clone() };
                 return Ok(Some(Hit { at, wrong }));
             }
-            let steps = std::mem::replace(&mut self.steps, Steps::new(self.state.len()));
-            let taken = self.take(here, &outgoing, &steps);
-            self.steps = steps;
+            let taken = match outlook {
+                Some(outlook) => outlook.steps().try_for_each(|(what, vector, hash, target)| {
+                    self.put(here, what, vector, target, Some(hash))
+                }),
+                None => {
+                    let steps = std::mem::replace(&mut self.steps, Steps::new(self.state.len()));
+                    let taken = self.take(here, &outgoing, &steps);
+                    self.steps = steps;
+                    taken
+                }
+            };
             if let Err(stop) = taken {
                 // It counts when it is expanded to its end.
                 self.feedback.effort = before;
@@ -238,6 +259,39 @@ impl<'t, 's, 'b, S: Successors> Places<'t, 's, 'b, S> {
         Ok(None)
     }
 
+    /// Has the threads of the job look at the states that are next, if that pays.
+    fn look_ahead(&self, here: &Here, outgoing: &Outgoing, ahead: &mut Ahead<Move>) -> Result<(), Stop> {
+        let search = self.task.search;
+        let states = &here.states;
+        let Some(next) = ahead.next(search, here.expanded..states.len(), &self.feedback.effort) else {
+            return Ok(());
+        };
+        let (guide, bounded) = (search.guide, self.feedback.bounded);
+        let get = |index| states.get(index);
+        ahead.look(search, next, &get, &|state, target, vector| {
+            if search.irrelevant.contains(target) {
+                return None;
+            }
+            let what = outgoing.classify(guide, state, target, vector);
+            let (hash, nothing_new) = match what {
+                Move::Free => states.look_up(target),
+                Move::Along(e) if guide.edge(e).cut => (0, bounded),
+                Move::Along(e) => match self.known_at(guide.edge(e).target) {
+                    Some(there) => there.states.look_up(target),
+                    None => (crate::states::hash(target), false),
+                },
+                Move::Elsewhere => (0, false),
+            };
+            (!nothing_new).then_some((what, hash))
+        })
+    }
+
+    /// The states at a place that is not the one whose turn it is, if there are any.
+    fn known_at(&self, place: StateIx) -> Option<&Here<'b>> {
+        let turn = self.task.forwards[place.0 as usize];
+        self.open.get(&turn).or_else(|| self.shared.get(&turn))
+    }
+
     /// Puts the targets of a state's steps where they belong.
     fn take(&mut self, here: &mut Here<'b>, outgoing: &Outgoing, steps: &Steps) -> Result<(), Stop> {
         let guide = self.task.search.guide;
@@ -247,25 +301,46 @@ impl<'t, 's, 'b, S: Successors> Places<'t, 's, 'b, S> {
                 if self.task.search.irrelevant.contains(target) {
                     continue;
                 }
-                let (position, index) = (here.place.0, here.expanded as u32);
-                let origin = || Origin { position, index, vector: via.vector().0 };
-                match outgoing.classify(guide, &state, target, via.vector()) {
-                    Move::Free => drop(here.states.insert(target, origin)?),
-                    Move::Along(e) if guide.edge(e).cut => self.feedback.bounded = true,
-                    Move::Along(e) => {
-                        let path = || [&here.path[..], &[e.0]].concat();
-                        self.at(guide.edge(e).target, path).states.insert(target, origin)?;
-                    }
-                    Move::Elsewhere => {
-                        return Err(Error::internal("a step leads beyond the guide").into());
-                    }
-                }
+                let what = outgoing.classify(guide, &state, target, via.vector());
+                self.put(here, what, via.vector().0, target, None)?;
             }
             Ok(())
         };
         let taken = all();
         self.state = state;
         taken
+    }
+
+    /// Puts the target of a step where it belongs, and tells what the step shows.
+    #[inline(always)]
+    fn put(
+        &mut self,
+        here: &mut Here<'b>,
+        what: Move,
+        vector: u32,
+        target: &[u64],
+        hash: Option<u64>,
+    ) -> Result<(), Stop> {
+        let guide = self.task.search.guide;
+        let (position, index) = (here.place.0, here.expanded as u32);
+        let origin = || Origin { position, index, vector };
+        let states = match what {
+            Move::Free => &mut here.states,
+            Move::Along(e) if guide.edge(e).cut => {
+                self.feedback.bounded = true;
+                return Ok(());
+            }
+            Move::Along(e) => {
+                let path = || [&here.path[..], &[e.0]].concat();
+                &mut self.at(guide.edge(e).target, path).states
+            }
+            Move::Elsewhere => return Err(Error::internal("a step leads beyond the guide").into()),
+        };
+        match hash {
+            Some(hash) => states.insert_hashed(hash, target, origin)?,
+            None => states.insert(target, origin)?,
+        };
+        Ok(())
     }
 
     /// The places with their states, as far as they are kept.

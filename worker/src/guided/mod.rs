@@ -13,10 +13,12 @@
 //! deadlock is a state in which the whole system has no step. Invariant: a feedback that says `Complete` comes from a
 //! search that has visited all states the job asks for.
 
+mod ahead;
 mod border;
 mod breadth;
 mod depth;
 mod irrelevant;
+mod mutants;
 mod orders;
 mod outgoing;
 pub(crate) mod search;
@@ -24,6 +26,7 @@ pub(crate) mod search;
 mod tests;
 mod way;
 
+use crate::helpers::Helpers;
 use crate::job::{Effort, Feedback, Handed, Job, JobEnd, Left, Order, Refinement, Spot, Then};
 use crate::life::Life;
 use crate::sketch::{self, hash};
@@ -79,6 +82,8 @@ pub struct Worker<'a, S> {
     guides: Vec<(Vec<Refinement>, Arc<Guide>)>,
     /// The order of the first guide's places, once it was needed.
     forwards: Option<Arc<[u32]>>,
+    /// The threads that help with one job.
+    helpers: Option<Helpers>,
 }
 
 impl<'a, S: Successors> Worker<'a, S> {
@@ -88,7 +93,13 @@ impl<'a, S: Successors> Worker<'a, S> {
             Some(relevance) => Irrelevant::new(relevance, setting.system.packing()),
             None => Irrelevant::default(),
         };
-        Worker { setting, irrelevant, guides: Vec::new(), forwards: None }
+        Worker { setting, irrelevant, guides: Vec::new(), forwards: None, helpers: None }
+    }
+
+    /// With so many threads for each job, the worker's own included. What comes of a job does not depend on them. Only
+    /// searches that go position by position or place by place have work for more than one.
+    pub fn with_threads(self, threads: usize) -> Self {
+        Worker { helpers: Helpers::new(threads), ..self }
     }
 
     /// Does a job. It ends early, as interrupted, soon after it is cancelled.
@@ -141,6 +152,7 @@ impl<'a, S: Successors> Worker<'a, S> {
             irrelevant: &self.irrelevant,
             job,
             life,
+            helpers: self.helpers.as_ref(),
         };
         if let (Some(handed), Some(forwards)) = (&job.handed, forwards) {
             let task = border::Task { search: &search, handed, forwards: &forwards };
@@ -178,6 +190,7 @@ impl<'a, S: Successors> Worker<'a, S> {
             irrelevant: &self.irrelevant,
             job,
             life,
+            helpers: self.helpers.as_ref(),
         };
         let task = border::Task { search: &search, handed, forwards: &forwards };
         let budget = way_budget(job);

@@ -1,7 +1,10 @@
 //! What both orders of a guided search share: the question, and the look at a state's steps.
 
+use super::ahead::Outlook;
 use super::irrelevant::Irrelevant;
+use super::mutants::{self, Mutant};
 use super::outgoing::{Move, Outgoing};
+use crate::helpers::Helpers;
 use crate::job::{Effort, Feedback, Job, JobEnd, Left, Then};
 use crate::life::Life;
 use crate::stop::Stop;
@@ -20,6 +23,8 @@ pub(super) struct GuidedSearch<'s, S> {
     pub(super) irrelevant: &'s Irrelevant,
     pub(super) job: &'s Job,
     pub(super) life: &'s Life,
+    /// The threads that help with the job.
+    pub(super) helpers: Option<&'s Helpers>,
 }
 
 /// Whether the subsystem moves without regard to the guide once it has followed the path of a job. The other way to move
@@ -122,15 +127,35 @@ impl<S: Successors> GuidedSearch<'_, S> {
         steps: &mut Steps,
         effort: &mut Effort,
     ) -> Result<Option<Found>, Stop> {
+        self.admit(effort)?;
+        steps.clear();
+        self.system.expand(state, steps)?;
+        Ok(look_at(self.system, state, steps, effort))
+    }
+
+    /// The same of a state whose steps are known: counts it, and says what is wrong with it or with them.
+    pub(super) fn expand_known<T>(
+        &self,
+        outlook: &Outlook<'_, T>,
+        effort: &mut Effort,
+    ) -> Result<Option<Found>, Stop> {
+        if !mutants::is(Mutant::Limit) {
+            self.admit(effort)?;
+        }
+        outlook.count(effort)?;
+        Ok(outlook.wrong.clone())
+    }
+
+    /// Whether the limits allow one more state.
+    #[inline]
+    fn admit(&self, effort: &Effort) -> Result<(), Stop> {
         if effort.states >= self.job.limits.states {
             return Err(Stop::OverBudget);
         }
         if effort.states.is_multiple_of(1_024) && self.life.is_cancelled() {
             return Err(Stop::Interrupted);
         }
-        steps.clear();
-        self.system.expand(state, steps)?;
-        Ok(look_at(self.system, state, steps, effort))
+        Ok(())
     }
 }
 
@@ -169,6 +194,10 @@ impl Possible {
 
     pub(super) fn mark(&mut self, edge: EdgeIx) {
         self.seen[(edge.0 - self.first) as usize] = true;
+    }
+
+    pub(super) fn is_marked(&self, edge: EdgeIx) -> bool {
+        self.seen[(edge.0 - self.first) as usize]
     }
 
     /// The edges, ascending.

@@ -1,5 +1,7 @@
 //! Guided searches against a naive one on random networks.
 
+mod threads;
+
 use super::*;
 use crate::job::{JobLimits, Then};
 use gridlock_lts::base::rng::Rng;
@@ -309,7 +311,7 @@ fn both_ways_to_rebuild_agree() {
             let life = Life::default();
             let irrelevant = &Irrelevant::default();
             let (anywhere, job, life) = (true, &job, &life);
-            let search = GuidedSearch { system, guide, path, anywhere, irrelevant, job, life };
+            let search = GuidedSearch { system, guide, path, anywhere, irrelevant, job, life, helpers: None };
             let budget = Budget::new(1 << 30);
             let (_, found) = breadth::run(&search, &budget, &mut |_| {}).unwrap();
             let Some(found) = found else { return false };

@@ -34,6 +34,8 @@ pub struct Swarmed {
     jobs: String,
     job_memory_bytes: u64,
     job_states: Option<u64>,
+    /// Threads of each job.
+    job_workers: usize,
     #[serde(skip)]
     borders_wanted: bool,
     directed: bool,
@@ -99,6 +101,7 @@ impl Swarmed {
             jobs: plan.config.granularity.to_string(),
             job_memory_bytes: plan.config.limits.memory,
             job_states: traces.job_states,
+            job_workers: traces.job_workers(),
             borders_wanted: plan.config.borders,
             directed: traces.directed(),
             strategy: plan.config.strategy.name(),
@@ -240,6 +243,9 @@ impl Figures for Swarmed {
         let mut jobs = format!("{}, at most {}", self.jobs, bytes(self.job_memory_bytes));
         if let Some(states) = self.job_states {
             jobs += &format!(" and {} states", count(states));
+        }
+        if self.job_workers > 1 {
+            jobs += &format!(", {} threads each", count(self.job_workers as u64));
         }
         let mut strategy = self.strategy.to_owned();
         if strategy == "random" {

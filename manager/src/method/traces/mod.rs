@@ -79,6 +79,14 @@ impl Method for Traces {
         Ok(())
     }
 
+    /// Threads that do jobs: as many as the cores allow, if each job has several.
+    fn threads(&self, wanted: Option<u16>) -> usize {
+        match wanted {
+            None => (super::options::threads(None, self.runs_on_ranks()) / self.job_workers()).max(1),
+            wanted => super::options::threads(wanted, self.runs_on_ranks()),
+        }
+    }
+
     fn checkpoint(&self) -> Option<&Checkpoint> {
         Some(&self.informed.checkpoint)
     }
@@ -113,6 +121,7 @@ impl Method for Traces {
         let mut figures = Swarmed::new(&plan, self, &report.status, resumed);
         figures.traffic = run.peers.traffic();
         (figures.record.events, figures.record.times) = (report.events, report.times);
+        (figures.record.course, figures.record.on_ranks) = (report.course, run.peers.is_distributed());
         if !report.status.any_order {
             // IDs are those of single traces, perhaps after classes were too large.
             figures.record.ids.end = figures.record.ids.end.max(report.status.all.clone());
@@ -137,6 +146,8 @@ impl Method for Traces {
             figures.compare(compare::search(run)?, &conclusion)?;
         }
         if let Some(left) = left {
+            // Slices have one thread each.
+            run.threads *= self.job_workers();
             return self.onward().go_on(run, left, time, true, |handed| Box::new(figures.handed(handed)));
         }
         Ok(Outcome { conclusion, trace, time, figures: Box::new(figures) })
@@ -152,11 +163,17 @@ impl Method for Traces {
         }
         let plan = Plan::new(self, run, &prepared)?;
         let identity = plan.agreed(self);
-        let work = swarm::work(&prepared, &plan.guide, plan.config.relevance.as_ref())?;
+        let work = swarm::work(&prepared, &plan.guide, &plan.config)?;
         let served =
             run.peers.serve(&run.team(&identity, self.informed.patience), |grid| grid.serve_until(&work))?;
         drop(work);
-        served.map_or_else(|| self.onward().serve(run), Ok)
+        served.map_or_else(
+            || {
+                run.threads *= self.job_workers();
+                self.onward().serve(run)
+            },
+            Ok,
+        )
     }
 }
 

@@ -91,6 +91,11 @@ pub struct Traces {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) job_states: Option<u64>,
 
+    /// Prefixes: search each job with N threads that share its states, so that the memory of a machine serves one job;
+    /// with --workers W so many of W jobs at a time [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(super) job_workers: Option<u16>,
+
     /// Prefixes: leave it when jobs have expanded N times as many states as there are different ones [default: 10]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) work_limit: Option<u64>,
@@ -230,6 +235,9 @@ impl Traces {
         if self.seed.is_some() && self.strategy() != StrategyKind::Random {
             return Err(Error::input("--seed belongs to --strategy random"));
         }
+        if let (Some(_), Some(other)) = (self.job_workers, self.against_job_workers()) {
+            return Err(Error::input(format_args!("--job-workers does not go with {other}")));
+        }
         if self.beyond == Some(Beyond::Slice) && self.is_shard() {
             return Err(Error::input(
                 "--beyond slice does not go with --ids or --shard: slices are about the whole system",
@@ -244,6 +252,28 @@ impl Traces {
             return Err(Error::input(format_args!("--orders one does not go with {other}")));
         }
         Ok(())
+    }
+
+    /// What keeps several threads from searching one job, and what to do instead.
+    fn against_job_workers(&self) -> Option<&'static str> {
+        [
+            (
+                self.granularity() == Granularity::Trace,
+                "--jobs trace: what lies along one trace is little, and more jobs at a time take more cores (--workers); \
+                 or use --jobs prefix",
+            ),
+            (
+                self.iss() == Iss::Dfs,
+                "--iss dfs: depth first takes one state after the other, and more jobs at a time take more cores (--workers)",
+            ),
+        ]
+        .into_iter()
+        .find_map(|(given, why)| given.then_some(why))
+    }
+
+    /// Threads for each job.
+    pub(super) fn job_workers(&self) -> usize {
+        self.job_workers.map_or(1, usize::from)
     }
 
     /// What keeps jobs from following a class of traces in all orders, and why.

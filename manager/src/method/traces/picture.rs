@@ -5,8 +5,8 @@
 
 use crate::grid::driver::Times;
 use crate::method::page::{COLOURS, COLUMNS, open};
-use crate::method::quantities::{big, count};
-use crate::traces::swarm::{Class, Event};
+use crate::method::quantities::{big, count, counted};
+use crate::traces::swarm::{Class, Event, Point};
 use num_bigint::BigUint;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,6 +16,10 @@ use std::ops::Range;
 const ROWS: usize = 240;
 /// The height of both pictures, as far as the number of rows allows.
 const HEIGHT: usize = 480;
+/// The height of the pictures of shares and of work.
+const SHARES: usize = 120;
+/// Columns of the picture of shares.
+const STRETCHES: usize = 100;
 /// Who gave the answers that were in the checkpoint.
 const RESUMED: u32 = u32::MAX;
 
@@ -67,9 +71,100 @@ pub fn became(class: Class) -> &'static str {
     }
 }
 
-/// Who did a job.
-pub fn who(worker: u32) -> String {
-    if worker == RESUMED { "checkpoint".to_owned() } else { format!("worker {worker}") }
+/// Who did a job: a worker of this process, or another rank.
+pub fn who(worker: u32, on_ranks: bool) -> String {
+    match worker {
+        RESUMED => "checkpoint".to_owned(),
+        worker if on_ranks => format!("rank {}", worker + 1),
+        worker => format!("worker {worker}"),
+    }
+}
+
+/// What a worker did.
+#[derive(Clone, Copy, Default)]
+pub struct Share {
+    /// Its jobs.
+    pub jobs: u64,
+    /// States that they expanded.
+    pub states: u64,
+    /// The time that they took.
+    pub nanoseconds: u64,
+}
+
+/// What each worker did.
+pub fn shares(events: &[Event]) -> BTreeMap<u32, Share> {
+    let mut shares: BTreeMap<u32, Share> = BTreeMap::new();
+    for event in events {
+        let share = shares.entry(event.worker).or_default();
+        share.jobs += 1;
+        share.states += event.effort.states;
+        share.nanoseconds += event.effort.nanoseconds;
+    }
+    shares
+}
+
+/// The states that were expanded up to each job by each worker, of `all`, one worker above the other.
+pub fn covered(events: &[Event], all: u64) -> String {
+    let columns = events.len().min(STRETCHES);
+    let mut out = String::new();
+    open(&mut out, "states expanded by each worker, job by job", SHARES);
+    // Workers of one colour are one.
+    let mut sums: BTreeMap<String, u64> = events.iter().map(|event| (colour(event.worker), 0)).collect();
+    for column in 0..columns {
+        let from_to = [column, column + 1].map(|k| k * events.len() / columns);
+        for event in &events[from_to[0]..from_to[1]] {
+            *sums.entry(colour(event.worker)).or_default() += event.effort.states;
+        }
+        let (left, mut below) = (column as f64 * COLUMNS as f64 / columns as f64, 0.0);
+        for (class, &states) in &sums {
+            let height = SHARES as f64 * states as f64 / all.max(1) as f64;
+            if height >= 0.01 {
+                let (top, width) = (SHARES as f64 - below - height, COLUMNS as f64 / columns as f64);
+                let _ = write!(
+                    out,
+                    "<rect class=\"{class}\" x=\"{left:.2}\" y=\"{top:.2}\" width=\"{width:.2}\" height=\"{height:.2}\"/>"
+                );
+            }
+            below += height;
+        }
+    }
+    out.push_str("</svg>\n");
+    out
+}
+
+/// The colour of a worker, as a class.
+fn colour(worker: u32) -> String {
+    let cell =
+        if worker == RESUMED { Cell::Resumed } else { Cell::Worker((worker as usize % COLOURS) as u8) };
+    cell.class()
+}
+
+/// States expanded for each different one.
+pub fn factor(point: &Point) -> f64 {
+    (point.states as f64 / point.different.states.max(1) as f64).max(1.0)
+}
+
+/// The work factor after some jobs each, as a part of `most`.
+pub fn factors(points: &[&Point], most: f64) -> String {
+    let mut out = String::new();
+    open(&mut out, "work factor over the jobs", SHARES);
+    let jobs = points.last().map_or(1, |point| point.jobs.max(1));
+    let at = |jobs_then: u64| COLUMNS as f64 * jobs_then as f64 / jobs as f64;
+    let mut left = 0.0;
+    for point in points {
+        let (right, height) = (at(point.jobs), SHARES as f64 * factor(point) / most);
+        let _ = write!(
+            out,
+            "<rect class=\"w0\" x=\"{left:.2}\" y=\"{:.2}\" width=\"{:.2}\" height=\"{height:.2}\"><title>{}: {:.2}</title></rect>",
+            SHARES as f64 - height,
+            (right - left).max(0.2),
+            counted(point.jobs as usize, "job"),
+            factor(point)
+        );
+        left = right;
+    }
+    out.push_str("</svg>\n");
+    out
 }
 
 /// Fills the cells of a range.
@@ -105,7 +200,7 @@ fn draw_row(out: &mut String, row: &[Cell], y: usize, height: usize) {
 }
 
 /// The trace IDs from left to right, jobs from top to bottom in their order; below, what became of each ID in the end.
-pub fn ids(events: &[Event], all: &Range<BigUint>) -> String {
+pub fn ids(events: &[Event], all: &Range<BigUint>, on_ranks: bool) -> String {
     let mut out = String::new();
     if all.start >= all.end {
         return out;
@@ -128,7 +223,7 @@ pub fn ids(events: &[Event], all: &Range<BigUint>) -> String {
                 }
             }
         }
-        let _ = write!(out, "<g><title>{}</title>", tooltip(of_row));
+        let _ = write!(out, "<g><title>{}</title>", tooltip(of_row, on_ranks));
         draw_row(&mut out, &row, r * height, height);
         out.push_str("</g>\n");
     }
@@ -137,13 +232,13 @@ pub fn ids(events: &[Event], all: &Range<BigUint>) -> String {
     out
 }
 
-fn tooltip(events: &[&Event]) -> String {
+fn tooltip(events: &[&Event], on_ranks: bool) -> String {
     match events {
         [] => String::new(),
         [event] => format!(
             "job {}, {}: IDs {} to {} {}, {} states",
             count(event.number),
-            who(event.worker),
+            who(event.worker, on_ranks),
             event.ids.first().map_or(String::new(), |ids| big(&ids.start)),
             event.ids.last().map_or(String::new(), |ids| big(&ids.end)),
             became(event.class),
@@ -155,7 +250,7 @@ fn tooltip(events: &[&Event]) -> String {
 
 /// For each worker its jobs from when they were handed out to when they were answered; all workers on one scale. Of
 /// jobs from a checkpoint only the time is known that they took: they stand one after the other.
-pub fn timelines(events: &[Event], times: &Times) -> Vec<(String, u64, f64, String)> {
+pub fn timelines(events: &[Event], times: &Times, on_ranks: bool) -> Vec<(String, u64, f64, String)> {
     let mut workers: BTreeMap<u32, Vec<&Event>> = BTreeMap::new();
     for event in events {
         workers.entry(event.worker).or_default().push(event);
@@ -191,7 +286,7 @@ pub fn timelines(events: &[Event], times: &Times) -> Vec<(String, u64, f64, Stri
         draw_row(&mut out, &row, 0, 18);
         out.push_str(&separators);
         out.push_str("</svg>\n");
-        (who(worker), events.len() as u64, busy as f64 / 1e9, out)
+        (who(worker, on_ranks), events.len() as u64, busy as f64 / 1e9, out)
     };
     workers.into_iter().map(line).collect()
 }
@@ -230,7 +325,7 @@ mod tests {
     #[test]
     fn jobs_and_what_they_prune_are_drawn() {
         let events = [event(0, 0, range(0, 1), vec![range(2, 3)]), event(1, 1, range(1, 2), vec![])];
-        let svg = ids(&events, &range(0, 4));
+        let svg = ids(&events, &range(0, 4), false);
         for part in [
             "class=\"w0\" x=\"0\"",
             "class=\"w1\" x=\"250\"",
@@ -240,7 +335,7 @@ mod tests {
             assert!(svg.contains(part), "{part} in {svg}");
         }
         assert_eq!(svg.matches("class=\"pruned\"").count(), 2, "in its row and in the sum");
-        let lines = timelines(&events, &Times::default());
+        let lines = timelines(&events, &Times::default(), false);
         assert_eq!(lines.len(), 2);
         assert!(lines.iter().all(|line| line.1 == 1 && line.3.contains("width=\"1000\"")), "{lines:?}");
     }
@@ -249,19 +344,20 @@ mod tests {
     fn many_jobs_make_a_picture_of_the_same_size() {
         let events: Vec<Event> =
             (0..50_000).map(|k| event(k, k as u32 % 3, range(k, k + 1), vec![])).collect();
-        let svg = ids(&events, &range(0, 50_000));
+        let svg = ids(&events, &range(0, 50_000), false);
         assert!(svg.len() < 400_000, "{}", svg.len());
         assert!(
-            timelines(&events, &Times::default()).iter().map(|line| line.3.len()).sum::<usize>() < 10_000
+            timelines(&events, &Times::default(), false).iter().map(|line| line.3.len()).sum::<usize>()
+                < 10_000
         );
-        assert_eq!(timelines(&[], &Times::default()).len(), 0);
+        assert_eq!(timelines(&[], &Times::default(), false).len(), 0);
         let times = Times::from_iter([
             (0, (Duration::ZERO, Duration::from_secs(1))),
             (1, (Duration::from_secs(3), Duration::from_secs(4))),
         ]);
         let two = [event(0, 0, range(0, 1), vec![]), event(1, 0, range(1, 2), vec![])];
-        let line = &timelines(&two, &times)[0].3;
+        let line = &timelines(&two, &times, false)[0].3;
         assert!(line.contains("x=\"750\""), "the second begins at three quarters: {line}");
-        assert!(ids(&[], &range(0, 5)).ends_with("</svg>\n"));
+        assert!(ids(&[], &range(0, 5), false).ends_with("</svg>\n"));
     }
 }

@@ -97,6 +97,7 @@ impl Plan {
             order: traces.iss().order(),
             pace: pace(traces, run),
             shard: shard.clone(),
+            job_workers: traces.job_workers(),
             record: informed.report.is_some(),
             borders: traces.borders(),
             border_memory: limits.memory.saturating_mul(WAITING),

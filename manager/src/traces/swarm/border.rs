@@ -11,6 +11,7 @@ use super::processing::Answered;
 use super::sizing::Sizing;
 use super::space::Space;
 use super::status::Class;
+use gridlock_lts::base::error::Error;
 use gridlock_lts::base::hash::Map;
 use gridlock_lts::guide::{EdgeIx, Guide, StateIx};
 use gridlock_worker::job::{Border, Handed, JobEnd};
@@ -299,7 +300,7 @@ impl Swarm<'_> {
         }
         frontier.words = (left.words as usize).max(1);
         if !left.border.iter().all(|border| frontier.fits(&space.guide, border)) {
-            return self.fail(number, "what it hands on does not fit the guide".to_owned());
+            return self.fail(number, Error::internal("what it hands on does not fit the guide"));
         }
         for border in &left.border {
             let path: Vec<EdgeIx> = border.path.iter().map(|&edge| EdgeIx(edge)).collect();

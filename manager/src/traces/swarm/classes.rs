@@ -17,6 +17,7 @@ use super::space::Space;
 use super::status::{Class, Pruned};
 use super::{Config, Part, Swarm};
 use crate::traces::strategy::StrategyKind;
+use gridlock_lts::base::error::Error;
 use gridlock_lts::base::hash::{Map, Set};
 use gridlock_lts::base::rng::Rng;
 use gridlock_lts::guide::{ActionIx, EdgeIx, Guide, Orders, StateIx};
@@ -280,7 +281,8 @@ impl Swarm<'_> {
             return Class::Split;
         }
         if let Err(reason) = classes.learn(number, &answered.feedback.positions) {
-            return self.fail(number, format!("the feedback does not fit the job: {reason}"));
+            let why = format_args!("the feedback does not fit the job: {reason}");
+            return self.fail(number, Error::internal(why));
         }
         if classes.bytes > self.config.border_memory {
             self.follow_single_traces();

@@ -114,6 +114,8 @@ pub struct Config {
     pub orders: Option<Arc<Orders>>,
     /// What need not be searched because no violation can follow; `None`: everything is searched.
     pub relevance: Option<Arc<Relevance>>,
+    /// Threads for each job. No job and no answer depends on them.
+    pub job_workers: usize,
     /// Whether events are recorded.
     pub record: bool,
 }
@@ -144,6 +146,7 @@ impl Config {
             border_memory: 1 << 30,
             orders: None,
             relevance: None,
+            job_workers: 1,
             record: false,
         }
     }

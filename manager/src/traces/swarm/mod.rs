@@ -9,6 +9,7 @@
 mod border;
 mod classes;
 mod config;
+mod course;
 mod history;
 mod nested;
 mod overlap;
@@ -21,6 +22,7 @@ mod status;
 mod tests;
 
 pub use config::{Config, Granularity, Pace};
+pub use course::{Again, Course, Point};
 pub use history::{Steps, WayWithin};
 pub use overlap::Repeats;
 pub use status::{Class, Different, Event, Extreme, Pruned, Stuck, SwarmOutcome, SwarmStatus};
@@ -86,6 +88,7 @@ pub struct Swarm<'n> {
     repeats: Option<Repeats>,
     status: SwarmStatus,
     events: Vec<Event>,
+    course: Course,
     outcome: Option<SwarmOutcome>,
 }
 
@@ -122,6 +125,7 @@ impl<'n> Swarm<'n> {
             repeats: None,
             status: SwarmStatus { borders, any_order, ..SwarmStatus::default() },
             events: Vec::new(),
+            course: Course::default(),
             outcome: None,
         };
         swarm.settle(0);
@@ -199,6 +203,11 @@ impl<'n> Swarm<'n> {
     /// The events since they were last taken, if they are recorded.
     pub fn take_events(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.events)
+    }
+
+    /// How the work went, if events are recorded.
+    pub fn take_course(&mut self) -> Course {
+        std::mem::take(&mut self.course)
     }
 
     /// Makes a job, if IDs remain. Finer guides first: then they are not needed any longer than necessary.

@@ -1,8 +1,10 @@
 //! What feedback means for the IDs.
 
 use super::border::Node;
+use super::course::{Again, Point};
 use super::status::{Class, Event, Pruned, SwarmOutcome};
 use super::{Granularity, Part, Swarm, is_end};
+use gridlock_lts::base::error::Error;
 use gridlock_lts::guide::{EdgeIx, StateIx};
 use gridlock_worker::job::{Feedback, Job, JobEnd, Then};
 use num_bigint::BigUint;
@@ -27,11 +29,15 @@ impl Swarm<'_> {
         };
         self.status.add(job.number, &feedback.effort);
         self.status.bounded |= feedback.bounded;
+        let before = self.distinct_if_recorded();
         if self.config.granularity == Granularity::Prefix {
             let repeats = self.overlap.add(&feedback.seen, self.status.total.states, self.config.work_limit);
             self.repeats = self.repeats.or(repeats);
         }
         let answered = Answered { job, space, ids, count, feedback };
+        if self.config.record {
+            self.note_course(&answered, worker, before);
+        }
         let mut pruned = Vec::new();
         let class = self.judge(&answered, &nodes, &mut pruned);
         self.settle(space);
@@ -44,10 +50,31 @@ impl Swarm<'_> {
         true
     }
 
+    /// How many different states were seen so far by the sketch, if that is to be told on a page.
+    fn distinct_if_recorded(&self) -> u64 {
+        if self.config.record { self.overlap.distinct().unwrap_or(0) } else { 0 }
+    }
+
+    /// Notes how the work went on with a job, `before` which there were so many different states.
+    fn note_course(&mut self, answered: &Answered, worker: u32, before: u64) {
+        let Some(different) = self.different() else { return };
+        let (jobs, states) = (self.ledger.processed(), self.status.total.states);
+        self.course.add(Point { jobs, states, different });
+        let Some(space) = self.spaces[answered.space].as_ref().filter(|_| different.estimated) else {
+            return;
+        };
+        let Job { number, path, .. } = &answered.job;
+        let states = answered.feedback.effort.states;
+        let new = self.distinct_if_recorded().saturating_sub(before).min(states);
+        let (repeated, prefix, left_out) = (states - new, Vec::new(), 0);
+        let job = Again { number: *number, worker, states, repeated, prefix, left_out };
+        self.course.repeat(job, path, |edge| space.guide.label(self.net, EdgeIx(edge)));
+    }
+
     fn judge(&mut self, answered: &Answered, nodes: &[Node], pruned: &mut Vec<Pruned>) -> Class {
         let number = answered.job.number;
         match &answered.feedback.end {
-            JobEnd::Failed(reason) => return self.fail(number, reason.to_string()),
+            JobEnd::Failed(reason) => return self.fail(number, reason.clone()),
             JobEnd::Found(finding) => {
                 self.outcome = Some(SwarmOutcome::Found { finding: finding.clone(), number });
                 self.found_from = answered.feedback.left.from.clone();
@@ -64,7 +91,8 @@ impl Swarm<'_> {
         // Of a space that is gone all IDs were explored or pruned; there is nothing to add.
         let Some(space) = self.spaces[answered.space].as_mut() else { return Class::Explored };
         if let Err(reason) = space.fits(&answered.job.path, &answered.feedback) {
-            return self.fail(number, format!("the feedback does not fit the job: {reason}"));
+            let why = format_args!("the feedback does not fit the job: {reason}");
+            return self.fail(number, Error::internal(why));
         }
         space.prune(&answered.job.path, &answered.feedback.possible, pruned);
         if answered.feedback.end == JobEnd::Complete {
@@ -93,7 +121,7 @@ impl Swarm<'_> {
         }
     }
 
-    pub(super) fn fail(&mut self, number: u64, reason: String) -> Class {
+    pub(super) fn fail(&mut self, number: u64, reason: Error) -> Class {
         self.outcome = Some(SwarmOutcome::Failed { number, reason });
         Class::Failed
     }

@@ -1,6 +1,7 @@
 //! What a swarm has done so far and what came of it.
 
 use super::overlap::Repeats;
+use gridlock_lts::base::error::Error;
 use gridlock_worker::job::{Effort, Finding};
 use num_bigint::BigUint;
 use std::ops::Range;
@@ -129,7 +130,7 @@ pub enum SwarmOutcome {
         /// The job's number.
         number: u64,
         /// Why.
-        reason: String,
+        reason: Error,
     },
 }
 
