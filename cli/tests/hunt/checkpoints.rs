@@ -1,11 +1,11 @@
 //! Hunts that are killed, stopped and resumed.
 
+use crate::harness::moments::{bytes_in, end_or, wait_for, wait_until_free};
 use crate::harness::{command, directory, ends, model, text};
 use crate::hunting::{hunt, strip};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 fn words<'a>(spec: &'a str, out: &'a str) -> Vec<&'a str> {
     vec![
@@ -31,20 +31,23 @@ fn a_killed_hunt_is_resumed() {
     let (spec, property, out) = (model("paxos/paxos-bug.mcrl2"), model("paxos/one_value.mcf"), path("out"));
     let mut words = words(&spec, &out);
     words[2] = &property;
-    let mut undisturbed = hunt(&words);
-    let place = path("run");
+    let (whole, place) = (path("whole"), path("run"));
+    let mut undisturbed = hunt(&[&words[..], &["--checkpoint", &whole]].concat());
     let with = [&words[..], &["--checkpoint", &place, "--resume"]].concat();
     let mut kills = 0;
-    for pause in (1..6).map(|k| k * 300) {
+    for _ in 0..5 {
+        let enough = bytes_in(&place) + bytes_in(&whole) / 8;
         let mut child =
             command(&[&["hunt", "--quiet"], &with[..]].concat()).spawn().expect("gridlock starts");
-        std::thread::sleep(Duration::from_millis(pause));
-        kills += u32::from(child.try_wait().expect("a child").is_none());
-        let _ = child.kill();
-        child.wait().expect("an end");
+        if end_or(&mut child, "answers", || bytes_in(&place) >= enough).is_none() {
+            kills += 1;
+            child.kill().expect("a child");
+            child.wait().expect("an end");
+        }
+        wait_until_free(&place);
     }
     let mut resumed = hunt(&with);
-    assert!(kills > 0, "too fast to be killed");
+    assert!(kills > 0, "nobody was killed");
     assert!(resumed["resumed"].as_u64() > Some(0), "there was something to resume");
     strip(&mut undisturbed);
     strip(&mut resumed);
@@ -63,17 +66,12 @@ fn a_signal_gives_the_summary() {
     let (spec, place) = (model("ieee1394/ieee1394-3.mcrl2"), path("run"));
     let words = ["hunt", &spec, "--checkpoint", &place, "--out", &path("out"), "--seed", "1"];
     let child = command(&words).spawn().expect("gridlock starts");
-    let begun = Instant::now();
-    while !Path::new(&place).join("status.json").exists() && begun.elapsed() < Duration::from_secs(60) {
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_for("the status", || Path::new(&place).join("status.json").exists());
     let running: Value = serde_json::from_str(&ends(&["status", &place, "--json"], 0)).expect("JSON");
     assert_eq!(running["state"], "running", "{running}");
     let sent = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
     assert!(sent.expect("kill").success());
-    let begun = Instant::now();
     let output = child.wait_with_output().expect("an end");
-    assert!(begun.elapsed() < Duration::from_secs(30));
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(3), "{out}{err}");
     assert!(
