@@ -28,6 +28,10 @@ pub trait Work: Send + Sync + 'static {
 
     /// A new worker.
     fn worker(&self) -> Worker<'_, Self::Job, Self::Answer>;
+
+    /// A job has come from another rank: takes what came with it ([`Numbered::address`](super::machine::Numbered::address)).
+    /// Jobs come in the order in which they were sent here.
+    fn arrived(&self, _job: &mut Self::Job) {}
 }
 
 /// Any work with these messages.
@@ -139,7 +143,9 @@ impl<'w> Grid<'w> {
     {
         match &self.place {
             #[cfg(feature = "mpi")]
-            WorkersAt::Ranks { world, .. } => mpi::serve(world, &mut self.start(work)),
+            WorkersAt::Ranks { world, .. } => {
+                mpi::serve(world, &mut self.start(work), &|job| work.arrived(job))
+            }
             WorkersAt::Threads(_) => {
                 let _ = work;
                 Err(Error::internal("threads of a process serve nobody else"))
