@@ -112,7 +112,7 @@ fn below(job: &HuntJob) -> Option<Below> {
     let Method::Prefix { path, .. } = &job.method else { return None };
     let pending = |k: u64| Pending { frame: 0, vector: 0, state: vec![job.number * 16 + k + 1] };
     let left = (path.len() < 20).then(|| Left { spine: Vec::new(), pending: (0..16).map(pending).collect() });
-    Some(Below { from: vec![0], cut_off: true, left })
+    Some(Below { from: vec![0], cut_off: true, left, ..Below::default() })
 }
 
 /// A hunt whose searches see the same each time, and new states if they search below paths.

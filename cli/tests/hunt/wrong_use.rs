@@ -29,6 +29,8 @@ fn wrong_use_is_told() {
         (&["--repeat", &file, "--seed", "1"], "cannot be used with"),
         (&["--json", "/nowhere/at/all.json"], "there is no directory"),
         (&["--tables", "on-demand", "--portfolio", "rare"], "--portfolio rare needs complete tables"),
+        (&["--portfolio", "walk", "--share", "on"], "--share is for prefix"),
+        (&["--tables", "on-demand", "--share", "on"], "--share on needs complete tables"),
         (&["--never", "no_such(_)"], "no_such"),
     ];
     for (options, reason) in cases {

@@ -47,6 +47,9 @@ pub enum Accepted {
 pub trait Numbered {
     /// The number of the job.
     fn number(&self) -> u64;
+
+    /// A job is about to be sent to another rank, known by its number among the workers: takes along what it needs there.
+    fn address(&mut self, _rank: u32) {}
 }
 
 /// An answer, as far as the driver has to know it.

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// The version of everything that is written with this module. Ranks and journals must agree on it.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 
 /// No value is longer than this: the largest result of a slice, and some more.
 const LIMIT: usize = 3 << 30;

@@ -3,7 +3,7 @@
 //! Invariant: a method says what its work is once; whether threads or ranks do it is settled here and nowhere else.
 
 use super::driver::{Control, Ended, Opened, Times, drive};
-use super::machine::Machine;
+use super::machine::{Machine, Numbered};
 use super::transport::threads::{self, Threads};
 use gridlock_lts::base::error::{Error, Result};
 use gridlock_worker::life::Life;
@@ -28,6 +28,10 @@ pub trait Work: Send + Sync + 'static {
 
     /// A new worker.
     fn worker(&self) -> Worker<'_, Self::Job, Self::Answer>;
+
+    /// A job has come from another rank: takes what came with it ([`Numbered::address`]).
+    /// Jobs come in the order in which they were sent here.
+    fn arrived(&self, _job: &mut Self::Job) {}
 }
 
 /// Any work with these messages.
@@ -98,7 +102,7 @@ impl<'w> Grid<'w> {
     ) -> Result<(Ended, Times)>
     where
         M: Machine<Job = W::Job, Answer = W::Answer>,
-        W: Work<Job: Serialize + DeserializeOwned, Answer: Serialize + DeserializeOwned> + ?Sized,
+        W: Work<Job: Numbered + Serialize + DeserializeOwned, Answer: Serialize + DeserializeOwned> + ?Sized,
     {
         match &self.place {
             WorkersAt::Threads(_) => drive(machine, &mut self.start(work), journal, control),
@@ -139,7 +143,9 @@ impl<'w> Grid<'w> {
     {
         match &self.place {
             #[cfg(feature = "mpi")]
-            WorkersAt::Ranks { world, .. } => mpi::serve(world, &mut self.start(work)),
+            WorkersAt::Ranks { world, .. } => {
+                mpi::serve(world, &mut self.start(work), &|job| work.arrived(job))
+            }
             WorkersAt::Threads(_) => {
                 let _ = work;
                 Err(Error::internal("threads of a process serve nobody else"))

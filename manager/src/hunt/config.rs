@@ -132,6 +132,8 @@ impl FromStr for Kind {
 pub struct Config {
     /// The source of all choices.
     pub seed: u64,
+    /// Whether jobs of `prefix` tell each other which states they have expanded.
+    pub share: bool,
     /// The members, in the order in which they have their first turns.
     pub portfolio: Vec<Kind>,
     /// Whether members that find more new things get more to do; else they take turns.
@@ -171,6 +173,7 @@ impl Config {
             seed,
             portfolio: Kind::NAMED.into_iter().filter(fits).collect(),
             steering: true,
+            share: true,
             job_memory: 128 << 20,
             job_states: 1_000,
             max_jobs: None,

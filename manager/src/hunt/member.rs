@@ -6,7 +6,7 @@
 //! feedback that was processed and from its seed.
 
 use super::config::{Config, Kind};
-use super::prefixes::{Prefixes, Taken};
+use super::prefixes::{Handed, Prefixes, Shared, Sharing, Taken};
 use crate::grid::machine::{Machine, Next};
 use crate::traces::swarm::{self, Granularity, Pace, Swarm, SwarmOutcome};
 use gridlock_lts::base::rng::Rng;
@@ -14,6 +14,7 @@ use gridlock_lts::engine::game::live::Shape;
 use gridlock_lts::guide::Guide;
 use gridlock_lts::model::network::Network;
 use gridlock_worker::hunt::job::{HuntEnd, HuntFeedback, HuntLimits, Keep, Method};
+use gridlock_worker::hunt::told::MOST_TOLD;
 use gridlock_worker::job::{Feedback, JobLimits, Order};
 use num_bigint::BigUint;
 use std::collections::VecDeque;
@@ -89,12 +90,14 @@ pub(super) struct Member<'n> {
 }
 
 impl<'n> Member<'n> {
-    pub(super) fn new(kind: Kind, config: &Config) -> Self {
+    /// A member; `words` of a state are given if jobs may tell each other which ones they have expanded.
+    pub(super) fn new(kind: Kind, config: &Config, words: Option<usize>) -> Self {
+        let sharing = words.map(|words| Sharing { words, bytes: config.job_memory });
         Member {
             kind,
             first: config.job_states.clamp(1, LARGEST),
             swarm: None,
-            prefixes: (kind == Kind::Prefix).then(Prefixes::new),
+            prefixes: (kind == Kind::Prefix).then(|| Prefixes::new(sharing)),
             best: VecDeque::new(),
             used_up: 0,
             doubled: 0,
@@ -115,7 +118,12 @@ impl<'n> Member<'n> {
     }
 
     fn doubled_by(&self, more: u32) -> u64 {
-        let times = (self.used_up / DOUBLING + u64::from(more)).min(u64::from(LARGEST.ilog2()));
+        let mut grown = self.used_up / DOUBLING;
+        if self.shared().is_some() {
+            // An answer can tell of all that was expanded.
+            grown = grown.min(u64::from((MOST_TOLD as u64 / self.first).max(1).ilog2()));
+        }
+        let times = (grown + u64::from(more)).min(u64::from(LARGEST.ilog2()));
         self.first.saturating_mul(1 << times).min(LARGEST)
     }
 
@@ -232,7 +240,7 @@ impl<'n> Member<'n> {
     fn prefix(&mut self, number: u64, states: u64) -> Turn {
         let Some(prefixes) = &mut self.prefixes else { return Turn::Nothing };
         match prefixes.next(number) {
-            Some((path, bound)) => Turn::Job(Method::Prefix { path, bound }, states),
+            Some(Handed { path, bound, known }) => Turn::Job(Method::Prefix { path, bound, known }, states),
             None if prefixes.everything() => Turn::Everything,
             None => Turn::Nothing,
         }
@@ -248,7 +256,7 @@ impl<'n> Member<'n> {
         // If memory ended the job, larger ones would end there as well.
         if size < LARGEST && feedback.effort.states >= allowed {
             self.doubled += 2;
-            prefixes.begin();
+            prefixes.larger_jobs();
         } else {
             prefixes.no_larger_jobs();
         }
@@ -257,6 +265,11 @@ impl<'n> Member<'n> {
     /// No run of this many steps or fewer ends with a violation: that is proved.
     pub(super) fn proved(&self) -> Option<u32> {
         self.prefixes.as_ref().and_then(Prefixes::proved)
+    }
+
+    /// What came of telling each other, if its jobs do.
+    pub(super) fn shared(&self) -> Option<Shared> {
+        self.prefixes.as_ref().and_then(Prefixes::shared)
     }
 
     /// Takes the feedback to a guided job.

@@ -21,6 +21,7 @@ mod tests;
 pub use config::{Config, Kind};
 pub use coverage::{Bits, LeafCoverage, Part};
 pub use member::Traces;
+pub use prefixes::Shared;
 pub use status::{Found, HuntOutcome, HuntStatus, MemberStatus};
 
 use crate::grid::journal::Batch;
@@ -108,11 +109,13 @@ impl<'n> Hunt<'n> {
         config: Config,
     ) -> Self {
         let net = net.into();
+        // Where tables are filled as needed, packed states mean something in one process only.
+        let words = (config.share && net.known().is_some()).then(|| packing.words());
         Hunt {
             net,
             packing,
             guide,
-            members: config.portfolio.iter().map(|&kind| Member::new(kind, &config)).collect(),
+            members: config.portfolio.iter().map(|&kind| Member::new(kind, &config, words)).collect(),
             records: vec![Record::default(); config.portfolio.len()],
             steering: Steering::new(config.portfolio.len(), config.steering),
             rng: Rng::new(config.seed),

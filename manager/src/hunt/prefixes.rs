@@ -5,8 +5,12 @@
 //! states within the bound were expanded, and the bound is raised. A state that is in the pool or was handed out with a
 //! shorter path is not taken again, since what lies behind it is, or was, searched further. States are compared exactly.
 //!
+//! Jobs tell which states they have expanded, and later ones leave those out ([`gridlock_worker::hunt::told`]). A job knows
+//! what was processed when it was made. So does the pool: what others have told is not handed out. What was told
+//! belongs to one round.
+//!
 //! If searches see the same states again and again, as they do where many paths lead to a state, the pool begins anew at
-//! its first path, with larger jobs.
+//! its first path, with larger jobs; if they tell each other, it goes on with larger ones.
 //!
 //! Invariant: a bound counts as exhausted only once every job of its round was answered, as complete or with what remains
 //! of it, and all that remained was searched. What is lost is handed out again by the ledger; what was cut short, or
@@ -15,8 +19,10 @@
 
 use gridlock_lts::base::hash::Map;
 use gridlock_worker::hunt::job::{HuntEnd, HuntFeedback, Pending};
+use gridlock_worker::hunt::told::{Known as Heard, Summaries, Told};
 use gridlock_worker::sketch;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// The first bound.
 const FIRST_BOUND: u32 = 4;
@@ -44,6 +50,38 @@ struct Node {
 struct Known {
     depth: u32,
     node: u32,
+}
+
+/// A job that is handed out: where it begins, how far it goes, what it knows.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Handed {
+    pub(super) path: Path,
+    pub(super) bound: u32,
+    pub(super) known: Option<Heard>,
+}
+
+/// For jobs that tell each other: the words of a state, and the bytes that may be kept of what they tell in a round.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sharing {
+    pub(super) words: usize,
+    pub(super) bytes: u64,
+}
+
+/// What came of telling.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Shared {
+    /// States that the jobs have expanded, again those that were expanded before within the same bound.
+    pub expanded: u64,
+    /// Different ones among those that were told, bound by bound, added up.
+    pub different: u64,
+    /// Whether all that could be told was kept; else there are more different ones.
+    pub all_kept: bool,
+    /// States that were told.
+    pub told: u64,
+    /// Steps to states that were left out because they were known.
+    pub skipped: u64,
+    /// The states within the greatest bound that was searched to its end. Exact if the flag says so, else there are more.
+    pub within: Option<(u32, u64, bool)>,
 }
 
 /// What came of an answer.
@@ -83,11 +121,16 @@ pub(super) struct Prefixes {
     /// Whether there was no room for what remained of a job.
     full: bool,
     most_nodes: usize,
+    sharing: Option<Sharing>,
+    /// What was told in this round.
+    summaries: Option<Arc<Summaries>>,
+    /// What came of it, the different ones of this round left out.
+    shared: Shared,
 }
 
 impl Prefixes {
     /// Nothing was searched yet.
-    pub(super) fn new() -> Self {
+    pub(super) fn new(sharing: Option<Sharing>) -> Self {
         let mut prefixes = Prefixes {
             bound: FIRST_BOUND,
             round: 0,
@@ -107,6 +150,9 @@ impl Prefixes {
             retired: false,
             full: false,
             most_nodes: MOST_NODES,
+            sharing,
+            summaries: None,
+            shared: Shared { all_kept: true, ..Shared::default() },
         };
         prefixes.begin();
         prefixes
@@ -122,15 +168,42 @@ impl Prefixes {
         self.everything
     }
 
-    /// The path and the bound of the job of that number, if there is one to hand out.
-    pub(super) fn next(&mut self, number: u64) -> Option<(Path, u32)> {
-        if self.retired || self.everything {
-            return None;
+    /// What came of telling, if the jobs tell each other.
+    pub(super) fn shared(&self) -> Option<Shared> {
+        let (different, all_kept) = self.summaries.as_ref()?.different();
+        let Shared { different: before, all_kept: before_too, .. } = self.shared;
+        Some(Shared { different: before + different, all_kept: before_too && all_kept, ..self.shared })
+    }
+
+    /// The job of that number, if there is one to hand out.
+    pub(super) fn next(&mut self, number: u64) -> Option<Handed> {
+        loop {
+            if self.retired || self.everything {
+                return None;
+            }
+            let Some((depth, node)) = self.waiting.pop_first() else {
+                if self.in_work > 0 {
+                    return None;
+                }
+                // All that was left is known meanwhile.
+                self.exhausted();
+                continue;
+            };
+            if node != 0 && self.is_told(&self.nodes[node as usize].state, depth) {
+                continue;
+            }
+            self.out.insert(number, (self.round, node));
+            self.in_work += 1;
+            let oldest = self.out.values().map(|(round, _)| *round).min().unwrap_or(self.round);
+            let summaries = self.summaries.clone();
+            let known = summaries.map(|summaries| Heard::new(self.round, oldest, summaries));
+            return Some(Handed { path: self.path(node), bound: self.bound, known });
         }
-        let (_, node) = self.waiting.pop_first()?;
-        self.out.insert(number, (self.round, node));
-        self.in_work += 1;
-        Some((self.path(node), self.bound))
+    }
+
+    /// Whether what follows from a state at a depth is in somebody's hands, or was searched, as far as jobs told.
+    fn is_told(&self, state: &[u64], depth: u32) -> bool {
+        self.summaries.as_ref().is_some_and(|summaries| summaries.covers(state, depth))
     }
 
     /// Begins a round: the bound is searched from its first path on.
@@ -141,9 +214,17 @@ impl Prefixes {
         self.waiting.clear();
         self.nodes.push(Node { parent: 0, vector: 0, depth: 0, state: Vec::new() });
         self.waiting.insert((0, 0));
-        (self.in_work, self.answers, self.states) = (0, 0, 0);
-        self.sketch.fill(0);
+        self.in_work = 0;
+        self.count_anew();
+        self.shared = self.shared().unwrap_or(self.shared);
+        let new = |sharing: Sharing| Arc::new(Summaries::new(sharing.words, sharing.bytes));
+        self.summaries = self.sharing.map(new);
         (self.cut_off, self.left_out, self.full) = (false, false, false);
+    }
+
+    fn count_anew(&mut self) {
+        (self.answers, self.states) = (0, 0);
+        self.sketch.fill(0);
     }
 
     /// Takes the answer to a job. That of an earlier round says nothing about this one.
@@ -158,10 +239,12 @@ impl Prefixes {
         self.states = self.states.saturating_add(feedback.effort.states);
         sketch::merge(&mut self.sketch, &feedback.coverage.sketch);
         let below = feedback.below.as_ref();
+        self.shared.expanded = self.shared.expanded.saturating_add(feedback.effort.states);
+        self.shared.skipped += below.map_or(0, |below| below.skipped);
         // Also where something remains: what was cut off before need not be met again.
         self.cut_off |= below.is_none_or(|below| below.cut_off);
         match (&feedback.end, below, below.and_then(|below| below.left.as_ref())) {
-            (HuntEnd::Everything | HuntEnd::Complete, Some(_), None) => {}
+            (HuntEnd::Everything | HuntEnd::Complete, Some(below), None) => self.hear(below.told.as_ref()),
             (HuntEnd::OverBudget, Some(below), Some(left)) => {
                 if node == 0 {
                     self.known.insert(below.from.clone(), Known { depth: 0, node: 0 });
@@ -171,12 +254,23 @@ impl Prefixes {
                     (self.full, self.left_out) = (true, true);
                     return Taken::Wasteful;
                 }
+                self.hear(below.told.as_ref());
             }
             // Nothing could be expanded, or it was stopped from outside.
             _ => {
                 self.left_out = true;
                 self.retired |= node == 0;
             }
+        }
+        while self.in_work == 0 {
+            // What is known meanwhile need not be handed out.
+            let known = self.waiting.first().filter(|(depth, node)| {
+                *node != 0 && self.is_told(&self.nodes[*node as usize].state, *depth)
+            });
+            if known.is_none() {
+                break;
+            }
+            self.waiting.pop_first();
         }
         if self.waiting.is_empty() && self.in_work == 0 {
             self.exhausted();
@@ -185,6 +279,19 @@ impl Prefixes {
         let different = sketch::estimate(&self.sketch);
         let wasteful = self.answers >= FIRST_ANSWERS && self.states as f64 > WASTE * different;
         if wasteful { Taken::Wasteful } else { Taken::Well }
+    }
+
+    /// Larger jobs follow.
+    pub(super) fn larger_jobs(&mut self) {
+        // What was told is as good for them, unless something had no room.
+        if self.full || self.summaries.is_none() { self.begin() } else { self.count_anew() }
+    }
+
+    /// Takes what an answer tells. What remains of its job must be in the pool.
+    fn hear(&mut self, told: Option<&Told>) {
+        let (Some(summaries), Some(told)) = (&self.summaries, told) else { return };
+        self.shared.told += told.depths.len() as u64;
+        summaries.add(told);
     }
 
     /// There are no larger jobs, so the round goes on if it can; else the member has come to its end.
@@ -199,6 +306,9 @@ impl Prefixes {
                 self.proved = Some(self.bound);
             }
             self.everything |= !self.cut_off;
+            if let Some((states, exact)) = self.summaries.as_ref().map(|told| told.different()) {
+                self.shared.within = Some((self.bound, states, exact));
+            }
         }
         self.retired |= self.bound >= LAST_BOUND;
         self.bound = (self.bound + (self.bound / 4).max(1)).min(LAST_BOUND);
@@ -221,7 +331,7 @@ impl Prefixes {
             }
             let depth = self.nodes[frames[frame] as usize].depth + 1;
             let before = self.known.get(state);
-            if before.is_some_and(|known| known.depth <= depth) {
+            if before.is_some_and(|known| known.depth <= depth) || self.is_told(state, depth) {
                 continue;
             }
             if let Some(Known { depth, node }) = before {
@@ -266,11 +376,15 @@ mod tests {
             findings: Vec::new(),
             coverage: Default::default(),
             guided: None,
-            below: Some(Below { from: vec![0], cut_off: true, left }),
+            below: Some(Below { from: vec![0], cut_off: true, left, ..Below::default() }),
             traps: Default::default(),
             effort: Default::default(),
             shortening: 0,
         }
+    }
+
+    fn handed(path: Path, bound: u32) -> Option<Handed> {
+        Some(Handed { path, bound, known: None })
     }
 
     fn pending(frame: u32, state: u64) -> Pending {
@@ -279,8 +393,8 @@ mod tests {
 
     #[test]
     fn the_shallowest_first_and_each_state_with_its_shortest_path() {
-        let mut prefixes = Prefixes::new();
-        assert_eq!(prefixes.next(0), Some((Vec::new(), FIRST_BOUND)));
+        let mut prefixes = Prefixes::new(None);
+        assert_eq!(prefixes.next(0), handed(Vec::new(), FIRST_BOUND));
         assert_eq!(prefixes.next(1), None);
         let spine = vec![(1, vec![10]), (2, vec![11])];
         let left = Left { spine, pending: vec![pending(0, 5), pending(1, 6), pending(2, 8), pending(2, 0)] };
@@ -288,30 +402,30 @@ mod tests {
         // The initial state was searched from its beginning.
         let paths: Vec<usize> = prefixes.waiting.iter().map(|(depth, _)| *depth as usize).collect();
         assert_eq!(paths, [1, 2, 3]);
-        assert_eq!(prefixes.next(1).map(|(path, _)| path), Some(vec![(7, vec![5])]));
+        assert_eq!(prefixes.next(1).map(|handed| handed.path), Some(vec![(7, vec![5])]));
         // 8 is reached by a shorter path than the one that waits, 6 by one that is no shorter.
         let left = Left { spine: Vec::new(), pending: vec![pending(0, 8), pending(0, 6)] };
         prefixes.take(&feedback(1, HuntEnd::OverBudget, Some(left)));
         let next: Vec<Path> =
-            (2..4).filter_map(|number| prefixes.next(number)).map(|(path, _)| path).collect();
+            (2..4).filter_map(|number| prefixes.next(number)).map(|handed| handed.path).collect();
         assert_eq!(next, [vec![(1, vec![10]), (7, vec![6])], vec![(7, vec![5]), (7, vec![8])]]);
         prefixes.take(&feedback(3, HuntEnd::Complete, None));
         assert_eq!(prefixes.proved(), None, "one is still in work");
         prefixes.take(&feedback(2, HuntEnd::Complete, None));
         assert_eq!(prefixes.proved(), Some(FIRST_BOUND));
-        assert_eq!(prefixes.next(4), Some((Vec::new(), FIRST_BOUND + 1)));
+        assert_eq!(prefixes.next(4), handed(Vec::new(), FIRST_BOUND + 1));
     }
 
     #[test]
     fn what_has_no_room_or_no_answer_is_not_proved() {
-        let mut prefixes = Prefixes { most_nodes: 3, ..Prefixes::new() };
+        let mut prefixes = Prefixes { most_nodes: 3, ..Prefixes::new(None) };
         prefixes.next(0);
         let left = Left { spine: Vec::new(), pending: (1..9).map(|state| pending(0, state)).collect() };
         assert_eq!(prefixes.take(&feedback(0, HuntEnd::OverBudget, Some(left))), Taken::Wasteful);
         prefixes.no_larger_jobs();
         assert_eq!((prefixes.next(1), prefixes.proved()), (None, None));
         // A job that could not expand its first state.
-        let mut prefixes = Prefixes::new();
+        let mut prefixes = Prefixes::new(None);
         prefixes.next(0);
         let left = Left { spine: Vec::new(), pending: vec![pending(0, 1)] };
         prefixes.take(&feedback(0, HuntEnd::OverBudget, Some(left)));
@@ -325,7 +439,7 @@ mod tests {
         assert_eq!(prefixes.proved(), None);
         // The first state itself, with too little memory, or stopped from outside.
         for end in [HuntEnd::OverBudget, HuntEnd::Interrupted] {
-            let mut prefixes = Prefixes::new();
+            let mut prefixes = Prefixes::new(None);
             prefixes.next(0);
             prefixes.take(&feedback(0, end, None));
             assert_eq!((prefixes.proved(), prefixes.everything(), prefixes.next(1)), (None, false, None));

@@ -5,9 +5,9 @@ use super::steering::worth;
 use super::{Charged, Hunt, Record};
 use crate::grid::ledger::Made;
 use gridlock_lts::base::error::Error;
-use gridlock_worker::hunt::job::{HuntEnd, HuntFeedback, Method};
+use gridlock_worker::hunt::job::{HuntEnd, HuntFeedback, HuntFinding, HuntJob, Method};
 use gridlock_worker::hunt::{Key, View, portable};
-use gridlock_worker::job::JobEnd;
+use gridlock_worker::job::{JobEnd, What};
 
 impl Hunt<'_> {
     /// Reports the findings of all jobs that are answered and whose predecessors are, in order. Once a job among them ends
@@ -51,6 +51,7 @@ impl Hunt<'_> {
     fn report_one(&mut self, number: u64, k: usize) {
         let Some(Made { job, about, answer: Some(feedback) }) = self.ledger.get(number) else { return };
         let (mut job, mut finding, member) = (job.clone(), feedback.findings[k].clone(), about.member);
+        alone(&mut job, &finding);
         if let View::Open(lazy) = self.net {
             let heard = portable::decode_finding(lazy, &mut finding.finding);
             match heard.and_then(|()| portable::encode_job(lazy, &job)) {
@@ -173,11 +174,24 @@ impl Hunt<'_> {
                 .filter(|_| !self.has_formulas())
                 .filter_map(super::Member::proved)
                 .max(),
+            shared: self.members.iter().find_map(super::Member::shared),
             leaves: self.seen.leaves().to_vec(),
             distinct: self.seen.distinct(),
             bits: self.seen.bits(),
             traps: self.traps,
             members: members.collect(),
         }
+    }
+}
+
+/// A job that can be done without what others have told: a search below a prefix begins where the finding was made instead.
+fn alone(job: &mut HuntJob, found: &HuntFinding) {
+    let Method::Prefix { path, known, .. } = &mut job.method else { return };
+    if known.take().is_none_or(|known| known.entries == 0) {
+        return;
+    }
+    path.clone_from(&found.finding.path);
+    if !matches!(found.finding.what, What::Deadlock(_)) {
+        path.pop();
     }
 }

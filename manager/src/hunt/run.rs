@@ -19,7 +19,8 @@ use gridlock_lts::guide::Guide;
 use gridlock_lts::model::network::{Step, VectorIx};
 use gridlock_lts::model::trace::Trace;
 use gridlock_lts::property::Property;
-use gridlock_worker::hunt::job::{HuntEnd, HuntFeedback, HuntFinding, HuntJob};
+use gridlock_worker::hunt::job::{HuntEnd, HuntFeedback, HuntFinding, HuntJob, Method};
+use gridlock_worker::hunt::told::Copies;
 use gridlock_worker::hunt::{Hunter, Setting, Shared, View};
 use gridlock_worker::job::What;
 use std::sync::Arc;
@@ -54,6 +55,12 @@ pub struct HuntReport {
 impl Numbered for HuntJob {
     fn number(&self) -> u64 {
         self.number
+    }
+
+    fn address(&mut self, rank: u32) {
+        if let Method::Prefix { known: Some(known), .. } = &mut self.method {
+            known.address(rank);
+        }
     }
 }
 
@@ -121,7 +128,8 @@ impl Searched {
         match self {
             Searched::Complete(prepared) => prepared.visit(Compile { searched, guide }),
             Searched::Open(lazy) => {
-                Ok(Arc::new(Hunting { searched, guide, system: lazy.clone(), shared: Shared::none() }))
+                let (system, shared) = (lazy.clone(), Shared::none());
+                Ok(Arc::new(Hunting { searched, guide, system, shared, copies: Copies::default() }))
             }
         }
     }
@@ -138,7 +146,7 @@ impl Visitor for Compile {
     fn visit<S: Successors + Send + Sync + 'static>(self, system: Arc<S>) -> Self::Out {
         let Compile { searched, guide } = self;
         let shared = searched.view().with(|net| Shared::new(&*system, net));
-        Arc::new(Hunting { searched, guide, system, shared })
+        Arc::new(Hunting { searched, guide, system, shared, copies: Copies::default() })
     }
 }
 
@@ -147,6 +155,8 @@ struct Hunting<S> {
     guide: Option<Arc<Guide>>,
     system: Arc<S>,
     shared: Arc<Shared>,
+    /// What jobs of other ranks have told, on a rank that does not lead.
+    copies: Copies,
 }
 
 impl<S: Successors + Send + Sync + 'static> Work for Hunting<S> {
@@ -158,6 +168,12 @@ impl<S: Successors + Send + Sync + 'static> Work for Hunting<S> {
         let (guide, shared) = (self.guide.clone(), self.shared.clone());
         let mut hunter = Hunter::new(Setting { system: &*self.system, net, properties, guide, shared });
         Box::new(move |job, life| hunter.run(&job, life))
+    }
+
+    fn arrived(&self, job: &mut HuntJob) {
+        if let Method::Prefix { known: Some(known), .. } = &mut job.method {
+            self.copies.take_in(self.searched.packing().words(), known);
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::config::Kind;
 use super::coverage::{Bits, LeafCoverage};
 use super::member::Traces;
+use super::prefixes::Shared;
 use gridlock_worker::hunt::job::{HuntFinding, HuntJob, Traps};
 use gridlock_worker::job::Effort;
 
@@ -93,6 +94,8 @@ pub struct HuntStatus {
     pub everything: bool,
     /// No run of this many steps or fewer ends with a violation: all states that far were expanded, and nothing was wrong.
     pub within: Option<u32>,
+    /// What came of jobs of `prefix` that tell each other which states they have expanded, if they do.
+    pub shared: Option<Shared>,
     /// Leaf by leaf.
     pub leaves: Vec<LeafCoverage>,
     /// Different states, an estimate.

@@ -8,7 +8,7 @@ use super::quantities::count;
 use super::{Peers, StatusPage, Team};
 use crate::grid::driver::{Control, Ended, Opened};
 use crate::grid::journal::Identity;
-use crate::grid::machine::Machine;
+use crate::grid::machine::{Machine, Numbered};
 use crate::grid::work::Work;
 use gridlock_lts::base::error::{Error, Limit, Result};
 use gridlock_lts::base::halt::Halt;
@@ -176,7 +176,7 @@ impl Run<'_> {
     ) -> Result<Ended>
     where
         M: Machine<Job = W::Job, Answer = W::Answer, Status: Serialize>,
-        W: Work<Job: Serialize + DeserializeOwned, Answer: Serialize + DeserializeOwned>,
+        W: Work<Job: Numbered + Serialize + DeserializeOwned, Answer: Serialize + DeserializeOwned>,
     {
         let (start, host) = (Instant::now(), self.host);
         let resumed = opened.as_ref().map_or(0, |(_, records)| records.len());

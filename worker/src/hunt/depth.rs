@@ -45,12 +45,18 @@ pub(super) trait Visited {
         false
     }
 
-    /// The state that was added last was not expanded after all.
+    /// A state that was added was not expanded after all, or not all that follows from it.
     fn take_back(&mut self, _state: &[u64]) {}
+
+    /// Whether nothing was left out since another search has seen it.
+    fn is_all(&self) -> bool {
+        true
+    }
 }
 
-/// States that a search gives back to its manager at most, unless a single state has more steps.
-const MOST_LEFT: usize = 256;
+/// States that a search gives back to its manager at most, unless a single state has more steps. The systems of tests are
+/// small.
+const MOST_LEFT: usize = if cfg!(test) { 12 } else { 256 };
 
 struct Depth<'b, V> {
     visited: V,
@@ -83,6 +89,8 @@ pub(super) struct Searched<V> {
     pub(super) visited: V,
     /// If the limits were reached: what remains to be searched. None if not even one state was expanded.
     pub(super) left: Option<Left>,
+    /// Whether a bound left something out.
+    pub(super) cut: bool,
 }
 
 /// Searches from the end of a path to the end or until it is stopped.
@@ -118,11 +126,11 @@ pub(super) fn run<'h, S: Successors, V: Visited>(
     let cut = depth.cut || depth.visited.has_cut_off();
     let left = if V::GIVES_BACK && stop == Some(Stop::OverBudget) { depth.left() } else { None };
     let end = match stop {
-        None if V::EXACT && !cut && path.is_empty() => HuntEnd::Everything,
+        None if V::EXACT && !cut && path.is_empty() && depth.visited.is_all() => HuntEnd::Everything,
         None => HuntEnd::Complete,
         Some(stop) => stop.into(),
     };
-    Searched { end, visited: depth.visited, left }
+    Searched { end, visited: depth.visited, left, cut }
 }
 
 impl<V: Visited> Depth<'_, V> {
@@ -224,6 +232,9 @@ impl<V: Visited> Depth<'_, V> {
     /// expanded at the depths that they have there, it was expanded. Else the first one that was not was pending in the
     /// frame of the one before it: it is given back, or it lies behind the state that stands for that frame, and the way
     /// over that state is no longer.
+    ///
+    /// The states of the frames for which another one stands are taken back: their own pending steps are not given back, so
+    /// nobody may rely on them.
     fn left(&mut self) -> Option<Left> {
         let (words, base) = (self.words, self.base);
         let mut open = None;
@@ -252,6 +263,10 @@ impl<V: Visited> Depth<'_, V> {
                 let state = self.path[at * words..(at + 1) * words].to_vec();
                 pending.push(Pending { frame: frame as u32 - 1, vector: self.path_vectors[at], state });
                 open = None;
+                // What is pending behind them is in nobody's hands but by way of that state.
+                for k in at..base + self.frames.len() - 1 {
+                    self.visited.take_back(&self.path[k * words..(k + 1) * words]);
+                }
                 break;
             }
             spine = frame;

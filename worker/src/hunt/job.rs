@@ -3,6 +3,7 @@
 //! As in [`crate::job`], everything is named by numbers that all ranks agree on. Invariant: a feedback depends on the job
 //! and the network only, not on who worked on it or when; only its times do.
 
+use super::told::{Known, Told};
 use crate::job::{Effort, Finding, Job};
 use gridlock_lts::base::error::Error;
 use gridlock_lts::engine::game::live::Ending;
@@ -45,6 +46,8 @@ pub enum Method {
         path: Vec<(u32, Vec<u64>)>,
         /// States within this many steps of the initial state, along the path, are expanded.
         bound: u32,
+        /// What it knows of other jobs; it tells of its own states then. None: it knows nothing and tells nothing.
+        known: Option<Known>,
     },
     /// Random walks from the initial state, one after another.
     Walk {
@@ -157,6 +160,11 @@ pub struct Below {
     pub cut_off: bool,
     /// If its limits were reached: what remains. None if not even the first state could be expanded.
     pub left: Option<Left>,
+    /// The states that it has expanded, as far as others may rely on that: what follows from them was expanded, or lies
+    /// behind what is given back, or was known. None if it was not to tell.
+    pub told: Option<Told>,
+    /// How often a step led to a state that was left out because it was known of others.
+    pub skipped: u64,
 }
 
 /// A violation that a search found.

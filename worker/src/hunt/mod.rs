@@ -22,6 +22,7 @@ pub mod shorten;
 mod survey;
 #[cfg(test)]
 mod tests;
+pub mod told;
 mod view;
 mod visited;
 mod walk;
@@ -181,8 +182,8 @@ impl<'a, S: Successors> Hunter<'a, S> {
                 (bits_set, taken_for_visited) = (visited.bits_set(), visited.taken_for_visited());
                 end
             }
-            Method::Prefix { path, bound } => {
-                let (end, below) = prefix::run(&mut survey, path, *bound, rng)?;
+            Method::Prefix { path, bound, known } => {
+                let (end, below) = prefix::run(&mut survey, path, *bound, known.as_ref(), rng)?;
                 feedback.below = Some(below);
                 end
             }
@@ -266,8 +267,11 @@ fn check(job: &HuntJob, net: View) -> Result<()> {
             Err(Error::Input(format!("a state sets from 1 to {MOST_HASHES} bits, not {hashes}")))
         }
         Method::Bitstate { .. } => Ok(()),
-        Method::Prefix { path, bound } if path.len() as u64 > u64::from(*bound) || *bound > DEEPEST => {
+        Method::Prefix { path, bound, .. } if path.len() as u64 > u64::from(*bound) || *bound > DEEPEST => {
             Err(Error::Input(format!("a path of {} steps does not fit a bound of {bound}", path.len())))
+        }
+        Method::Prefix { known: Some(known), .. } if !known.is_there() => {
+            Err(Error::input("a job needs what others have told, and it is not there"))
         }
         Method::Prefix { .. } => Ok(()),
         Method::Walk { length: 0, .. } | Method::Trap { length: 0, .. } => {

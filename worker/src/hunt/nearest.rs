@@ -5,6 +5,7 @@
 //! was expanded; it is marked if the bound cut off some of its steps then.
 
 use super::depth::Visited;
+use super::told::{Known, Told};
 use crate::states::{Origin, States};
 use gridlock_lts::base::memory::{Budget, Exhausted, Stack};
 
@@ -21,12 +22,33 @@ pub(super) struct Nearest<'b> {
     /// The depth of each state, by its number.
     depths: Stack<'b, u32>,
     words: usize,
+    /// What was told by other jobs, and how often a state was left out for that.
+    known: Option<&'b Known>,
+    skipped: u64,
 }
 
 impl<'b> Nearest<'b> {
-    /// An empty set of states of this many words.
-    pub(super) fn new(words: usize, budget: &'b Budget) -> Self {
-        Nearest { states: States::new(words, false, budget), depths: Stack::new(budget), words }
+    /// An empty set of states of this many words, for a job that knows this of others.
+    pub(super) fn new(words: usize, known: Option<&'b Known>, budget: &'b Budget) -> Self {
+        let states = States::new(words, false, budget);
+        Nearest { states, depths: Stack::new(budget), words, known, skipped: 0 }
+    }
+
+    /// How often a state was left out because others have expanded it.
+    pub(super) fn skipped(&self) -> u64 {
+        self.skipped
+    }
+
+    /// The states that were expanded, with the least depths, without those that were taken back.
+    pub(super) fn told(&self) -> Told {
+        let mut told = Told::default();
+        for (number, depth) in self.depths.iter().map(|depth| depth & !CUT_OFF).enumerate() {
+            if depth < NEVER {
+                told.states.extend_from_slice(self.states.get(number));
+                told.depths.push(depth);
+            }
+        }
+        told
     }
 
     fn depth(&mut self, state: &[u64]) -> Option<&mut u32> {
@@ -63,6 +85,9 @@ impl Visited for Nearest<'_> {
                 absent.push(k as u32);
             }
         }
+        if let Some(known) = self.known {
+            self.skipped += known.leave_out(targets, depth, absent);
+        }
     }
 
     fn cut_off(&mut self, state: &[u64]) -> bool {
@@ -83,5 +108,9 @@ impl Visited for Nearest<'_> {
         if let Some(depth) = self.depth(state) {
             *depth = NEVER;
         }
+    }
+
+    fn is_all(&self) -> bool {
+        self.skipped == 0
     }
 }

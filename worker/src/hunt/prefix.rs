@@ -2,12 +2,13 @@
 //!
 //! Invariant: if it is complete, every state was expanded that can be reached within the bound from the end of the path, the
 //! steps of the path counted; if its limits were reached, what was not expanded can be reached within the bound from a
-//! state that is given back. A search that ends with as many findings as it may have gives back what is left as well.
+//! state that is given back, or was known of others at that depth or nearer. A search that ends with as many findings as it may have gives back what is left as well.
 
-use super::depth;
+use super::depth::{self, Searched};
 use super::job::{Below, HuntEnd};
 use super::nearest::Nearest;
 use super::survey::Survey;
+use super::told::{Known, MOST_TOLD, Told};
 use gridlock_lts::base::error::{Error, Result};
 use gridlock_lts::base::rng::Rng;
 use gridlock_lts::engine::pack::Width;
@@ -19,13 +20,24 @@ pub(super) fn run<S: Successors>(
     survey: &mut Survey<S>,
     path: &[(u32, Vec<u64>)],
     bound: u32,
+    known: Option<&Known>,
     rng: Rng,
 ) -> Result<(HuntEnd, Below)> {
     let from = follow(survey, path)?;
-    let visited = Nearest::new(survey.system.width().words(), survey.budget);
-    let searched = depth::run(survey, visited, path, bound, rng);
-    let cut_off = depth::Visited::has_cut_off(&searched.visited);
-    Ok((searched.end, Below { from, cut_off, left: searched.left }))
+    let words = survey.system.width().words();
+    let visited = Nearest::new(words, known, survey.budget);
+    let Searched { end, visited, left, cut } = depth::run(survey, visited, path, bound, rng);
+    let covered = match end {
+        HuntEnd::Everything | HuntEnd::Complete => true,
+        HuntEnd::OverBudget => left.is_some(),
+        HuntEnd::Interrupted | HuntEnd::Failed(_) => false,
+    };
+    let told = known.map(|_| {
+        let mut told = if covered { visited.told() } else { Told::default() };
+        told.cut(words, MOST_TOLD);
+        told
+    });
+    Ok((end, Below { from, cut_off: cut, left, told, skipped: visited.skipped() }))
 }
 
 /// The state at the end of a path, each step of which must be possible. Its states are not counted as expanded.

@@ -20,6 +20,7 @@ use std::sync::Mutex;
 
 mod live;
 mod prefix;
+mod told;
 mod walks;
 
 const PLENTY: HuntLimits = HuntLimits { states: 3_000, memory: 1 << 26, findings: 1_000, shorten: 0 };
@@ -131,8 +132,8 @@ fn methods(net: &Network) -> Vec<Method> {
     vec![
         Method::DepthFirst { depth: 1_000 },
         Method::DepthFirst { depth: 6 },
-        Method::Prefix { path: Vec::new(), bound: 1_000 },
-        Method::Prefix { path: Vec::new(), bound: 5 },
+        Method::Prefix { path: Vec::new(), bound: 1_000, known: None },
+        Method::Prefix { path: Vec::new(), bound: 5, known: None },
         Method::Bitstate { log2_bits: 20, hashes: 3, depth: 1_000 },
         Method::Bitstate { log2_bits: 8, hashes: 2, depth: 20 },
         Method::Walk { length: 50, weighted: false },

@@ -18,6 +18,7 @@ use farewell::Signs;
 use super::threads::Threads;
 use super::{Returned, SOURCES, Ticket, Transport};
 use crate::grid::journal::Identity;
+use crate::grid::machine::Numbered;
 use crate::grid::wire;
 use gridlock_lts::base::error::{Error, Limit, Result};
 use gridlock_lts::base::hash::Map;
@@ -465,7 +466,7 @@ impl<'w, A: DeserializeOwned> Ranks<'w, A> {
     }
 }
 
-impl<J: Serialize, A: DeserializeOwned> Transport<J, A> for Ranks<'_, A> {
+impl<J: Serialize + Numbered, A: DeserializeOwned> Transport<J, A> for Ranks<'_, A> {
     /// One more than a rank can do at a time, so that it does not wait for the next.
     fn slots(&self) -> Vec<u32> {
         let most = self.hellos.iter().map(|hello| hello.threads + 1).max().unwrap_or(0);
@@ -475,7 +476,8 @@ impl<J: Serialize, A: DeserializeOwned> Transport<J, A> for Ranks<'_, A> {
         (0..most).flat_map(round).collect()
     }
 
-    fn send(&mut self, worker: u32, ticket: Ticket, job: J) -> Result<()> {
+    fn send(&mut self, worker: u32, ticket: Ticket, mut job: J) -> Result<()> {
+        job.address(worker);
         let message = wire::encode(&Down::Job(ticket, job)).map_err(Error::Internal)?;
         let (world, to) = (self.world, worker as Rank + 1);
         if message.len() > LONG {
@@ -516,8 +518,8 @@ impl<J: Serialize, A: DeserializeOwned> Transport<J, A> for Ranks<'_, A> {
 }
 
 /// Does jobs for rank 0 on some threads until it says that it is over, and returns its exit code; none if it wants to go on
-/// with all ranks as peers ([`World::release`]).
-pub fn serve<J, A>(world: &World, pool: &mut Threads<J, A>) -> Result<Option<u8>>
+/// with all ranks as peers ([`World::release`]). Each job is shown to `arrived` first.
+pub fn serve<J, A>(world: &World, pool: &mut Threads<J, A>, arrived: &dyn Fn(&mut J)) -> Result<Option<u8>>
 where
     J: Send + DeserializeOwned,
     A: Send + Serialize,
@@ -528,8 +530,9 @@ where
     loop {
         let mut idle = true;
         match world.poll::<Down<J>>(DOWN)? {
-            Some((_, Down::Job(ticket, job))) => {
+            Some((_, Down::Job(ticket, mut job))) => {
                 debug!(job = ticket, "received");
+                arrived(&mut job);
                 jobs.push_back((ticket, job));
             }
             Some((_, Down::Cancel)) => pool.cancel(),

@@ -142,7 +142,7 @@ fn numbers_of_another_process_mean_something_else() {
             path.push((steps.vias()[k].vector().0, steps.target(k).to_vec()));
         }
         let limits = HuntLimits { states: 1, memory: 1 << 20, findings: 1, shorten: 0 };
-        let method = Method::Prefix { path: path.clone(), bound: 9 };
+        let method = Method::Prefix { path: path.clone(), bound: 9, known: None };
         let job = HuntJob { number: 0, seed: 0, method, limits };
         let told = portable::encode_job(&here, &job).expect("steps of here");
         let Method::Prefix { path: heard, .. } =

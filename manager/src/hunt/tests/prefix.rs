@@ -1,13 +1,16 @@
 //! Hunts by prefixes: "no violation within k steps" against breadth-first search, for any number of workers.
 
 use super::*;
+use crate::grid::machine::Numbered;
+use crate::grid::wire;
 use crate::hunt::run::Searched;
 use gridlock_lts::engine::prepared::Prepared;
 use gridlock_lts::engine::search::{self, Verdict};
-use gridlock_lts::model::network::{Network, Outcome as Leads, Step};
+use gridlock_lts::model::network::{Local, Network, Outcome as Leads, Step};
 use gridlock_lts::property::Property;
 use gridlock_lts::samples::random::{self, Shape};
 use gridlock_lts::samples::synthetic;
+use gridlock_worker::hunt::told::Told;
 use gridlock_worker::life::Life;
 use gridlock_worker::sketch::{self, hash};
 use std::collections::BTreeSet;
@@ -43,6 +46,8 @@ fn config(seed: u64, job_states: u64) -> Config {
         job_states,
         max_jobs: Some(3_000),
         shorten: 0,
+        // The smaller the window, the more a job knows of others.
+        window: [64, 1, 7][seed as usize % 3],
         ..Config::new(seed, false, Vec::new())
     }
 }
@@ -66,10 +71,28 @@ fn hunt(
     })
 }
 
+/// The same with jobs that are sent to some ranks, by turns, and done there.
+fn hunt_on_ranks(prepared: &Arc<Prepared>, config: Config, ranks: usize, chance: u64) -> Course {
+    let hunt = Hunt::new(prepared.net(), prepared.packing().clone(), None, config);
+    let work = || Searched::Complete(prepared.clone()).work(None).expect("a system");
+    let ranks: Vec<_> = (0..ranks).map(|_| work()).collect();
+    let mut workers: Vec<_> = ranks.iter().map(|work| work.worker()).collect();
+    play_with(hunt, 3 * ranks.len(), chance, |job| {
+        let (mut job, rank) = (job.clone(), (job.seed % ranks.len() as u64) as usize);
+        job.address(rank as u32);
+        let mut job: HuntJob = wire::decode(&wire::encode(&job).expect("bytes")).expect("a job");
+        ranks[rank].arrived(&mut job);
+        let mut feedback = workers[rank](job, &Life::default());
+        feedback.effort.nanoseconds = 0;
+        wire::decode(&wire::encode(&feedback).expect("bytes")).expect("an answer")
+    })
+}
+
 #[test]
 fn what_is_proved_is_so_with_any_number_of_workers() {
     let slow = std::env::var_os("GRIDLOCK_SLOW").is_some_and(|v| v == "1");
     let (mut proved, mut violated, mut everything) = (0, 0, 0);
+    let (mut skipped, mut counted) = (0, 0);
     for seed in 0..if slow { 500 } else { 50 } {
         let (prepared, nearest) = case(seed);
         if prepared.violated_initially().is_some() {
@@ -81,6 +104,24 @@ fn what_is_proved_is_so_with_any_number_of_workers() {
             let many =
                 hunt(&prepared, config(seed, job_states), workers, seed * 9 + workers as u64, |_, _| {});
             assert_eq!(one, many, "seed {seed} with {workers} workers");
+        }
+        for ranks in [2, 3] {
+            let many = hunt_on_ranks(&prepared, config(seed, job_states), ranks, seed * 7 + ranks as u64);
+            assert_eq!(one, many, "seed {seed} on {ranks} ranks");
+        }
+        let shared = one.status.shared.expect("they tell each other");
+        skipped += shared.skipped;
+        if let Some((bound, states, exact)) = shared.within {
+            let all = near(&prepared, bound).len() as u64;
+            assert!(if exact { states == all } else { states <= all }, "seed {seed}: {shared:?}, {all}");
+            counted += u64::from(exact && all > 10);
+        }
+        if seed % 4 == 0 {
+            let silent = Config { share: false, ..config(seed, job_states) };
+            let silent = hunt(&prepared, silent, 1, 0, |_, _| {}).status;
+            assert_eq!(silent.shared, None);
+            let within = silent.within.map(u64::from);
+            assert!(nearest.is_none_or(|steps| within < Some(steps)), "seed {seed}: {within:?}");
         }
         let within = one.status.within.map(u64::from);
         assert!(nearest.is_none_or(|steps| within < Some(steps)), "seed {seed}: {within:?} and {nearest:?}");
@@ -99,6 +140,7 @@ fn what_is_proved_is_so_with_any_number_of_workers() {
         }
     }
     assert!(proved > 15 && violated > 10 && everything > 5, "{proved}, {violated}, {everything}");
+    assert!(skipped > 1_000 && counted > 10, "{skipped}, {counted}");
 }
 
 /// Mistakes that would make a proof wrong are seen by the comparison.
@@ -117,9 +159,9 @@ fn prefixes_that_are_dropped_are_noticed() {
     assert!((0..300).any(noticed));
 }
 
-/// The sketch of all states within some steps, by breadth-first search on the plain network; faults lead nowhere.
-fn within(prepared: &Prepared, bound: u32) -> Vec<u8> {
-    let (net, packing) = (prepared.network(), prepared.packing());
+/// All states within some steps, by breadth-first search on the plain network; faults lead nowhere.
+fn near(prepared: &Prepared, bound: u32) -> BTreeSet<Vec<Local>> {
+    let net = prepared.network();
     let mut known = BTreeSet::from([net.initial()]);
     let (mut level, mut steps) = (vec![net.initial()], Vec::new());
     for _ in 0..bound {
@@ -132,8 +174,14 @@ fn within(prepared: &Prepared, bound: u32) -> Vec<u8> {
         }
         level = next;
     }
+    known
+}
+
+/// The sketch of these.
+fn within(prepared: &Prepared, bound: u32) -> Vec<u8> {
+    let packing = prepared.packing();
     let mut sketch = vec![0; sketch::REGISTERS];
-    for state in known {
+    for state in near(prepared, bound) {
         let mut packed = vec![0; packing.words()];
         packing.pack(&state, &mut packed);
         sketch::add(&mut sketch, hash(&packed));
@@ -143,7 +191,7 @@ fn within(prepared: &Prepared, bound: u32) -> Vec<u8> {
 
 /// Whether some bound counts as exhausted although a state within it was not expanded by the jobs of that bound. `drop` says
 /// how many answers with something left come before the one that loses the first of it.
-fn misses_a_state(seed: u64, job_states: u64, mut drop: Option<u32>) -> bool {
+fn misses_a_state(seed: u64, job_states: u64, mut drop: Option<u32>, spoil: fn(&mut Told)) -> bool {
     let (prepared, _) = case(seed);
     if prepared.violated_initially().is_some() {
         return false;
@@ -153,6 +201,7 @@ fn misses_a_state(seed: u64, job_states: u64, mut drop: Option<u32>) -> bool {
         let Method::Prefix { bound, .. } = job.method else { panic!("a prefix") };
         let all = seen.entry(bound).or_insert_with(|| vec![0; sketch::REGISTERS]);
         sketch::merge(all, &feedback.coverage.sketch);
+        feedback.below.as_mut().and_then(|below| below.told.as_mut()).map(spoil);
         let left = feedback.below.as_mut().and_then(|below| below.left.as_mut());
         let Some(left) = left.filter(|left| !left.pending.is_empty()) else { return };
         if drop == Some(0) {
@@ -170,10 +219,19 @@ fn a_single_prefix_that_is_dropped_is_noticed() {
     let mut noticed = 0;
     for seed in 0..60 {
         let job_states = [2, 3, 10][seed as usize % 3];
-        assert!(!misses_a_state(seed, job_states, None), "seed {seed}");
-        noticed += (0..6).filter(|before| misses_a_state(seed, job_states, Some(*before))).count();
+        assert!(!misses_a_state(seed, job_states, None, |_| {}), "seed {seed}");
+        noticed += (0..6).filter(|before| misses_a_state(seed, job_states, Some(*before), |_| {})).count();
     }
     assert!(noticed > 10, "{noticed} of 360");
+}
+
+/// A manager that is told of depths which are too small believes too much, and that is noticed.
+#[test]
+fn depths_that_are_ignored_are_noticed() {
+    let ignored =
+        |seed| misses_a_state(seed, [2, 3, 10][seed as usize % 3], None, |told| told.depths.fill(0));
+    let noticed = (0..60).filter(|seed| ignored(*seed)).count();
+    assert!(noticed > 5, "{noticed} of 60");
 }
 
 /// What was only begun proves nothing, and neither does a search that found something.

@@ -2,7 +2,7 @@
 
 use super::options::Hunting;
 use super::plan::Plan;
-use crate::hunt::{HuntStatus, LeafCoverage, MemberStatus, Part, Traces};
+use crate::hunt::{HuntStatus, LeafCoverage, MemberStatus, Part, Shared, Traces};
 use crate::method::quantities::{big, count, counted};
 use crate::method::{Bound, Figures, Json, Row, Shown, Spent, Traffic};
 use gridlock_lts::model::network::{self, Network};
@@ -38,6 +38,8 @@ pub struct HuntNumbers {
     pub coverage: Coverage,
     /// What became of walks that may end in a trap, if there were any.
     pub traps: Option<Traps>,
+    /// What came of searches of `prefix` that tell each other, if they do.
+    pub shared: Option<SharedNumbers>,
     pub members: Vec<Member>,
 }
 
@@ -57,6 +59,58 @@ pub struct Coverage {
     pub traces: Option<TraceCoverage>,
     /// Bit arrays, if there were any.
     pub bits: Option<Bits>,
+}
+
+/// What came of searches that tell each other which states they have expanded.
+#[derive(Serialize, Deserialize, Clone, Debug)]
+#[allow(missing_docs)]
+pub struct SharedNumbers {
+    pub expanded: u64,
+    pub different: u64,
+    /// Whether that is exact; else there are more.
+    pub all_kept: bool,
+    /// Expansions but for one of each different state, bound by bound, as a part of all.
+    pub repeated: f64,
+    pub told: u64,
+    pub skipped: u64,
+    /// The states within the greatest bound that was searched to its end.
+    pub within: Option<Within>,
+}
+
+/// States within a number of steps.
+#[derive(Serialize, Deserialize, Clone, Debug)]
+#[allow(missing_docs)]
+pub struct Within {
+    pub steps: u32,
+    pub states: u64,
+    pub exact: bool,
+}
+
+impl SharedNumbers {
+    fn new(shared: &Shared) -> Self {
+        let Shared { expanded, different, all_kept, told, skipped, within } = *shared;
+        let repeated = expanded.saturating_sub(different) as f64 / (expanded as f64).max(1.0);
+        let within = within.map(|(steps, states, exact)| Within { steps, states, exact });
+        SharedNumbers { expanded, different, all_kept, repeated, told, skipped, within }
+    }
+
+    fn rows(&self) -> Vec<Row> {
+        let SharedNumbers { repeated, skipped, all_kept, .. } = *self;
+        let most = if all_kept { "" } else { "at most " };
+        let mut rows = vec![(
+            "shared",
+            format!(
+                "{} steps to known states left out, {most}{:.1} % repeated",
+                count(skipped),
+                100.0 * repeated
+            ),
+        )];
+        if let Some(Within { steps, states, exact }) = self.within {
+            let (least, steps) = (if exact { "" } else { "at least " }, counted(steps as usize, "step"));
+            rows.push(("within", format!("{least}{} states within {steps}", count(states))));
+        }
+        rows
+    }
 }
 
 /// What was seen of a process.
@@ -163,6 +217,7 @@ impl HuntNumbers {
             total_seconds: seconds(status.total.nanoseconds),
             coverage,
             traps: Some(status.traps).filter(|traps| traps.walks > 0),
+            shared: status.shared.as_ref().map(SharedNumbers::new),
             members: status.members.iter().map(member).collect(),
         }
     }
@@ -200,6 +255,7 @@ impl HuntNumbers {
         if let Some(steps) = self.coverage.no_violation_within {
             rows.push(("proved", format!("{} without a violation", counted(steps as usize, "step"))));
         }
+        rows.extend(self.shared.iter().flat_map(SharedNumbers::rows));
         if let Some(Traps { walks, proved, discarded, undecided }) = self.traps {
             let [walks, proved, discarded, undecided] = [walks, proved, discarded, undecided].map(count);
             rows.push((
@@ -384,6 +440,7 @@ impl Figures for Hunted {
             fields.push(("total_seconds", Box::new(n.total_seconds)));
             fields.push(("coverage", Box::new(&n.coverage)));
             fields.push(("traps", Box::new(n.traps)));
+            fields.push(("shared", Box::new(&n.shared)));
             fields.push(("members", Box::new(&n.members)));
         }
         fields.push(("checkpoint", Box::new(&self.checkpoint)));

@@ -11,6 +11,14 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+/// Whether something is done.
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum Share {
+    On,
+    Off,
+}
+
 /// A hunt: many cheap and very different searches.
 #[derive(Args, Clone, Default, Debug)]
 pub struct Hunting {
@@ -46,6 +54,10 @@ pub struct Hunting {
     #[arg(long, help_heading = "Search")]
     pub(super) no_steering: bool,
 
+    /// Whether searches of `prefix` tell each other which states they have expanded [default: on]
+    #[arg(long, value_name = "on|off", value_enum, help_heading = "Search")]
+    pub(super) share: Option<Share>,
+
     /// The source of all choices [default: another one each time; it is printed]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..1 << 53), help_heading = "Search")]
     pub(super) seed: Option<u64>,
@@ -72,7 +84,7 @@ pub struct Hunting {
 
     /// Do only the search that this file describes: one that a hunt wrote beside a counterexample
     #[arg(long, value_name = "FILE.json", help_heading = "Search", conflicts_with_all = [
-        "max_jobs", "max_states", "portfolio", "prefer", "no_steering", "seed", "subsystem", "unroll", "job_memory",
+        "max_jobs", "max_states", "portfolio", "prefer", "no_steering", "share", "seed", "subsystem", "unroll", "job_memory",
         "window", "checkpoint",
     ])]
     pub(super) repeat: Option<PathBuf>,
@@ -150,6 +162,10 @@ impl Hunting {
             return Err(Error::input(format_args!(
                 "{flag} is for guided members, and --portfolio has none: add guided-bfs or guided-dfs to it"
             )));
+        }
+        let prefix = self.portfolio.is_empty() || self.portfolio.contains(&Kind::Prefix);
+        if self.share.is_some() && !prefix {
+            return Err(Error::input("--share is for prefix, and --portfolio has none: add prefix to it"));
         }
         if (1..self.portfolio.len()).any(|k| self.portfolio[..k].contains(&self.portfolio[k])) {
             return Err(Error::input("--portfolio has a member twice"));

@@ -1,7 +1,7 @@
 //! What a hunt does, settled before it begins: portfolio, guide, budgets, and the identity of the run.
 
 use super::job_file::Record;
-use super::options::Hunting;
+use super::options::{Hunting, Share};
 use crate::grid::journal::Identity;
 use crate::grid::machine::window;
 use crate::hunt::run::Searched;
@@ -93,6 +93,7 @@ impl Plan {
             config.portfolio = hunting.portfolio.clone();
         }
         config.steering = !hunting.no_steering;
+        config.share = hunting.share != Some(Share::Off);
         config.max_jobs = hunting.max_jobs;
         config.max_states = hunting.max_states;
         config.findings = hunting.findings;
@@ -154,6 +155,9 @@ impl Plan {
                 more("--unroll", bound.to_string());
             }
         }
+        if !config.share {
+            more("--share", "off".to_owned());
+        }
         if !config.steering {
             all.push("--no-steering".to_owned());
         }
@@ -183,6 +187,9 @@ fn check_open(hunting: &Hunting, run: &Run) -> Result<()> {
     }
     if !hunting.prefer.is_empty() {
         return needs("--prefer");
+    }
+    if hunting.share == Some(Share::On) {
+        return needs("--share on");
     }
     if split_names(&hunting.subsystem).iter().any(|name| name != "auto") {
         return needs("--subsystem");
@@ -248,6 +255,7 @@ fn identity(hunting: &Hunting, run: &Run, config: &Config, guide: Option<&Guided
         [
             ("portfolio", portfolio.join(",")),
             ("steering", if config.steering { "yes" } else { "no" }.to_owned()),
+            ("share", if config.share { "on" } else { "off" }.to_owned()),
             ("prefer", hunting.prefer.join(", ")),
             ("subsystem", guide.map_or_else(no, |guided| guided.subsystem.join(", "))),
             ("unroll", guide.and_then(|guided| guided.unroll).map_or_else(no, |k| k.to_string())),

@@ -25,7 +25,8 @@ fn all_jobs(
         let mut known = BTreeMap::new();
         let mut paths: Vec<super::super::survey::Path> = vec![Vec::new()];
         while let Some(path) = paths.pop() {
-            let mut job = job(Method::Prefix { path: path.clone(), bound }, seed + done.jobs as u64);
+            let mut job =
+                job(Method::Prefix { path: path.clone(), bound, known: None }, seed + done.jobs as u64);
             job.limits.states = states;
             let (feedback, expanded) = run(&job);
             done.jobs += 1;
@@ -130,7 +131,7 @@ fn findings_that_end_a_job_leave_something() {
         let (net, properties) = random_case(seed);
         let prepared = Prepared::new(net, properties);
         with_hunter(&prepared, None, |run| {
-            let mut job = job(Method::Prefix { path: Vec::new(), bound: 30 }, seed);
+            let mut job = job(Method::Prefix { path: Vec::new(), bound: 30, known: None }, seed);
             job.limits.findings = 1;
             let (feedback, _) = run(&job);
             if !feedback.findings.is_empty() {
@@ -152,7 +153,7 @@ fn memory_that_ends_a_job_leaves_something() {
     let mut given_back = 0;
     with_hunter(&prepared, None, |run| {
         for memory in (0..20_000).step_by(450) {
-            let mut job = job(Method::Prefix { path: Vec::new(), bound: 100 }, 3);
+            let mut job = job(Method::Prefix { path: Vec::new(), bound: 100, known: None }, 3);
             job.limits.memory = memory;
             let (feedback, expanded) = run(&job);
             if expanded.len() == all {
@@ -180,7 +181,7 @@ fn paths_that_make_no_sense_are_refused() {
             (vec![step(0, vec![0; words]); 3], 2),
             (Vec::new(), u32::MAX),
         ] {
-            let (feedback, _) = run(&job(Method::Prefix { path, bound }, 1));
+            let (feedback, _) = run(&job(Method::Prefix { path, bound, known: None }, 1));
             assert!(matches!(feedback.end, HuntEnd::Failed(Error::Input(_))), "{feedback:?}");
         }
     });
