@@ -1,5 +1,5 @@
 //! Which components are put together next: the pair whose product, once reduced, is smallest against what it replaces, and
-//! every other pair that is as good in its surroundings ([`as_good`]).
+//! all that are exactly as good, as far as no component is in two of them ([`as_good`]).
 //!
 //! That is measured. Pairs that share a sync are candidates, those first that have one between them alone, then by the
 //! product of their sizes. What was measured is remembered as long as nothing about the pair changes. The others are put
@@ -17,6 +17,7 @@ use super::product::Table;
 use super::system::{Sync, System};
 use super::task::{Answered, End, Kept, Part, Task, What, size, trouble};
 use super::{Keep, Trials, Trouble};
+use crate::base::error::Error;
 use crate::base::hash::Map;
 use crate::base::memory::Budget;
 use std::collections::VecDeque;
@@ -221,50 +222,48 @@ impl Choosing {
     pub(super) fn chosen(self, chooser: &Chooser) -> Result<Vec<Choice>, Trouble> {
         let Some(best) = self.best else { return self.trouble.map_or(Ok(Vec::new()), Err) };
         if chooser.trials == Trials::Many {
-            return Ok(still(chooser.system, as_good(self.measured)));
+            return in_turn(chooser.system, as_good(self.measured));
         }
         let best = self.measured.into_iter().nth(best);
         Ok(best.map(|measured| measured.choice).into_iter().collect())
     }
 }
 
-/// The best pair, and every other one that would have its turn anyway as far as was measured: neither of the two has a better
-/// partner, and the product is smaller than what it replaces, or as good as the best.
+/// The best pair, and those that are exactly as good, in the order of the pairs; no component is in two of them.
 fn as_good(mut measured: Vec<Measured>) -> Vec<Choice> {
-    measured.sort_by(|a, b| a.ratio.total_cmp(&b.ratio).then(a.place.cmp(&b.place)));
-    let least = measured.first().map_or(1.0, |best| best.ratio);
+    let least = measured.iter().map(|pair| pair.ratio).fold(f64::INFINITY, f64::min);
+    measured.retain(|pair| pair.ratio <= least);
+    measured.sort_by_key(|pair| pair.place);
     let mut choices: Vec<Choice> = Vec::new();
-    // For each component how good its best partner is.
-    let mut best: Map<u32, f64> = Map::default();
-    for Measured { ratio, choice, .. } in measured {
+    for Measured { choice, .. } in measured {
         let (a, b) = choice.slots;
-        let none_better = [a, b].iter().all(|slot| *best.entry(*slot).or_insert(ratio) >= ratio);
-        let taken = |other: &Choice| [other.slots.0, other.slots.1].iter().any(|slot| [a, b].contains(slot));
-        if none_better && ratio <= least.max(1.0) && !choices.iter().any(taken) {
+        let shares = |other: &Choice| [other.slots.0, other.slots.1].iter().any(|slot| [a, b].contains(slot));
+        if !choices.iter().any(shares) {
             choices.push(choice);
         }
     }
     choices
 }
 
-/// Of several pairs without a component in common those whose trials still count after the pairs before are put together,
-/// with the syncs that there are by then. Labels that could be told apart before may be one by then; such a pair is left to
-/// the next round.
-fn still(system: &System, choices: Vec<Choice>) -> Vec<Choice> {
-    if choices.len() < 2 {
-        return choices;
+/// Several pairs without a component in common, with the syncs that there are when those before are put together.
+///
+/// Their trials stay right: what a pair does is called the same afterwards only if it has the same contexts, so contexts of
+/// another pair that differ go on to differ, and its table is what it was.
+fn in_turn(system: &System, mut choices: Vec<Choice>) -> Result<Vec<Choice>, Trouble> {
+    if choices.len() < 2 || mutants::is(Mutant::OldSyncs) {
+        return Ok(choices);
     }
     let mut system = system.clone();
-    let mut count = Vec::new();
-    for choice in choices {
+    for choice in &mut choices {
         let (first, second) = choice.slots;
         let (table, syncs) = system.table(first, Some(second));
-        if table == choice.table || mutants::is(Mutant::StaleTrials) {
-            system.rename(first, Some(second), syncs.clone());
-            count.push(Choice { syncs, ..choice });
+        if table != choice.table {
+            return Err(Trouble::Internal(Error::internal("a trial of components that have changed")));
         }
+        system.rename(first, Some(second), syncs.clone());
+        choice.syncs = syncs;
     }
-    count
+    Ok(choices)
 }
 
 impl Chooser<'_> {
@@ -411,13 +410,11 @@ mod tests {
                 measured.map(|(place, &(ratio, slots))| Measured { place, ratio, choice: choice(slots) });
             as_good(measured.collect()).iter().map(|choice| choice.slots).collect()
         };
-        // 3 has a better partner than 2, who is taken; 4 and 5 are best for each other, but grow.
-        let pairs = [(0.9, (2, 3)), (0.5, (1, 2)), (1.1, (4, 5)), (0.8, (6, 7)), (0.5, (8, 9))];
+        // The first of those that share a component counts, in the order of the pairs.
+        let pairs =
+            [(0.9, (2, 3)), (0.5, (1, 2)), (0.6, (4, 5)), (0.5, (2, 6)), (0.5, (8, 9)), (0.5, (6, 7))];
         assert_eq!(taken(&pairs), [(1, 2), (8, 9), (6, 7)]);
-        // If everything grows, only what is exactly as good counts.
-        assert_eq!(taken(&[(1.5, (0, 1)), (1.6, (2, 3)), (1.5, (4, 5)), (1.5, (5, 6))]), [(0, 1), (4, 5)]);
-        // 2 would be better off with 1, who is better off with 0: that is for the next round.
-        assert_eq!(taken(&[(0.3, (0, 1)), (0.4, (1, 2)), (0.5, (2, 3))]), [(0, 1)]);
+        assert_eq!(taken(&[(1.6, (2, 3)), (1.5, (4, 5)), (1.5, (5, 6))]), [(4, 5)]);
         assert_eq!(taken(&[]), []);
     }
 }

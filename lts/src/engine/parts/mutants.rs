@@ -16,8 +16,8 @@ pub(super) enum Mutant {
     DropConnected,
     /// Keeps the largest of what stable states offer in place of the smallest.
     MaximalReadySets,
-    /// Believes trials that were made before other components were put together, although labels have become one since.
-    StaleTrials,
+    /// Puts pairs together as if those before them in the same round were not together yet.
+    OldSyncs,
 }
 
 #[cfg(test)]
