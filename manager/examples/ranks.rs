@@ -64,8 +64,10 @@ fn main() -> ExitCode {
         let warn = |text| eprintln!("{text}");
         let grid = Grid::ranks(&world, &run, 2, None, &|| false, &warn).expect("all agree");
         if world.rank() > 0 {
-            let code =
-                grid.serve(&work(&prepared, &guide, None).expect("a system")).expect("rank 0 has work");
+            // Jobs come with their limits.
+            let config = Config::new(JobLimits { states: 0, memory: 0 });
+            let work = work(&prepared, &guide, &config).expect("a system");
+            let code = grid.serve(&work).expect("rank 0 has work");
             assert_eq!(code, 7, "the code of rank 0");
             continue;
         }

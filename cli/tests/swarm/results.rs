@@ -193,7 +193,7 @@ fn the_page_tells_how_the_work_went() {
         }
         balanced(&html);
     }
-    let (_, html) = told(&["--jobs", "trace", "--job-states", "600"]);
+    let (_, html) = told(&["--jobs", "trace"]);
     assert!(html.contains("Nobody counts different states"));
     assert_eq!(rows(&html, "Prefixes that repeat work").len(), 0);
     // An answer of a run before was given by the checkpoint.

@@ -61,7 +61,7 @@ pub fn write(record: &Record, out: &mut dyn Write) -> io::Result<()> {
          answered. Of jobs from a checkpoint only the time that each took is known: they stand one after the other.</p>"
     )?;
     write_shares(record, out)?;
-    write_work(&record.course, out)?;
+    write_work(record, out)?;
     write_again(record, out)?;
     write_largest(record, out)
 }
@@ -97,8 +97,11 @@ fn write_shares(record: &Record, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// How the work grew against the different states.
-fn write_work(course: &Course, out: &mut dyn Write) -> io::Result<()> {
-    let points: Vec<&Point> = course.points().filter(|point| point.different.states > 0).collect();
+fn write_work(record: &Record, out: &mut dyn Write) -> io::Result<()> {
+    if record.events.is_empty() {
+        return Ok(());
+    }
+    let points: Vec<&Point> = record.course.points().filter(|point| point.different.states > 0).collect();
     let Some(last) = points.last() else {
         return writeln!(
             out,
