@@ -237,6 +237,29 @@ fn a_formula_with_other_properties() {
     assert_eq!((exit, &report["property"]), (1, &"never lose".into()), "{report}");
 }
 
+/// Where one formula takes too many states the next one may still be violated; if it is not, nothing was decided.
+#[test]
+fn a_formula_without_an_answer_hides_no_other_one() {
+    let spec = models().join("peterson/peterson.mcrl2").display().to_string();
+    let [large, small] = ["--always-possible", "--inevitable"].map(|flag| [flag, "enter(0)"]);
+    let limit = ["--max-states", "400"];
+    let asked = |flags: &[&[&str]]| json(&[&[&spec[..]], &flags.concat()[..], &limit].concat());
+    for flags in [&[&large[..]][..], &[&large, &["--never", "Terminate"]]] {
+        let (report, code) = asked(flags);
+        assert_eq!((code, &report["reason"]), (3, &"max-states".into()), "{report}");
+    }
+    let (report, code) = asked(&[&large, &small]);
+    assert_eq!((code, &report["property"]), (1, &"inevitable enter(0)".into()), "{report}");
+    assert!(report["repeats_from"].is_u64(), "{report}");
+    // What holds shows nothing of the one that is not decided.
+    let (report, code) = asked(&[&large, &["--possible", "enter(0)"]]);
+    assert_eq!(
+        (code, &report["reason"], &report["trace"]),
+        (3, &"max-states".into(), &Value::Null),
+        "{report}"
+    );
+}
+
 #[test]
 fn other_searches_refuse_formulas_by_name() {
     let files = Files::new();

@@ -92,6 +92,8 @@ fn conduct_with(
         }
     }
     *searched = true;
+    // What could not be decided, while others may be violated still.
+    let mut undecided = None;
     for (index, property) in properties.iter().enumerate() {
         let Some(equations) = formula(property) else { continue };
         run.go_on()?;
@@ -103,16 +105,23 @@ fn conduct_with(
         let decided = decide(run, equations, max_depth, mesh)?
             .ok_or_else(|| Error::internal("rank 0 has no answer to a formula"))?;
         time += decided.stats.time;
+        let mut over = false;
         let conclusion = match &decided.answer {
             Decision::Holds => Conclusion::Holds,
             Decision::Violated => Conclusion::Violated(index),
             Decision::Faulty { message, .. } => Conclusion::Faulty(message.clone()),
             Decision::Unknown(_) => {
                 let limit = limit_of(run, &game::verdict(&decided.answer, index, None));
+                // Neither is anything left for other formulas.
+                over = matches!(limit, Limit::Time(_) | Limit::Interrupted);
                 Conclusion::Unknown(Bound::from(limit))
             }
         };
-        let ends = conclusion != Conclusion::Holds;
+        let ends = match &conclusion {
+            Conclusion::Holds => false,
+            Conclusion::Unknown(_) => over || properties.len() == 1,
+            _ => true,
+        };
         let trace = match &decided.answer {
             Decision::Faulty { trace, .. } => Some(trace.clone()),
             _ => decided.evidence.as_ref().map(|evidence| evidence.trace.clone()),
@@ -126,8 +135,16 @@ fn conduct_with(
             let trace = trace.filter(|trace| witness && (faulty || !trace.is_empty()));
             return Ok(Outcome { conclusion, trace, time, figures: Box::new(figures) });
         }
+        if conclusion != Conclusion::Holds {
+            undecided.get_or_insert(conclusion);
+        }
     }
-    Ok(Outcome { conclusion: Conclusion::Holds, trace: None, time, figures: Box::new(figures) })
+    if undecided.is_some() {
+        // They are about another formula.
+        (figures.last, figures.proof) = (None, None);
+    }
+    let conclusion = undecided.unwrap_or(Conclusion::Holds);
+    Ok(Outcome { conclusion, trace: None, time, figures: Box::new(figures) })
 }
 
 /// What is no formula, if there is any.
