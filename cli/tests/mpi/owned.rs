@@ -27,6 +27,8 @@ fn alone(line: &[&str]) -> (Value, Option<i32>) {
 pub fn on_ranks(size: usize, line: &[&str]) -> (Value, Option<i32>, Value) {
     let output = gridlock(size, line).output().expect("mpirun starts");
     let mut result = parsed(&output, &format!("{line:?} on {size} ranks"));
+    // Shown if the test fails.
+    eprintln!("{line:?} on {size} ranks: {}", text(&output.stderr));
     let fields = result.as_object_mut().expect("an object");
     let ranks = fields.remove("ranks").unwrap_or_default();
     assert_eq!(fields.remove("owner").is_some(), !ranks.is_null() && size > 1, "{line:?}");
