@@ -104,6 +104,18 @@ impl Lift<'_> {
         obligation: Obligation,
         properties: &[Property],
     ) -> Result<Verdict, Trouble> {
+        let trace = self.shown(roots, interfaces, obligation, properties)?;
+        replayed(self.net, properties, obligation, trace)
+    }
+
+    /// The run that the roots show, which is not replayed yet.
+    pub(super) fn shown(
+        &self,
+        roots: Vec<Root>,
+        interfaces: Option<(&mut Interfaces, Found)>,
+        obligation: Obligation,
+        properties: &[Property],
+    ) -> Result<Trace, Trouble> {
         let (mut items, mut run) = (Vec::new(), Vec::new());
         for Root { component, state } in roots {
             if state.is_none() {
@@ -125,7 +137,7 @@ impl Lift<'_> {
         let asked = obligation.asked(properties);
         let mut trace = self.trace(run, asked)?;
         cut(self.net, asked, &mut trace);
-        replayed(self.net, properties, obligation, trace)
+        Ok(trace)
     }
 
     /// Replaces components until only leaves are left.

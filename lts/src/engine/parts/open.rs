@@ -10,7 +10,7 @@
 
 use super::aggregate::{Answer, grouped, trees};
 use super::interface::{Found, Interfaces};
-use super::lift::Lift;
+use super::lift::{Lift, replayed};
 use super::product::Effort;
 use super::system::{Component, Origin, System, SystemQuestion};
 use super::{
@@ -173,12 +173,30 @@ impl Rounds<'_> {
             });
         }
         let lift = Lift { net: self.net, effort };
-        match lift.verdict(Vec::new(), Some((&mut interfaces, found)), obligation, self.properties) {
-            Ok(verdict) => Ok(Round::Done(Answer::Verdict(verdict))),
-            Err(Trouble::Memory) => Ok(Round::Done(Answer::Left(Why::Run))),
-            Err(trouble) => Err(trouble),
+        let trace = match lift.shown(Vec::new(), Some((&mut interfaces, found)), obligation, self.properties)
+        {
+            Ok(trace) => trace,
+            Err(Trouble::Memory) => return Ok(Round::Done(Answer::Left(Why::Run))),
+            Err(trouble) => return Err(trouble),
+        };
+        // Others may be where nobody has looked yet while some come to a violation, and a replay looks at all of them.
+        let missing = unexpanded(self.net, &trace);
+        if !missing.is_empty() {
+            return Ok(Round::Missing(missing));
         }
+        let verdict = replayed(self.net, self.properties, obligation, trace)?;
+        Ok(Round::Done(Answer::Verdict(verdict)))
     }
+}
+
+/// Local states along a run, its end left out, that are not expanded yet.
+fn unexpanded(net: &Network, trace: &Trace) -> BTreeSet<(LeafIx, Local)> {
+    let Some((_, before)) = trace.steps.split_last() else { return BTreeSet::new() };
+    let initial = net.initial();
+    let states = std::iter::once(&initial).chain(before.iter().map(|step| &step.target));
+    let all =
+        states.flat_map(|state| state.iter().enumerate().map(|(leaf, &local)| (LeafIx(leaf as u32), local)));
+    all.filter(|(leaf, local)| !net.leaves[leaf.0 as usize].states[local.0 as usize].expanded).collect()
 }
 
 /// The local state that a state of a component is, if it is not expanded yet.
