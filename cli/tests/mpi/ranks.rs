@@ -3,7 +3,7 @@
 use crate::harness::moments::{wait_for, wait_until_free};
 use std::cell::RefCell;
 use std::fs;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
 thread_local! {
@@ -41,6 +41,12 @@ pub fn mpirun(ranks: usize, program: &str, arguments: &[&str]) -> Command {
 /// mpirun of gridlock.
 pub fn gridlock(ranks: usize, arguments: &[&str]) -> Command {
     mpirun(ranks, env!("CARGO_BIN_EXE_gridlock"), arguments)
+}
+
+/// Whether a launcher that was sent a signal ended with the exit code of its ranks. MPICH's may end with 0 all the same.
+pub fn ends_as_its_ranks(output: &Output, code: i32) -> bool {
+    let any_end = std::env::var_os("GRIDLOCK_MPIRUN").is_some();
+    output.status.code() == Some(code) || any_end && output.status.success()
 }
 
 /// The ranks whose command lines have this word, by rank: the numbers of their processes.
