@@ -103,7 +103,7 @@ pub fn bytes(n: u64) -> String {
     let mut value = n as f64;
     for unit in ["bytes", "KiB", "MiB", "GiB"] {
         if value < 1024.0 {
-            return if unit == "bytes" { format!("{n} bytes") } else { format!("{value:.1} {unit}") };
+            return if unit == "bytes" { counted(n as usize, "byte") } else { format!("{value:.1} {unit}") };
         }
         value /= 1024.0;
     }
@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(big(&BigUint::from(1234567u32)), "1,234,567");
         assert_eq!([counted(1, "state"), counted(2, "state")], ["1 state", "2 states"]);
         assert_eq!([counted(1, "process"), counted(0, "process")], ["1 process", "0 processes"]);
-        assert_eq!(["12 bytes", "1.0 KiB", "1.5 GiB"], [12, 1024, 3 << 29].map(bytes)[..]);
+        assert_eq!(["1 byte", "12 bytes", "1.0 KiB", "1.5 GiB"], [1, 12, 1024, 3 << 29].map(bytes)[..]);
         let shown = [0.123, 12.34, 185.0, 7260.0].map(|s| duration(Duration::from_secs_f64(s)));
         assert_eq!(["0.12 s", "12.3 s", "3 min 5 s", "2 h 1 min"], shown[..]);
     }
