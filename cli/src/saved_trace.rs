@@ -229,6 +229,9 @@ fn from_json(text: &str) -> Result<Saved, String> {
         Step::Shown(step) if step.leaves.is_empty() => Wanted::label(&step.label),
         Step::Shown(step) => Wanted::Recorded(step.record()),
     };
+    if text.trim_start().starts_with('[') {
+        return Err("this is a list: expected an object with the steps as its field `trace`".to_owned());
+    }
     let file: File = serde_json::from_str(text).map_err(|e| e.to_string())?;
     if let Some(version) = file.version.filter(|version| *version != JSON_VERSION) {
         return Err(format!("this is version {version} of the format, only {JSON_VERSION} is understood"));

@@ -30,8 +30,8 @@ pub struct FromFlag {
 pub struct Start {
     /// The file, as the user called it.
     file: String,
-    /// What the user wrote.
-    flag: String,
+    /// What the user wrote, if it was an argument.
+    flag: Option<String>,
     /// Equal for equal texts.
     print: String,
     place: Given,
@@ -70,6 +70,15 @@ struct StateFile {
     trace: Option<IgnoredAny>,
     #[serde(default, alias = "leaves")]
     end: Option<Vec<Described>>,
+    #[serde(default)]
+    verdict: Option<IgnoredAny>,
+}
+
+/// The least that a trace has.
+#[derive(Deserialize)]
+struct TraceFile {
+    #[serde(default)]
+    trace: Option<IgnoredAny>,
 }
 
 impl FromFlag {
@@ -86,13 +95,14 @@ impl Start {
             return Err(Failure::input("--from needs the name of a file"));
         }
         let (file, text) = read_text(Path::new(file), LONGEST_FILE)?;
-        Start::parse(flag.to_owned(), file, &text, step)
+        Ok(Start { flag: Some(flag.to_owned()), ..Start::parse(file, &text, step)? })
     }
 
     /// A state from the text of a file, after this number of its steps.
-    pub fn parse(flag: String, file: String, text: &str, step: Option<usize>) -> Result<Self, Failure> {
+    pub fn parse(file: String, text: &str, step: Option<usize>) -> Result<Self, Failure> {
         let print = fingerprint(text);
-        let place = match described(text) {
+        let described = described(text).map_err(|why| Failure::input(format_args!("{file}: {why}")))?;
+        let place = match described {
             Some(_) if step.is_some() => {
                 return Err(Failure::input(format_args!(
                     "{file} describes a state and has no steps: leave out the number behind @"
@@ -114,7 +124,7 @@ impl Start {
                 Given::Steps(Saved { steps, repeats_from: None }, all)
             }
         };
-        Ok(Start { file, flag, print, place })
+        Ok(Start { file, flag: None, print, place })
     }
 
     /// In words, to stand behind `from`.
@@ -144,7 +154,7 @@ impl Start {
 
     /// The same on another command line.
     pub fn arguments(&self) -> [String; 2] {
-        ["--from".to_owned(), self.flag.clone()]
+        ["--from".to_owned(), self.flag.as_ref().unwrap_or(&self.file).clone()]
     }
 
     /// Makes a specification begin there. Its tables must still be empty.
@@ -159,7 +169,10 @@ impl Start {
     }
 
     fn wrong(&self, why: impl std::fmt::Display) -> Failure {
-        Failure::input(format_args!("--from {}: {why}", self.flag))
+        match &self.flag {
+            Some(flag) => Failure::input(format_args!("--from {flag}: {why}")),
+            None => Failure::input(format_args!("{}: {why}", self.file)),
+        }
     }
 
     fn state_after(
@@ -237,13 +250,25 @@ fn divided(flag: &str) -> (&str, Option<usize>) {
     }
 }
 
-/// The state that a text describes, if it does that and has no trace.
-fn described(text: &str) -> Option<Vec<Described>> {
+/// The state that a text describes, if it does that and has no trace. A text that has neither, and is no answer without a
+/// trace, says nothing.
+fn described(text: &str) -> Result<Option<Vec<Described>>, String> {
     if !text.trim_start().starts_with('{') {
-        return None;
+        return Ok(None);
     }
-    let file: StateFile = serde_json::from_str(text).ok()?;
-    file.end.filter(|_| file.trace.is_none())
+    match serde_json::from_str::<StateFile>(text) {
+        Ok(StateFile { trace: None, end: Some(end), .. }) => Ok(Some(end)),
+        Ok(StateFile { trace: None, end: None, verdict: None }) => Err(
+            "it has neither a list `trace` of steps, nor a list `end` or `leaves` with `name` and `state` of every process"
+                .to_owned(),
+        ),
+        Ok(_) => Ok(None),
+        // What a trace has besides its steps is not asked for here.
+        Err(why) => match serde_json::from_str::<TraceFile>(text) {
+            Ok(TraceFile { trace: Some(_) }) => Ok(None),
+            _ => Err(why.to_string()),
+        },
+    }
 }
 
 #[cfg(test)]
@@ -265,16 +290,26 @@ mod tests {
     #[test]
     fn a_state_is_what_has_no_trace() {
         let state = r#"{"end": [{"name": "S", "state": "S(b = true)", "source": "x"}], "version": 1}"#;
-        assert_eq!(described(state).unwrap()[0].state, "S(b = true)");
-        assert!(described(&state.replace("end", "leaves")).is_some());
-        assert!(described(r#"{"trace": [], "end": []}"#).is_none());
-        assert!(described(r#"{"trace": null, "end": null}"#).is_none());
-        assert!(described("a\nb\n").is_none());
+        let of = |text: &str| described(text).unwrap();
+        assert_eq!(of(state).unwrap()[0].state, "S(b = true)");
+        assert!(of(&state.replace("end", "leaves")).is_some());
+        assert!(of(r#"{"trace": [], "end": []}"#).is_none());
+        assert!(of(r#"{"trace": [], "end": "later"}"#).is_none());
+        assert!(of(r#"{"trace": null, "end": null, "verdict": "holds"}"#).is_none());
+        assert!(of("a\nb\n").is_none());
+        for (text, why) in [
+            (r#"{"trace": null, "end": null}"#, "neither a list `trace`"),
+            (r#"{"leaves": [{"name": "S"}]}"#, "missing field `state`"),
+            (r#"{"end": "#, "EOF"),
+        ] {
+            let told = described(text).unwrap_err();
+            assert!(told.contains(why), "{text}: {told}");
+        }
     }
 
     #[test]
     fn steps_are_counted_in_the_file() {
-        let start = |step| Start::parse("f".into(), "f".into(), "a\nb\n", step);
+        let start = |step| Start::parse("f".into(), "a\nb\n", step);
         assert_eq!(start(None).unwrap().shown(), "step 2 of f");
         assert_eq!(start(Some(0)).unwrap().shown(), "step 0 of f");
         let refused = start(Some(3)).unwrap_err();

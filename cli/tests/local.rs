@@ -295,9 +295,58 @@ fn lines_that_cannot_be_used_are_told() {
     for expected in ["line 1 of ", "line 2 of ", "line 3 of ", "3 lines could not be used"] {
         assert!(err.contains(expected), "{expected}: {err}");
     }
+    // Each is told once where it stands, and what is missing.
+    let log = "{}\n{\"leaves\": [{\"name\": \"x\"}]}\n[]\n{\"trace\": 5}\n";
+    let (code, out, err) = watch(&[&spec], log);
+    assert_eq!((code, out.as_str()), (Some(2), ""), "{err}");
+    let told: Vec<&str> = err.lines().filter(|line| line.starts_with("error: line ")).collect();
+    let missing =
+        ["neither a list `trace`", "missing field `state`", "this is a list", "invalid type: integer"];
+    assert_eq!(told.len(), missing.len(), "{err}");
+    for (line, why) in told.iter().zip(missing) {
+        assert!(line.contains(why) && line.matches("log.jsonl").count() == 1, "{why}: {line}");
+    }
     let (code, _, err) = watch(&[&spec, "--local-limit", "1"], "{\"trace\": []}\n");
     assert_eq!(code, Some(3), "{err}");
+    // What cannot be decided from any state is refused before the first line.
+    let (code, out, err) = watch(&[&spec, "--no-livelock"], "{\"trace\": []}\n{\"trace\": []}\n");
+    assert_eq!((code, out.as_str(), err.lines().count()), (Some(2), "", 1), "{err}");
+    assert!(err.contains("cannot decide no-livelock"), "{err}");
     let output = run(&["watch", &spec, "--log", "nowhere"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("there is no such file"), "{}", text(&output.stderr));
+}
+
+/// A log that grows is watched until somebody ends that: what was predicted by then is the answer.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_watch_takes_no_prediction_back() {
+    use std::io::{BufRead, BufReader, Read, Write};
+    let (spec, formula) = (model("abp/abp-bug.mcrl2"), model("abp/no_loss.mcf"));
+    for (lines, code) in [("{\"trace\": []}\n", 1), ("nothing\n{\"trace\": []}\n", 1), ("", 3)] {
+        let mut child = harness::command(&["watch", &spec, "--property", &formula])
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .expect("gridlock starts");
+        // It stays open, so the log has no end.
+        let mut log = child.stdin.take().expect("a pipe");
+        log.write_all(lines.as_bytes()).expect("a line");
+        let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
+        let mut answer = String::new();
+        if code == 1 {
+            out.read_line(&mut answer).expect("an answer");
+            assert!(answer.starts_with("violated: "), "{answer}");
+        }
+        harness::moments::wait_for("an ear", || harness::moments::catches(child.id(), 15));
+        let sent = std::process::Command::new("kill").args(["-15", &child.id().to_string()]).status();
+        assert!(sent.expect("kill").success());
+        let ended = child.wait().expect("an end");
+        let mut err = String::new();
+        child.stderr.take().expect("a pipe").read_to_string(&mut err).expect("text");
+        assert_eq!(ended.code(), Some(code), "{err}");
+        let expected =
+            if code == 1 { "the log was not read to its end: interrupted" } else { "unknown: interrupted" };
+        assert!(err.contains(expected), "{err}");
+        drop(log);
+    }
 }

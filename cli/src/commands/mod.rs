@@ -104,6 +104,7 @@ impl Command {
             Command::Check(a) if self.reports_its_end() => {
                 watch.claim_result().then(|| check::give_up(a, watch, quiet))
             }
+            Command::Watch(a) => watch.claim_result().then(|| watch::give_up(a, watch, quiet)),
             _ => Some(Err(Failure::Stopped)),
         }
     }

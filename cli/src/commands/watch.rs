@@ -5,6 +5,7 @@
 
 use crate::flags::{Resources, TableArguments, TableMode};
 use crate::input::{Specification, is_stdin, open};
+use crate::methods::methods;
 use crate::outcome::{Exit, Failure};
 use crate::output::print;
 use crate::quantities::counted;
@@ -14,10 +15,12 @@ use crate::start::Start;
 use crate::terminal::{Style, tell};
 use crate::watch::{Phase, Watch};
 use clap::Args;
+use gridlock_lts::base::error::Error;
 use gridlock_manager::method::local::Local;
-use gridlock_manager::method::{Common, Conclusion, Entry, Peers};
-use std::io::{BufRead, Read};
+use gridlock_manager::method::{Common, Conclusion, Entry, Peers, Refusal};
+use std::io::{self, BufRead, Read};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 static ENTRY: Entry = Entry::of::<Local>();
 
@@ -34,8 +37,9 @@ A line of the log is a JSON object: with a list `end` (or `leaves`) of `name` an
 process, as results of `check` and answers of `explore` have it, or with a list `trace` of steps from the \
 initial state, each as in these results or simply a label. Empty lines and lines that begin with # mean \
 nothing. Each line gets an answer: what may happen from the state there. Exit code 1 means that a violation \
-was predicted, 0 that there can be none from any of these states, 3 that for some the limit was reached, 2 \
-that some lines could not be used. docs/local.md says more.";
+was predicted, also if it is interrupted or a limit is reached later; else 2 that some lines could not be used, \
+3 that for some the limit was reached, or that it was interrupted, and 0 that there can be no violation from any of these \
+states. docs/local.md says more.";
 
 /// Predict violations from the states of a running system
 ///
@@ -72,65 +76,118 @@ pub struct Arguments {
 
     #[command(flatten)]
     tables: TableArguments,
+
+    #[arg(skip)]
+    told: Told,
 }
 
-/// What was told.
-#[derive(Default)]
+/// What was told so far; the main thread looks at it if the run is ended while it waits for a line.
+#[derive(Default, Debug)]
 struct Told {
-    hold: usize,
-    violated: usize,
-    unknown: usize,
-    unusable: usize,
+    hold: AtomicU64,
+    violated: AtomicU64,
+    unknown: AtomicU64,
+    unusable: AtomicU64,
+}
+
+/// A line of the log.
+enum Line {
+    Text(String),
+    /// It has more than [`LONGEST_LINE`] bytes, which were passed over.
+    TooLong,
 }
 
 /// Runs the command.
 pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool, peers: &Peers) -> Result<Exit, Failure> {
-    let Arguments { specification: path, log, wanted, .. } = arguments;
+    let stopped = match lines(arguments, watch, peers) {
+        Ok(()) => false,
+        Err(Failure::Stopped) => true,
+        Err(failure) => return Err(failure),
+    };
+    if !watch.claim_result() {
+        // The main thread tells the end, and the process ends with it.
+        loop {
+            std::thread::park();
+        }
+    }
+    end(arguments, watch, quiet, stopped)
+}
+
+/// Answers all lines.
+fn lines(arguments: &Arguments, watch: &Watch, peers: &Peers) -> Result<(), Failure> {
+    let Arguments { specification: path, log, wanted, told, .. } = arguments;
     if usize::from(is_stdin(path)) + usize::from(is_stdin(log)) + wanted.on_stdin() > 1 {
         return Err(Failure::input("only one file can be read from standard input"));
     }
     let specification = Specification::read(path)?;
     // Faults of the specification and the properties are reported before the first line comes.
     let options = arguments.tables.options(TableMode::Auto);
-    wanted.translate(specification.check(&specification.name, &options, usize::MAX, watch)?.builder())?;
+    let checked = specification.check(&specification.name, &options, usize::MAX, watch)?;
+    let properties = wanted.translate(checked.builder())?;
+    let named = properties.asked.iter().map(|asked| asked.name.as_str()).zip(&properties.checked);
+    if let Some(refusal) = Refusal::of(methods(), &ENTRY, named) {
+        return Err(Error::from(refusal).into());
+    }
     let (name, mut input) = open(log)?;
-    let (mut told, mut number) = (Told::default(), 0usize);
+    let mut number = 0usize;
     while let Some(line) = next_line(&mut *input, &name, watch)? {
         number += 1;
-        if line.trim().is_empty() || line.starts_with('#') {
-            continue;
-        }
         let place = format!("line {number} of {name}");
-        let start = Start::parse(place.clone(), place.clone(), &line, None);
-        match start.and_then(|start| answer(arguments, &specification, start, watch, peers)) {
-            Ok(exit) => match exit {
-                Exit::Yes => told.hold += 1,
-                Exit::No => told.violated += 1,
-                Exit::Unknown => told.unknown += 1,
-            },
+        let start = match line {
+            Line::Text(line) if line.trim().is_empty() || line.starts_with('#') => continue,
+            Line::Text(line) => Start::parse(place.clone(), &line, None),
+            Line::TooLong => {
+                Err(Failure::input(format_args!("{place} has more than {} MiB", LONGEST_LINE >> 20)))
+            }
+        };
+        let one_more = match start.and_then(|start| answer(arguments, &specification, start, watch, peers)) {
+            Ok(Exit::Yes) => &told.hold,
+            Ok(Exit::No) => &told.violated,
+            Ok(Exit::Unknown) => &told.unknown,
             Err(Failure::Input(why)) => {
-                told.unusable += 1;
                 watch.rest();
-                tell(format_args!("error: {place}: {why}"));
+                match why.starts_with(&place) {
+                    true => tell(format_args!("error: {why}")),
+                    false => tell(format_args!("error: {place}: {why}")),
+                }
+                &told.unusable
             }
             Err(failure) => return Err(failure),
-        }
+        };
+        one_more.fetch_add(1, Relaxed);
     }
+    Ok(())
+}
+
+/// The end of a run that is ended while it waits for a line.
+pub fn give_up(arguments: &Arguments, watch: &Watch, quiet: bool) -> Result<Exit, Failure> {
+    end(arguments, watch, quiet, true)
+}
+
+/// Sums up what was told. That a run was stopped takes no prediction back.
+fn end(arguments: &Arguments, watch: &Watch, quiet: bool, stopped: bool) -> Result<Exit, Failure> {
+    let Told { hold, violated, unknown, unusable } = &arguments.told;
+    let [hold, violated, unknown, unusable] = [hold, violated, unknown, unusable].map(|n| n.load(Relaxed));
     watch.rest();
-    let Told { hold, violated, unknown, unusable } = told;
     if !quiet {
-        let states = counted(hold + violated + unknown, "state");
+        let states = counted((hold + violated + unknown) as usize, "state");
         tell(format_args!(
-            "{states}: {hold} hold, {violated} violated, {unknown} unknown; {unusable} lines could not be used"
+            "{states}: {hold} hold, {violated} violated, {unknown} unknown; {} could not be used",
+            counted(unusable as usize, "line")
         ));
-    }
-    match told {
-        Told { violated: 1.., .. } => Ok(Exit::No),
-        Told { unusable: 1.., .. } => {
-            Err(Failure::Input(format!("{} of {name} could not be used", counted(unusable, "line"))))
+        if stopped && violated + unusable > 0 {
+            tell(format_args!("note: the log was not read to its end: {}", watch.why_stopped()));
         }
-        Told { unknown: 1.., .. } => Ok(Exit::Unknown),
-        _ => Ok(Exit::Yes),
+    }
+    match (violated, unusable, unknown) {
+        (1.., _, _) => Ok(Exit::No),
+        (0, 1.., _) => {
+            let lines = counted(unusable as usize, "line");
+            Err(Failure::Input(format!("{lines} of the log could not be used")))
+        }
+        (0, 0, _) if stopped => Err(Failure::Stopped),
+        (0, 0, 1..) => Ok(Exit::Unknown),
+        (0, 0, 0) => Ok(Exit::Yes),
     }
 }
 
@@ -178,21 +235,48 @@ fn answer(
 }
 
 /// The next line, as soon as it is there; none at the end.
-fn next_line(input: &mut dyn BufRead, name: &str, watch: &Watch) -> Result<Option<String>, Failure> {
-    let mut line = Vec::new();
+fn next_line(input: &mut dyn BufRead, name: &str, watch: &Watch) -> Result<Option<Line>, Failure> {
     watch.rest();
     watch.enter(Phase::Waiting);
-    let read = input.take(LONGEST_LINE + 1).read_until(b'\n', &mut line);
+    let read = read_line(input);
     watch.enter(Phase::Working);
     if watch.stopped().is_some() {
         return Err(Failure::Stopped);
     }
-    match read {
-        Err(e) => Err(Failure::input(format_args!("cannot read {name}: {e}"))),
-        Ok(0) => Ok(None),
-        Ok(_) if line.len() as u64 > LONGEST_LINE => {
-            Err(Failure::input(format_args!("{name} has a line of more than {} MiB", LONGEST_LINE >> 20)))
+    read.map_err(|e| Failure::input(format_args!("cannot read {name}: {e}")))
+}
+
+fn read_line(input: &mut dyn BufRead) -> io::Result<Option<Line>> {
+    let mut line = Vec::new();
+    (&mut *input).take(LONGEST_LINE + 1).read_until(b'\n', &mut line)?;
+    match line.last() {
+        None => Ok(None),
+        Some(b'\n') => Ok(Some(Line::Text(String::from_utf8_lossy(&line).into_owned()))),
+        Some(_) if line.len() as u64 > LONGEST_LINE => {
+            input.skip_until(b'\n')?;
+            Ok(Some(Line::TooLong))
         }
-        Ok(_) => Ok(Some(String::from_utf8_lossy(&line).into_owned())),
+        Some(_) => Ok(Some(Line::Text(String::from_utf8_lossy(&line).into_owned()))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_is_too_long_is_passed_over() {
+        let long = "x".repeat(LONGEST_LINE as usize);
+        let text = format!("one\n{long}\n{long}y\ntwo\n{long}yy");
+        let mut input = io::Cursor::new(text.as_bytes());
+        let mut lengths = Vec::new();
+        while let Some(line) = read_line(&mut input).expect("it can be read") {
+            lengths.push(match line {
+                Line::Text(line) => line.len() as u64,
+                Line::TooLong => 0,
+            });
+        }
+        // With its end, the second line is as long as a line may be and one more, which is its end.
+        assert_eq!(lengths, [4, LONGEST_LINE + 1, 0, 4, 0]);
     }
 }

@@ -139,6 +139,8 @@ impl Choosing {
         }
         let batch = match (chooser.trials, self.best) {
             (Trials::None, _) => 1,
+            #[cfg(test)]
+            (Trials::Random(_), _) => 1,
             (Trials::Many, Some(_)) => TRIALS,
             (Trials::Few, _) | (Trials::Many, None) => BATCH,
         };
@@ -287,6 +289,10 @@ impl Chooser<'_> {
                 slots.iter().enumerate().flat_map(|(i, &a)| slots[i + 1..].iter().map(move |&b| (a, b)));
             shared.extend(pairs.map(|pair| (pair, false)));
         }
+        #[cfg(test)]
+        if let Trials::Random(seed) = self.trials {
+            return drawn(&slots, seed);
+        }
         let mut grouped = Vec::new();
         for (i, &a) in slots.iter().enumerate() {
             for &b in &slots[i + 1..] {
@@ -342,6 +348,18 @@ impl Memory {
         let lives = |version: &u64| live.binary_search(version).is_ok();
         self.trials.retain(|(a, b), _| lives(a) && lives(b));
     }
+}
+
+/// Pairs in an order that is drawn, whether they have anything to do with each other or not.
+#[cfg(test)]
+fn drawn(slots: &[u32], seed: u64) -> Vec<(u32, u32)> {
+    let mut rng = crate::base::rng::Rng::new(seed ^ (slots.len() as u64) << 32);
+    let mut pairs: Vec<(u32, u32)> =
+        slots.iter().enumerate().flat_map(|(i, &a)| slots[i + 1..].iter().map(move |&b| (a, b))).collect();
+    for i in 1..pairs.len() {
+        pairs.swap(i, rng.below(i + 1));
+    }
+    pairs
 }
 
 #[cfg(test)]

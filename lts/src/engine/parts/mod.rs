@@ -113,6 +113,9 @@ pub enum Trials {
     Few,
     /// The one that an estimate prefers; the next only if that is too large.
     None,
+    /// Any two, drawn with this seed: what is right must not depend on the choice.
+    #[cfg(test)]
+    Random(u64),
 }
 
 /// What decided an obligation.

@@ -106,6 +106,37 @@ fn several_pairs_a_round_get_the_naive_verdict() {
     assert!(violated > all / 4 && held > all / 20, "{violated} violated, {held} held");
 }
 
+/// Which two are put together is a matter of cost alone: any tree of products gives the same verdict, and runs are lifted down
+/// any of them.
+#[test]
+fn random_trees_get_the_naive_verdict() {
+    let (mut violated, mut held, mut deep) = (0, 0, 0);
+    let all = networks() / 2;
+    for seed in 0..all {
+        let (net, properties) = match seed % 2 {
+            0 => wide_sample(seed / 2),
+            _ => {
+                let (net, properties, _, _) = sample(seed / 2);
+                (net, properties)
+            }
+        };
+        let trials = Trials::Random(seed);
+        let options = Options { trials, ..options(&[], REDUCTIONS[seed as usize / 2 % 3]) };
+        let report = check(&net, &properties, &options).expect("no fault of ours");
+        let verdict = report.verdict.unwrap_or_else(|| panic!("seed {seed}: nothing is too large"));
+        let told = told(&net, &properties, &verdict);
+        assert_eq!(told, expected(&net, &properties), "seed {seed}");
+        violated += u64::from(told.is_some());
+        held += u64::from(told.is_none() && !properties.is_empty());
+        let products = report.accounts.last().map_or(0, |account| account.products().count());
+        deep += u64::from(told.is_some() && products > 2);
+    }
+    assert!(
+        violated > all / 4 && held > all / 20 && deep > all / 10,
+        "{violated} violated, {deep} of them by more than two products, {held} held"
+    );
+}
+
 #[test]
 fn pairs_that_do_not_know_of_each_other_are_noticed() {
     let is_wrong = |seed| {
