@@ -93,7 +93,7 @@ pub struct TableArguments {
     #[arg(long, value_name = "N", default_value_t = Options::default().table_limit)]
     pub table_limit: usize,
 
-    /// How many equations may be applied to evaluate one data expression; one that does not terminate ends here
+    /// The most equations to apply for one data expression; an evaluation that does not terminate ends here
     #[arg(long, value_name = "N", default_value_t = Options::default().step_limit)]
     step_limit: u64,
 }

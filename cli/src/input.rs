@@ -113,8 +113,9 @@ impl Specification {
                     "what the operator means anyway is {two}, and counts unless the sort is one of 'cons'"
                 ),
             };
+            let counts = if second.is_some() { ", which counts" } else { "" };
             tell(format_args!(
-                "warning: equations disagree on the arguments {call}\n  {}: '{}' yields {one}\n  {other}",
+                "warning: equations disagree on the arguments {call}\n  {}: '{}' yields {one}{counts}\n  {other}",
                 place(first),
                 equation(first)
             ));

@@ -13,9 +13,11 @@ use crate::{log, process};
 use gridlock_lts::base::memory::resident;
 use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::flag;
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::exit;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -32,6 +34,9 @@ const GRACE: Duration = Duration::from_secs(3);
 const GRACE_OF_RANKS: Duration = Duration::from_secs(30);
 /// What a second Ctrl-C ends with, as a shell reports it.
 const KILLED: i32 = 130;
+/// Signals that follow the first one within this time are the same wish: `timeout` sends each signal twice, to the process
+/// and to its group, and so do some launchers.
+const ONE_WISH: Duration = Duration::from_millis(500);
 
 /// Runs the command that the user asked for.
 pub fn run(arguments: Arguments) -> ExitCode {
@@ -126,18 +131,29 @@ fn is_far_over(resident: u64, limit: u64) -> bool {
     resident > limit.saturating_add((limit / 10).max(64 << 20))
 }
 
-/// The flag that the first SIGINT or SIGTERM sets; the second ends the process at once. SIGUSR1, which batch systems send
-/// some time before their limit, and perhaps more than once, sets it too. SIGHUP keeps its meaning, so that `nohup`
-/// works.
+/// The flag that the first SIGINT or SIGTERM sets; a second one, after a moment, ends the process at once. SIGUSR1, which
+/// batch systems send some time before their limit, and perhaps more than once, only sets the flag. SIGHUP keeps its
+/// meaning, so that `nohup` works. A thread listens, since handlers cannot compare times.
 fn catch_signals() -> std::io::Result<Arc<AtomicBool>> {
     let signalled = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        // In this order: the flag is still unset when the first signal asks whether to end.
-        flag::register_conditional_shutdown(signal, KILLED, signalled.clone())?;
-        flag::register(signal, signalled.clone())?;
-    }
-    flag::register(SIGUSR1, signalled.clone())?;
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGUSR1])?;
+    let heard = signalled.clone();
+    let listen = move || {
+        let mut first = None;
+        for signal in signals.forever() {
+            heard.store(true, Ordering::Relaxed);
+            if signal != SIGUSR1 && ends_at_once(&mut first, Instant::now()) {
+                exit(KILLED);
+            }
+        }
+    };
+    thread::Builder::new().name("signals".to_owned()).spawn(listen)?;
     Ok(signalled)
+}
+
+/// Whether a signal at this time is the second wish to end; `first` is when the first one came.
+fn ends_at_once(first: &mut Option<Instant>, now: Instant) -> bool {
+    now.saturating_duration_since(*first.get_or_insert(now)) > ONE_WISH
 }
 
 /// Signals that are meant for all ranks are heard by the one that speaks; to the others they mean nothing.
@@ -200,6 +216,15 @@ mod tests {
         let start = Instant::now();
         assert_eq!(attend(&asking, &ended, &stopped), 3);
         assert!(start.elapsed() < GRACE);
+    }
+
+    #[test]
+    fn a_signal_that_is_sent_twice_is_one_wish() {
+        let (mut first, start) = (None, Instant::now());
+        let after = |milliseconds| start + Duration::from_millis(milliseconds);
+        assert!(!ends_at_once(&mut first, start));
+        assert!(!ends_at_once(&mut first, start) && !ends_at_once(&mut first, after(500)));
+        assert!(ends_at_once(&mut first, after(501)));
     }
 
     #[test]

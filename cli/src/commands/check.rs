@@ -33,7 +33,7 @@ An informed swarm (--search isv) is explained in docs/swarm.md.";
 
 /// Check whether a specification has its properties
 ///
-/// Searches every state that the processes can reach together. Says `holds` only after all of them were seen, and shows
+/// Searches every state that the processes can reach together. Says `holds` only after it has seen all of them, and shows
 /// a run of the system if something is violated.
 #[derive(Args, Debug)]
 #[command(after_long_help = HELP)]

@@ -25,7 +25,7 @@ use gridlock_lts::base::error::{Error, Limit};
 use gridlock_lts::base::whole_file::write_whole;
 use gridlock_manager::method::Peers;
 use gridlock_manager::method::checkpoint::RESULT;
-use gridlock_manager::method::{Bound, Common, Conclusion, Entry, Method, Outcome, Refusal, Run};
+use gridlock_manager::method::{Bound, Common, Conclusion, Entry, Method, Outcome, Refusal, Run, Tables};
 use host::RoadHost;
 use load::Loaded;
 use properties::{AskedProperty, Wanted};
@@ -107,6 +107,9 @@ struct Examined {
     trace: Option<ShownTrace>,
     doubts: Doubts,
     build_time: Duration,
+    /// What the search is done with. To free millions of small pieces takes time, in which a limit must not take the result
+    /// away.
+    tables: Option<Tables>,
 }
 
 /// Goes the road.
@@ -125,6 +128,7 @@ pub fn run(task: &Task, watch: &Watch, quiet: bool, peers: &Peers) -> Result<Exi
             trace: None,
             doubts: Doubts::default(),
             build_time: watch.elapsed(),
+            tables: None,
         },
         examined => examined?,
     };
@@ -140,16 +144,18 @@ pub fn run(task: &Task, watch: &Watch, quiet: bool, peers: &Peers) -> Result<Exi
             std::thread::park();
         }
     }
-    let Examined { outcome, trace, doubts, build_time } = &examined;
+    let Examined { outcome, trace, doubts, build_time, tables } = examined;
+    // The process is about to end, which frees them faster.
+    std::mem::forget(tables);
     let report = FinishedRun {
         task,
         specification: &specification.name,
         asked: &asked,
-        outcome,
+        outcome: &outcome,
         trace: trace.as_ref(),
-        doubts,
+        doubts: &doubts,
         findings: &host.findings(),
-        build_time: *build_time,
+        build_time,
     };
     let told = tell_all(&report, watch, quiet);
     if let Conclusion::Faulty(_) = &outcome.conclusion {
@@ -189,7 +195,7 @@ pub fn tell_one<R>(
 ) -> Result<R, Failure> {
     let host = RoadHost::new(task, specification, watch, true);
     let mut asked = task.wanted.names();
-    let Examined { outcome, trace, doubts, build_time } =
+    let Examined { outcome, trace, doubts, build_time, tables: _tables } =
         examine(task, specification, &mut asked, &host, peers)?;
     if let Conclusion::Unknown(_) = outcome.conclusion
         && watch.stopped().is_some()
@@ -264,7 +270,8 @@ fn examine(
     let build_time = start.elapsed().saturating_sub(outcome.time);
     let is_sure = outcome.conclusion == Conclusion::Holds && run.tables().complete;
     let vacuous = if is_sure { properties.unasked(&run.tables().network) } else { Vec::new() };
-    Ok(Examined { outcome, trace, doubts: Doubts { warnings, vacuous }, build_time })
+    let doubts = Doubts { warnings, vacuous };
+    Ok(Examined { outcome, trace, doubts, build_time, tables: run.tables.take() })
 }
 
 /// Writes the result to all places where it is wanted. Standard output comes first: a disk that is full must not cost the

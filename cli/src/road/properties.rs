@@ -19,7 +19,7 @@ use std::sync::OnceLock;
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Properties (several may be given; without any: --deadlock)")]
 pub struct Wanted {
-    /// No reachable state is without steps
+    /// Every reachable state has a step
     #[arg(long)]
     deadlock: bool,
 
@@ -35,19 +35,19 @@ pub struct Wanted {
     #[arg(long, value_name = "FILE.mcf")]
     property: Vec<PathBuf>,
 
-    /// Some run does it: a step that the action formula allows, e.g. 'error' or 'send(_, true)|ack || lost'; may be repeated
+    /// Some run has a step that the action formula allows, e.g. 'error' or 'send(_, true)|ack || lost'; may be repeated
     #[arg(long, value_name = "ACTIONS")]
     possible: Vec<String>,
 
-    /// Whatever has happened, some run still does it; may be repeated
+    /// From every reachable state, some run has such a step; may be repeated
     #[arg(long, value_name = "ACTIONS")]
     always_possible: Vec<String>,
 
-    /// Every run does it: none ends or goes on for ever before; may be repeated
+    /// Every run has such a step: none ends or goes on for ever without it; may be repeated
     #[arg(long, value_name = "ACTIONS")]
     inevitable: Vec<String>,
 
-    /// After each step that the first action formula allows, every run does the second; may be repeated
+    /// After each step that the first action formula allows, every run has one that the second allows; may be repeated
     #[arg(long, value_names = ["ACTIONS", "ACTIONS"], num_args = 2)]
     response: Vec<String>,
 
@@ -59,12 +59,12 @@ pub struct Wanted {
     #[arg(long, value_name = "RUNS", value_enum, default_value_t)]
     fair: Fair,
 
-    /// With --fair just: what the surroundings may refuse for ever; without it, nothing
+    /// With --fair just: the actions that the environment may refuse for ever [default: none]
     #[arg(long, value_name = "ACTIONS")]
     blocking: Option<String>,
 
-    /// Look behind `hide`: properties see these actions where they are hidden (names with commas between them; without any:
-    /// all), instead of `tau`
+    /// Look behind `hide`: properties see these hidden actions by name instead of as `tau` (names with commas between them;
+    /// without names: all)
     #[arg(long, value_name = "NAMES", num_args = 0..=1, value_delimiter = ',')]
     see_hidden: Option<Vec<String>>,
 
@@ -79,7 +79,7 @@ pub enum Fair {
     /// All
     #[default]
     None,
-    /// Those that do what stays possible for ever: it is enough that it stays possible
+    /// Those that do not put off for ever what stays possible
     Full,
     /// Those in which no possible step waits for ever while all processes that take part in it stand still
     Just,

@@ -8,6 +8,7 @@ mod odd;
 mod random;
 mod rich_data;
 mod semantics;
+mod styles;
 mod unfolding;
 
 use gridlock_lang::check::check;

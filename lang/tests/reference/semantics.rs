@@ -114,6 +114,7 @@ impl Reference {
     fn values(&self, sort: SortId) -> Vec<Value> {
         match &self.model.sorts[sort.ix()] {
             SortDef::Nat => (0..5).map(Value::int).collect(),
+            SortDef::Pos => (1..5).map(Value::int).collect(),
             SortDef::List(element) => {
                 let elements = self.values(*element);
                 let longer = |lists: &[Vec<Value>]| -> Vec<Vec<Value>> {

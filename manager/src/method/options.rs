@@ -65,7 +65,7 @@ const STUCK_AFTER: Duration = Duration::from_secs(300);
 #[derive(clap::Args, Clone, Copy, Default, Debug)]
 pub struct Patience {
     /// Give up a thread that gives no sign of life for this time; its job goes to another thread. Breadth first and by
-    /// slices on MPI ranks: give up a rank, which ends the run. 0 is never [default: 5m]
+    /// slices on MPI ranks: give up a rank, which ends the run. 0: never [default: 5m]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     stuck_after: Option<Duration>,
 }

@@ -50,7 +50,7 @@ pub struct Hunting {
     #[arg(long, value_name = "PATTERN", help_heading = "Search")]
     pub(super) prefer: Vec<String>,
 
-    /// Members take turns, whatever they find
+    /// Give all members the same number of turns, no matter what they find
     #[arg(long, help_heading = "Search")]
     pub(super) no_steering: bool,
 
@@ -74,7 +74,7 @@ pub struct Hunting {
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes, help_heading = "Search")]
     pub(super) job_memory: Option<u64>,
 
-    /// Choose a search by the answers to all but the last N - 1 before it; more workers than that have nothing to do
+    /// Choose a search by the answers to all but the last N - 1 before it, which is work for at most N workers
     /// [default: 64; with more than 64 workers, twice their number or a little more]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Search")]
     pub(super) window: Option<u64>,

@@ -92,7 +92,7 @@ pub struct Traces {
     pub(super) job_states: Option<u64>,
 
     /// Prefixes: search each job with N threads that share its states, so that the memory of a machine serves one job;
-    /// with --workers W so many of W jobs at a time [default: 1]
+    /// --workers W is then the number of jobs at a time [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(super) job_workers: Option<u16>,
 
@@ -109,14 +109,14 @@ pub struct Traces {
     #[arg(long, value_name = "SWITCH", value_enum)]
     pub(super) borders: Option<Borders>,
 
-    /// Traces of several processes: one search for each class of traces that differ in nothing but the order of moves in which
-    /// no process takes part in both, or for each trace [default: one; all for prefixes, if cycles are bounded, and with
+    /// Traces of several processes: one search for each class of traces that differ only in the order of independent moves
+    /// (no process takes part in both), or for each trace [default: one; all for prefixes, if cycles are bounded, and with
     /// --strategy, --iss dfs, --ids or --shard]
     #[arg(long, value_name = "WHICH", value_enum)]
     pub(super) orders: Option<Which>,
 
-    /// Whether what cannot lead to a violation any more, by the processes' tables and the properties, is left out: traces
-    /// before the first job, states within jobs [default: off]
+    /// Leave out what cannot lead to a violation any more, as the processes' tables and the properties show: traces before
+    /// the first job, states within jobs [default: off]
     #[arg(long, value_name = "SWITCH", value_enum)]
     pub(super) directed: Option<Directed>,
 
@@ -132,7 +132,7 @@ pub struct Traces {
     #[arg(long, value_name = "ORDER", value_enum)]
     pub(super) iss: Option<Iss>,
 
-    /// Choose a job by the answers to all but the last N - 1 before it; more workers than that have nothing to do
+    /// Choose a job by the answers to all but the last N - 1 before it, which is work for at most N workers
     /// [default: 64; with more than 64 workers, twice their number or a little more]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "simulate_workers")]
     pub(super) window: Option<u64>,
