@@ -43,9 +43,9 @@ const APART: f64 = 100.0;
 /// Levels beyond the sample that are added up.
 const FURTHEST: usize = 1_000_000;
 
-/// What the sizes of the first levels tell of all, if there are more.
-pub fn estimate(levels: &[u64], complete: bool) -> Estimate {
-    let seen: u64 = levels.iter().sum();
+/// What the sizes of the first levels tell of all, if there are more. `seen` are states of the next one, too.
+pub fn estimate(levels: &[u64], seen: u64, complete: bool) -> Estimate {
+    let seen = seen.max(levels.iter().sum());
     let widest = levels.iter().copied().max().unwrap_or(0) as f64;
     if complete {
         return Estimate { size: Size::Exact(seen), widest };
@@ -145,6 +145,13 @@ pub struct Costs {
     pub rate: f64,
 }
 
+impl Costs {
+    /// What is left of the memory of a rank that is one of several.
+    fn for_states(&self) -> f64 {
+        self.memory as f64 * (1.0 - MESSAGES) - self.base as f64
+    }
+}
+
 /// A visited set grows at a load of at most this.
 const LEAST_LOAD: f64 = 0.70;
 /// The share of the memory that messages may take.
@@ -165,12 +172,23 @@ pub struct Need {
     pub seconds: f64,
 }
 
+/// How many states ranks have room for, if the largest level is this part of all.
+pub fn room(ranks: u64, widest: f64, costs: Costs) -> f64 {
+    let word = 8.0 * costs.words as f64;
+    let a_state = word / LEAST_LOAD + 2.0 * widest * word;
+    let bytes = match ranks {
+        1 => costs.memory as f64 - costs.base as f64,
+        n => n as f64 * costs.for_states() / IMBALANCE,
+    };
+    bytes.max(0.0) / a_state
+}
+
 /// What a search needs, from the number of its states and that of its largest level.
 pub fn need(states: f64, widest: f64, costs: Costs) -> Need {
     let word = 8.0 * costs.words as f64;
     // A level and the next are in memory together.
     let bytes = states * word / LEAST_LOAD + 2.0 * widest * word;
-    let room = costs.memory as f64 * (1.0 - MESSAGES) - costs.base as f64;
+    let room = costs.for_states();
     let alone = bytes <= costs.memory as f64 - costs.base as f64;
     let several = (bytes * IMBALANCE / room).ceil().max(2.0);
     let ranks = match (alone, room > 0.0 && several < 1e18) {
@@ -204,11 +222,11 @@ mod tests {
         for (number, values) in [(12, 4), (8, 8), (14, 3)] {
             let levels = counters(number, values);
             let all: u64 = levels.iter().sum();
-            assert_eq!(estimate(&levels, true).size, Size::Exact(all));
+            assert_eq!(estimate(&levels, 0, true).size, Size::Exact(all));
             for share in [0.5, 0.6] {
                 let sample = &levels[..(levels.len() as f64 * share) as usize];
-                let Size::Estimated { low, likely, high } = estimate(sample, false).size else {
-                    panic!("{number} {values} {share}: {:?}", estimate(sample, false))
+                let Size::Estimated { low, likely, high } = estimate(sample, 0, false).size else {
+                    panic!("{number} {values} {share}: {:?}", estimate(sample, 0, false))
                 };
                 assert!(low <= likely && likely <= high, "{low} {likely} {high}");
                 assert!(likely > all as f64 / 2.0 && likely < all as f64 * 2.0, "{likely} of {all}");
@@ -221,10 +239,10 @@ mod tests {
         // Growth without an end, levels of one state, and too few levels.
         let doubling: Vec<u64> = (0..30).map(|k| 1 << k).collect();
         let sum = doubling.iter().sum();
-        assert_eq!(estimate(&doubling, false).size, Size::AtLeast(sum));
-        assert_eq!(estimate(&[1; 500], false).size, Size::AtLeast(500));
-        assert_eq!(estimate(&[1, 3, 9, 20], false).size, Size::AtLeast(33));
-        assert_eq!(estimate(&[], false).size, Size::AtLeast(0));
+        assert_eq!(estimate(&doubling, 0, false).size, Size::AtLeast(sum));
+        assert_eq!(estimate(&[1; 500], 0, false).size, Size::AtLeast(500));
+        assert_eq!(estimate(&[1, 3, 9, 20], 40, false).size, Size::AtLeast(40));
+        assert_eq!(estimate(&[], 0, false).size, Size::AtLeast(0));
     }
 
     #[test]
@@ -236,9 +254,15 @@ mod tests {
         let bytes = 1e9 * 8.0 / 0.7 + 16e8;
         assert!((large.bytes - bytes).abs() < 1e3);
         let ranks = large.ranks.expect("a number");
-        let room = (1u64 << 30) as f64 * 15.0 / 16.0 - (1u64 << 26) as f64;
-        assert!(ranks as f64 * room >= bytes * 1.15 && (ranks - 1) as f64 * room < bytes * 1.15, "{ranks}");
+        let each = (1u64 << 30) as f64 * 15.0 / 16.0 - (1u64 << 26) as f64;
+        assert!(ranks as f64 * each >= bytes * 1.15 && (ranks - 1) as f64 * each < bytes * 1.15, "{ranks}");
         assert_eq!(need(1e12, 1e9, Costs { memory: 1 << 20, ..costs }).ranks, None);
+        // That many have room for them, and one rank less has not.
+        assert!(room(ranks, 0.1, costs) >= 1e9 && room(ranks - 1, 0.1, costs) < 1e9);
+        let alone = room(1, 0.1, costs);
+        assert_eq!(need(alone * 0.99, alone * 0.099, costs).ranks, Some(1));
+        assert_eq!(need(alone * 1.01, alone * 0.101, costs).ranks, Some(2));
+        assert_eq!(room(5, 0.1, Costs { base: 1 << 30, ..costs }), 0.0);
         // Twice the words are twice the memory.
         assert!((need(1e9, 1e8, Costs { words: 2, ..costs }).bytes / bytes - 2.0).abs() < 1e-9);
     }

@@ -12,15 +12,18 @@
 # PBS ends a job at its walltime with SIGTERM; Gridlock then writes its last records. --time-limit ends it a little
 # before, so that the end is its own.
 #
-# ARGS        the specification and options of `gridlock check`
+# ARGS        the specification and options of `gridlock check`; without --search it is an informed swarm, with
+#             --search bfs every rank owns a part of the states
 # CHECKPOINT  its directory (default: gridlock-checkpoint); the same one for a job that is submitted again
 # GRIDLOCK    the program (default: gridlock)
 # LIMIT       when to stop (default: 3h55m of the four hours above)
 set -u
 cd "$PBS_O_WORKDIR" || exit 2
+search="--search isv"
+case " ${ARGS:?} " in *" --search "* | *" --search="*) search="" ;; esac
 # An MPI library that was built for PBS knows the nodes by itself; it does no harm to tell it.
-# ARGS is a list of words.
+# ARGS and search are lists of words.
 # shellcheck disable=SC2086
-exec mpirun --bind-to none --hostfile "$PBS_NODEFILE" "${GRIDLOCK:-gridlock}" check ${ARGS:?} --search isv \
+exec mpirun --bind-to none --hostfile "$PBS_NODEFILE" "${GRIDLOCK:-gridlock}" check $ARGS $search \
     --checkpoint "${CHECKPOINT:-gridlock-checkpoint}" --resume \
     --time-limit "${LIMIT:-235m}"

@@ -12,7 +12,9 @@
 # Verifies a specification as one Slurm job that survives its time limit.
 #
 #   sbatch scripts/cluster/slurm.sh SPEC [options of `gridlock check`]
+#   sbatch scripts/cluster/slurm.sh SPEC --search bfs [options]        (every rank owns a part of the states)
 #
+# Without --search it is an informed swarm. `gridlock plan` writes a script for the second, with the ranks and memory it needs.
 # Two minutes before the limit Slurm warns this script (--signal); Gridlock writes its last records and ends; the job puts
 # itself back into the queue and goes on from its checkpoint. A node that fails is the same thing without the warning.
 # The checkpoint is gridlock-JOBID in the directory from which the job was submitted; `gridlock status` reads it.
@@ -30,9 +32,11 @@ job=
 # Both mpirun and srun pass the signal on to all processes. The warning may come before there are any.
 trap 'warned=yes; [ -n "$job" ] && kill -USR1 "$job" 2> /dev/null' USR1
 
-# The first process manages, the others search. LAUNCH is a list of words.
+search=(--search isv)
+for word in "$@"; do case $word in --search | --search=*) search=() ;; esac done
+# In a swarm the first process manages, and the others search. LAUNCH is a list of words.
 # shellcheck disable=SC2086
-$launch "$gridlock" check "$@" --search isv --checkpoint "$checkpoint" --resume &
+$launch "$gridlock" check "$@" ${search[@]+"${search[@]}"} --checkpoint "$checkpoint" --resume &
 job=$!
 # A signal ends the wait, not the job.
 while kill -0 "$job" 2> /dev/null; do

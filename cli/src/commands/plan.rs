@@ -21,7 +21,7 @@ use gridlock_lts::engine::reduce::Keep;
 use gridlock_lts::engine::search::{self, Options, Report, Stats, Verdict};
 use gridlock_lts::engine::successors::Successors;
 use gridlock_lts::property::{Property, instrument};
-use gridlock_manager::plan::{Costs, Estimate, Need, Size, estimate, need};
+use gridlock_manager::plan::{Costs, Estimate, Need, Size, estimate, need, room};
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -56,6 +56,10 @@ pub struct Arguments {
     /// Threads of one rank
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Plan", value_parser = clap::value_parser!(u16).range(1..=1024))]
     workers: u16,
+
+    /// Plan with this many ranks, whatever the estimate says [default: as many as the states need]
+    #[arg(long, value_name = "N", help_heading = "Plan", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    ranks: Option<u64>,
 
     /// States that are searched for the estimate
     #[arg(long, value_name = "N", default_value_t = 1_000_000, help_heading = "Plan", value_parser = clap::value_parser!(u64).range(1000..))]
@@ -92,6 +96,15 @@ struct Sampled {
 }
 
 impl Sampled {
+    /// The largest level as a part of all states, as far as that is known.
+    fn widest(&self) -> f64 {
+        let states = match self.estimate.size {
+            Size::Exact(n) | Size::AtLeast(n) => n as f64,
+            Size::Estimated { likely, .. } => likely,
+        };
+        self.estimate.widest / states.max(1.0)
+    }
+
     fn rate(&self) -> f64 {
         self.stats.states as f64 / self.stats.time.as_secs_f64().max(1e-6)
     }
@@ -129,6 +142,8 @@ struct Plan {
     words_per_state: usize,
     /// Exact, or estimated, or null.
     states: Option<f64>,
+    /// That there are as many is certain.
+    states_at_least: u64,
     states_low: Option<f64>,
     states_high: Option<f64>,
     exact: bool,
@@ -137,6 +152,9 @@ struct Plan {
     bytes: Option<f64>,
     ranks: Option<u64>,
     seconds: Option<f64>,
+    /// States that the ranks have room for: those of `--ranks`, or else one.
+    room_ranks: u64,
+    room_states: f64,
 }
 
 /// Runs the command.
@@ -177,29 +195,34 @@ pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool) -> Result<Exit, Fa
     });
     let needs = needs(&full.estimate, costs);
     let advice = advice(&full, reduced, needs.map(|needs| needs[1]), costs);
-    let plan = plan(&specification.name, &full, reduced, needs, advice);
+    let mut plan = plan(&specification.name, &full, reduced, needs, advice);
+    plan.room_ranks = arguments.ranks.unwrap_or(1);
+    plan.room_states = room(plan.room_ranks, full.widest(), costs).floor();
     print(watch, |out| match arguments.json {
         true => {
             serde_json::to_writer_pretty(&mut *out, &plan)?;
             writeln!(out)
         }
-        false => show(arguments, &full, reduced, needs, advice, out),
+        false => show(arguments, &full, &plan, needs, out),
     })?;
-    if let Some(path) = &arguments.script {
-        match advice {
-            Advice::Violated | Advice::Unknown => {
-                return Err(Failure::input("no script is written: nobody knows what to ask for; see above"));
+    let Some(path) = &arguments.script else { return Ok(Exit::Yes) };
+    match advice {
+        Advice::Violated => Err(Failure::input(
+            "no script is written: one machine finds a violation within the sample; see above",
+        )),
+        Advice::Unknown if arguments.ranks.is_none() => Err(Failure::input(
+            "no script is written: nobody knows how many ranks it takes; see above, and give --ranks N for a script that \
+             begins with as many",
+        )),
+        _ => {
+            let text = script(arguments, advice, needs.map(|needs| needs[1]));
+            write_whole(path, |out| out.write_all(text.as_bytes())).map_err(Failure::input)?;
+            if !quiet {
+                tell(format_args!("{} is written: sbatch {}", path.display(), path.display()));
             }
-            _ => {
-                let text = script(arguments, advice, needs.map(|needs| needs[1]));
-                write_whole(path, |out| out.write_all(text.as_bytes())).map_err(Failure::input)?;
-                if !quiet {
-                    tell(format_args!("{} is written: sbatch {}", path.display(), path.display()));
-                }
-            }
+            Ok(Exit::Yes)
         }
     }
-    Ok(Exit::Yes)
 }
 
 /// What is needed for the least, the likely and the largest size.
@@ -246,6 +269,7 @@ fn plan(
         sample_seconds: full.stats.time.as_secs_f64(),
         words_per_state: full.words,
         states: likely,
+        states_at_least: full.stats.states,
         states_low: low,
         states_high: high,
         exact: matches!(full.estimate.size, Size::Exact(_)),
@@ -254,6 +278,8 @@ fn plan(
         bytes: needs.map(|needs| needs[1].bytes),
         ranks: needs.and_then(|needs| needs[1].ranks),
         seconds: needs.map(|needs| needs[1].seconds),
+        room_ranks: 0,
+        room_states: 0.0,
     }
 }
 
@@ -320,7 +346,12 @@ fn watched(
     let levels: Vec<u64> =
         first.into_iter().chain(ends.windows(2).map(|pair| pair[1].saturating_sub(pair[0]))).collect();
     let violated = matches!(report.verdict, Verdict::Violated { .. } | Verdict::Faulty { .. });
-    Ok(Sampled { estimate: estimate(&levels, complete), stats: report.stats, words, violated })
+    Ok(Sampled {
+        estimate: estimate(&levels, report.stats.states, complete),
+        stats: report.stats,
+        words,
+        violated,
+    })
 }
 
 /// A number that is not exact.
@@ -341,9 +372,8 @@ fn time(seconds: f64) -> String {
 fn show(
     arguments: &Arguments,
     full: &Sampled,
-    reduced: Option<u64>,
+    plan: &Plan,
     needs: Option<[Need; 3]>,
-    advice: Advice,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let mut row = |name: &str, value: String| writeln!(out, "  {name:<17}{value}");
@@ -374,7 +404,7 @@ fn show(
             ),
         },
     )?;
-    match reduced {
+    match plan.reduced_states {
         Some(states) => row("with --reduce on", format!("{}, all of which were seen", count(states)))?,
         None => row("with --reduce on", "not known: no end within the sample".to_owned())?,
     }
@@ -389,34 +419,62 @@ fn show(
         let assumed = if likely.ranks == Some(1) { "" } else { ", if ranks keep 0.7 of the rate of one" };
         row("time", format!("{}{assumed}", time(likely.seconds)))?;
     }
-    let spec = arguments.specification.display();
-    let command = match advice {
+    row(
+        "room",
+        format!(
+            "{} of {} {} room for about {} states",
+            if plan.room_ranks == 1 {
+                "one rank".to_owned()
+            } else {
+                format!("{} ranks", count(plan.room_ranks))
+            },
+            bytes(arguments.memory_per_rank),
+            if plan.room_ranks == 1 { "has" } else { "have" },
+            about(plan.room_states)
+        ),
+    )?;
+    row("do", command(arguments, plan.advice, needs))
+}
+
+/// What to type.
+fn command(arguments: &Arguments, advice: Advice, needs: Option<[Need; 3]>) -> String {
+    let spec = asked(arguments);
+    let ranks = arguments.ranks.filter(|&n| n > 1);
+    let mpirun = ranks.map_or(String::new(), |n| format!("mpirun -n {n} "));
+    match advice {
         Advice::Violated => format!("gridlock check {spec}: it finds a violation within the sample"),
-        Advice::One => format!("gridlock check {spec} --workers {}", arguments.workers),
-        Advice::Reduced => format!("gridlock check {spec} --reduce on --workers {}", arguments.workers),
+        Advice::One => format!("{mpirun}gridlock check {spec} --workers {}", arguments.workers),
+        Advice::Reduced => {
+            format!("{mpirun}gridlock check {spec} --reduce on --workers {}", arguments.workers)
+        }
         Advice::Ranks => format!(
             "mpirun -n {} gridlock check {spec} --workers {} --checkpoint DIR --resume",
-            needs.and_then(|needs| needs[1].ranks).unwrap_or(1),
+            arguments.ranks.or(needs.and_then(|needs| needs[1].ranks)).unwrap_or(1),
             arguments.workers
         ),
         Advice::Slices => format!(
-            "gridlock check {spec} --search isv --spill DIR, or gridlock hunt {spec} to look for errors only: more than {} \
-             ranks would be needed",
+            "{mpirun}gridlock check {spec} --search isv --spill DIR, or gridlock hunt {spec} to look for errors only: more \
+             than {} ranks would be needed",
             count(MOST_RANKS)
+        ),
+        Advice::Unknown if ranks.is_some() => format!(
+            "try {mpirun}gridlock check {spec} --workers {} --checkpoint DIR --resume, and resume it with more ranks if \
+             they are full",
+            arguments.workers
         ),
         Advice::Unknown => format!(
             "try gridlock check {spec} --checkpoint DIR --resume on a few ranks, and resume it with more if they are full"
         ),
-    };
-    row("do", command)
+    }
 }
 
 /// The job script.
 fn script(arguments: &Arguments, advice: Advice, likely: Option<Need>) -> String {
     let ranks = match advice {
-        Advice::Ranks => likely.and_then(|need| need.ranks).unwrap_or(1),
-        _ => 1,
+        Advice::Ranks => likely.and_then(|need| need.ranks),
+        _ => None,
     };
+    let ranks = arguments.ranks.or(ranks).unwrap_or(1);
     let expected = likely.map_or(Duration::ZERO, |need| {
         Duration::try_from_secs_f64((2.0 * need.seconds).min(1e7)).unwrap_or_default()
     });
@@ -430,14 +488,7 @@ fn script(arguments: &Arguments, advice: Advice, likely: Option<Need>) -> String
         _ => "",
     };
     let memory = arguments.memory_per_rank / 10 * 9;
-    let spec = quoted(&arguments.specification.display().to_string());
-    let more: String = arguments
-        .wanted
-        .arguments()
-        .iter()
-        .chain(&arguments.tables.arguments())
-        .map(|word| format!(" {}", quoted(word)))
-        .collect();
+    let spec = asked(arguments);
     format!(
         "#!/usr/bin/env bash\n\
          #SBATCH --job-name=gridlock\n\
@@ -459,7 +510,7 @@ fn script(arguments: &Arguments, advice: Advice, likely: Option<Need>) -> String
          job=\n\
          trap 'warned=yes; [ -n \"$job\" ] && kill -USR1 \"$job\" 2> /dev/null' USR1\n\
          # shellcheck disable=SC2086\n\
-         $launch \"${{GRIDLOCK:-gridlock}}\" check {spec}{more}{options} --workers {workers} --max-memory {memory} \\\n    \
+         $launch \"${{GRIDLOCK:-gridlock}}\" check {spec}{options} --workers {workers} --max-memory {memory} \\\n    \
          --checkpoint \"$checkpoint\" --resume &\n\
          job=$!\n\
          while kill -0 \"$job\" 2> /dev/null; do\n    wait \"$job\"\ndone\n\
@@ -469,6 +520,13 @@ fn script(arguments: &Arguments, advice: Advice, likely: Option<Need>) -> String
          exit $code\n",
         workers = arguments.workers,
     )
+}
+
+/// The specification and what is asked of it, as words for a shell.
+fn asked(arguments: &Arguments) -> String {
+    let spec = arguments.specification.display().to_string();
+    let more = arguments.wanted.arguments().into_iter().chain(arguments.tables.arguments());
+    std::iter::once(spec).chain(more).map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
 }
 
 /// A word for a shell.

@@ -84,6 +84,29 @@ fn a_sample_is_continued_and_a_script_written() {
     let shown = plan(&spec, &line);
     let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
     assert!(shown.contains("a guess") || shown.contains("does not tell"), "{shown}");
+    assert!(shown.contains(" --never 'a0|a1' "), "what is to be typed asks for the same: {shown}");
+}
+
+#[test]
+fn what_the_sample_does_not_tell_is_no_obstacle_to_a_script() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let spec = model("msi/msi.mcrl2");
+    let script = dir.path().join("job.sh").display().to_string();
+    let line = ["--memory-per-rank", "1G", "--sample", "1000", "--script", &script];
+    let refused = plan(&spec, &line);
+    let err = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(refused.status.code() == Some(2) && err.contains("--ranks"), "{err}");
+    assert!(!Path::new(&script).exists());
+    let result = parsed(&plan(&spec, &[&line[..], &["--ranks", "12", "--json"]].concat()));
+    assert_eq!((&result["advice"], &result["states"]), (&"unknown".into(), &Value::Null), "{result}");
+    let number = |result: &Value, name: &str| result[name].as_f64().expect("a number");
+    assert!(number(&result, "states_at_least") >= number(&result, "sample_states"), "{result}");
+    assert_eq!(result["room_ranks"], 12, "{result}");
+    let text = fs::read_to_string(&script).expect("a script");
+    assert!(text.contains("--ntasks=12") && text.contains("--checkpoint \"$checkpoint\" --resume"), "{text}");
+    let one = parsed(&plan(&spec, &["--memory-per-rank", "1G", "--sample", "1000", "--json"]));
+    let (one, twelve) = (number(&one, "room_states"), number(&result, "room_states"));
+    assert!(twelve > 6.0 * one && twelve < 12.0 * one, "{one} {twelve}");
 }
 
 #[test]

@@ -39,6 +39,29 @@ fn a_host_file_is_enough() {
     }
 }
 
+/// Every rank owned a part of the states.
+#[track_caller]
+fn owned(output: &Output, checkpoint: &Path) {
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{out}{err}");
+    assert!(out.starts_with("holds") && out.contains("the whole state"), "{out}{err}");
+    assert!(checkpoint.join("result.json").is_file(), "{out}{err}");
+}
+
+#[test]
+fn scripts_leave_the_search_to_who_names_one() {
+    let (_dir, path) = directory();
+    let (dir, hosts, spec) = (path(""), path("hosts"), model("philosophers/philosophers-8.mcrl2"));
+    fs::write(&hosts, "localhost slots=3\n").expect("a host file");
+    let line = [hosts.as_str(), &spec, "--never", "Terminate", "--search", "bfs"];
+    let output = start("mpirun.sh", &dir).args(line).output().expect("bash starts");
+    owned(&output, Path::new(&path("philosophers-8.mcrl2.checkpoint")));
+    let mut pbs = start("pbs.sh", "/");
+    pbs.env("PBS_O_WORKDIR", &dir).env("PBS_NODEFILE", &hosts);
+    pbs.env("ARGS", format!("{spec} --never Terminate --search=bfs"));
+    owned(&pbs.output().expect("bash starts"), Path::new(&path("gridlock-checkpoint")));
+}
+
 #[test]
 fn pbs_gives_a_directory_and_a_list_of_nodes() {
     let (_dir, path) = directory();

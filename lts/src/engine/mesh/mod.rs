@@ -13,7 +13,7 @@ pub mod choose;
 pub mod local;
 pub mod parcels;
 
-use crate::engine::pack::Packing;
+use crate::engine::pack::{Packing, Width};
 use crate::model::network::LeafIx;
 use std::time::{Duration, Instant};
 
@@ -152,12 +152,36 @@ impl Owner {
     }
 
     /// The rank that owns a state.
-    #[inline(always)]
     pub fn of(&self, state: &[u64]) -> usize {
-        let hash = match &self.mask {
-            None => state.iter().fold(0, |h, &word| mix(h ^ word)),
-            Some(mask) => state.iter().zip(mask).fold(0, |h, (word, mask)| mix(h ^ (word & mask))),
-        };
+        match &self.mask {
+            None => self.of_all(state),
+            Some(mask) => self.of_masked(state, mask),
+        }
+    }
+
+    /// Goes through states, with the rank that owns each.
+    #[inline(always)]
+    pub(crate) fn each<W: Width>(&self, width: W, states: &[u64], mut take: impl FnMut(usize, &[u64])) {
+        let states = states.chunks_exact(width.words());
+        // What is asked once is not asked for every state.
+        match &self.mask {
+            None => states.for_each(|state| take(self.of_all(state), state)),
+            Some(mask) => states.for_each(|state| take(self.of_masked(state, mask), state)),
+        }
+    }
+
+    #[inline(always)]
+    fn of_all(&self, state: &[u64]) -> usize {
+        self.scale(state.iter().fold(0, |h, &word| mix(h ^ word)))
+    }
+
+    #[inline(always)]
+    fn of_masked(&self, state: &[u64], mask: &[u64]) -> usize {
+        self.scale(state.iter().zip(mask).fold(0, |h, (word, mask)| mix(h ^ (word & mask))))
+    }
+
+    #[inline(always)]
+    fn scale(&self, hash: u64) -> usize {
         ((u128::from(hash) * self.ranks as u128) >> 64) as usize
     }
 }
@@ -171,18 +195,30 @@ fn mix(x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// A hash of some words that depends on their order.
-fn digest(seed: u64, words: &[u64]) -> u64 {
-    words.iter().fold(seed ^ 0x51_7cc1_b727_220a, |h, &word| {
-        let x = (h ^ word).wrapping_mul(0x9fb2_1c65_1e98_df25);
-        x ^ (x >> 29)
-    })
+/// One more word of a hash that depends on the order of words.
+#[inline(always)]
+fn add(h: u64, word: u64) -> u64 {
+    let x = (h ^ word).wrapping_mul(0x9fb2_1c65_1e98_df25);
+    x ^ (x >> 29)
 }
+
+/// Words of a message that are hashed side by side: a word waits for the one before it, and a processor has several
+/// multiplications under way. With one after another, prints took a sixtieth of the time of a search.
+const SIDE_BY_SIDE: usize = 4;
 
 /// A hash of a message, its sender and its receiver: sums of those of all that were sent and of all that came tell whether
 /// they are the same.
 pub(crate) fn print(from: usize, to: usize, message: &[u64]) -> u64 {
-    digest(digest(from as u64, &[to as u64]), message)
+    let seed = [from, to, message.len()].iter().fold(0x51_7cc1_b727_220a, |h, &word| add(h, word as u64));
+    let mut sides: [u64; SIDE_BY_SIDE] = std::array::from_fn(|k| add(seed, k as u64));
+    let rows = message.chunks_exact(SIDE_BY_SIDE);
+    let rest = rows.remainder();
+    for row in rows {
+        for (side, &word) in sides.iter_mut().zip(row) {
+            *side = add(*side, word);
+        }
+    }
+    sides.iter().chain(rest).fold(seed, |h, &word| add(h, word))
 }
 
 /// How long to wait for another rank before looking again: not at all at first, since answers take microseconds, and then
@@ -228,6 +264,7 @@ impl Patience {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::pack::Many;
     use crate::model::network::Local;
 
     #[test]
@@ -241,6 +278,43 @@ mod tests {
         }
         let owner = Owner::new(1 << 20);
         assert_ne!(owner.of(&[1, 0]), owner.of(&[0, 1]), "words do not commute");
+    }
+
+    #[test]
+    fn each_state_goes_to_the_rank_that_owns_it() {
+        let packing = Packing::for_sizes([1 << 20, 1 << 30, 7, 1 << 31, 5]);
+        let states: Vec<u64> = (0..200).map(|k| mix(k) >> 1).collect();
+        for owner in [Owner::new(5), Owner::by_leaves(5, &packing, &[LeafIx(1), LeafIx(2)])] {
+            let mut went = Vec::new();
+            owner.each(Many(2), &states, |to, state| went.push((to, state.to_vec())));
+            let wanted = states.chunks(2).map(|state| (owner.of(state), state.to_vec()));
+            assert_eq!(went, wanted.collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn prints_tell_messages_apart() {
+        let message: Vec<u64> = (0..11).map(|k| k % 3).collect();
+        let same = print(1, 2, &message);
+        assert_eq!(same, print(1, 2, &message.clone()));
+        assert_ne!(same, print(2, 1, &message), "who sends to whom");
+        for length in 0..message.len() {
+            assert_ne!(same, print(1, 2, &message[..length]), "a part of it");
+        }
+        for (a, b) in (0..message.len()).flat_map(|a| (0..a).map(move |b| (a, b))) {
+            let mut other = message.clone();
+            other.swap(a, b);
+            assert_eq!(
+                same == print(1, 2, &other),
+                message[a] == message[b],
+                "words {a} and {b} change places"
+            );
+            other.clone_from(&message);
+            other[a] ^= 1 << (b * 5);
+            assert_ne!(same, print(1, 2, &other), "a bit of word {a}");
+        }
+        let longer: Vec<u64> = message.iter().copied().chain([0]).collect();
+        assert_ne!(same, print(1, 2, &longer));
     }
 
     #[test]

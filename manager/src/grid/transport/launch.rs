@@ -38,7 +38,15 @@ const SIZES: [(&str, Option<&str>); 4] = [
 ];
 
 const RANKS: [&str; 3] = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"];
-const HERE: [&str; 3] = ["OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_NTASKS_PER_NODE"];
+/// Slurm says it of every machine: `16(x2),8` is two with 16 processes and one with 8. Its last variable is only there if the
+/// number was asked for.
+const HERE: [&str; 5] = [
+    "OMPI_COMM_WORLD_LOCAL_SIZE",
+    "MPI_LOCALNRANKS",
+    "SLURM_STEP_TASKS_PER_NODE",
+    "SLURM_TASKS_PER_NODE",
+    "SLURM_NTASKS_PER_NODE",
+];
 
 /// What the environment says; `None` if no launcher is at work.
 pub fn launched() -> Option<Launch> {
@@ -49,9 +57,15 @@ fn launched_by(variable: &dyn Fn(&str) -> Option<String>) -> Option<Launch> {
     let number = |name: &str| variable(name)?.trim().parse::<u64>().ok();
     SIZES.iter().find_map(|&(says, within)| {
         let size = number(says).filter(|_| within.is_none_or(|name| variable(name).is_some()))?;
-        let here = HERE.iter().find_map(|name| number(name)).unwrap_or(1).clamp(1, size.max(1));
+        let here = HERE.iter().find_map(|name| most(&variable(name)?)).unwrap_or(1).clamp(1, size.max(1));
         Some(Launch { size, says, rank: RANKS.iter().find_map(|name| number(name)), here })
     })
+}
+
+/// The greatest of the numbers of processes on machines: which of them this one is, nobody says.
+fn most(machines: &str) -> Option<u64> {
+    let numbers = machines.split(',').map(|group| group.split('(').next()?.trim().parse().ok());
+    numbers.collect::<Option<Vec<u64>>>()?.into_iter().max()
 }
 
 #[cfg(test)]
@@ -81,5 +95,12 @@ mod tests {
             launched_by(&move |name| rank.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned()));
         assert_eq!(launch.map(|l| (l.rank, l.here, l.speaks())), Some((Some(2), 2, false)));
         assert_eq!(with(&[("PMI_SIZE", "many")]), None);
+        let here = |text: &'static str| {
+            let set = [("SLURM_STEP_ID", "0"), ("SLURM_NTASKS", "40"), ("SLURM_STEP_TASKS_PER_NODE", text)];
+            launched_by(&|name| set.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned()))
+                .map(|launch| launch.here)
+        };
+        assert_eq!(here("16(x2),8"), Some(16), "the memory of a machine is that of all its processes");
+        assert_eq!((here("4"), here("100"), here("x(4"), here("")), (Some(4), Some(40), Some(1), Some(1)));
     }
 }

@@ -223,6 +223,8 @@ pub(in crate::method) fn rows(ranks: &[RankStats], stats: &Stats) -> Vec<Row> {
     let sent: u64 = ranks.iter().map(|rank| rank.states_sent).sum();
     let volume: u64 = ranks.iter().map(|rank| rank.bytes_sent).sum();
     let waited: Duration = ranks.iter().map(|rank| rank.waited).sum();
+    // Those of this run, as what was sent is: a checkpoint that was resumed has more.
+    let transitions: u64 = ranks.iter().map(|rank| rank.transitions).sum();
     let all = stats.time.as_secs_f64() * ranks.len() as f64;
     let percent = |part: f64, all: f64| 100.0 * part / if all > 0.0 { all } else { 1.0 };
     vec![
@@ -239,7 +241,7 @@ pub(in crate::method) fn rows(ranks: &[RankStats], stats: &Stats) -> Vec<Row> {
             format!(
                 "{}, {:.1} % of the transitions, {}",
                 count(sent),
-                percent(sent as f64, stats.transitions as f64),
+                percent(sent as f64, transitions as f64),
                 bytes(volume)
             ),
         ),

@@ -419,14 +419,14 @@ impl<S: Successors> Route<S> for Away<'_, '_, S::Width> {
     fn hand_out(worker: &mut Worker<'_, '_, S, Self>, targets: &[u64]) -> Result<()> {
         let Away { width, owner, post, small, .. } = &mut worker.route;
         let (me, full) = (post.me(), post.small());
-        for target in targets.chunks_exact(width.words()) {
-            let to = owner.of(target);
-            small[to].extend_from_slice(target);
-            if small[to].len() >= full && to != me {
-                post.add(to, &small[to]);
-                small[to].clear();
+        owner.each(*width, targets, |to, target| {
+            let buffer = &mut small[to];
+            buffer.extend_from_slice(target);
+            if buffer.len() >= full && to != me {
+                post.add(to, buffer);
+                buffer.clear();
             }
-        }
+        });
         if small[me].len() < OWN * width.words() { Ok(()) } else { worker.look_up_own() }
     }
 
