@@ -205,8 +205,8 @@ impl Figures for Checked {
                     count(self.most(|shown| shown.local_moves))
                 ),
             ),
-            ("largest block", format!("{} states", count(self.most(|shown| shown.largest_states)))),
-            ("all blocks", format!("{} states", count(self.sum(|shown| shown.states)))),
+            ("largest block", counted(self.most(|shown| shown.largest_states) as usize, "state")),
+            ("all blocks", counted(self.sum(|shown| shown.states) as usize, "state")),
             ("rounds", count(self.sum(|shown| shown.rounds.len() as u64))),
         ];
         match &self.handed.inner {

@@ -7,7 +7,7 @@ mod figures;
 mod page;
 
 use super::parts::shorter;
-use super::quantities::count;
+use super::quantities::{count, counted};
 use super::then::{Left, Onward, Then};
 use super::{Bound, Checkpoint, Common, Listed, Method, Outcome, Patience, Row, Run, StatusPage};
 use crate::fingerprint::tables_made;
@@ -214,8 +214,8 @@ fn left(run: &Run, account: Option<&Account>) -> Left {
         Fate::Left(Why::Limit(limit)) => Left {
             name: "local-limit",
             message: format!(
-                "`{name}` is suspicious still: blocks up to {block}, and the paths in them, take more work than {} states (--local-limit)",
-                count(limit)
+                "`{name}` is suspicious still: blocks up to {block}, and the paths in them, take more work than {} (--local-limit)",
+                counted(usize::try_from(limit).unwrap_or(usize::MAX), "state")
             ),
         },
         _ => Left {

@@ -29,11 +29,12 @@ pub(super) fn write(obligations: &[Shown], out: &mut dyn Write) -> io::Result<()
         };
         writeln!(
             out,
-            "<tr><td>{}</td><td>{}</td><td>{} of {}: {}</td><td>{}</td><td>{}</td></tr>",
+            "<tr><td>{}</td><td>{}</td><td>{} of {}{}{}</td><td>{}</td><td>{}</td></tr>",
             escaped(&shown.title()),
             escaped(&result),
             shown.block.len(),
             shown.processes,
+            if shown.block.is_empty() { "" } else { ": " },
             escaped(&shown.block.join(", ")),
             count(shown.largest_states),
             picture(&shown.rounds)
@@ -43,7 +44,7 @@ pub(super) fn write(obligations: &[Shown], out: &mut dyn Write) -> io::Result<()
     writeln!(
         out,
         "<p class=\"note\">Each bar is a round: its height is the number of states of the block, ten times as many for a fixed \
-         step. No bar: the fixpoint alone decided.</p>"
+         step. No bar: the fixpoint or equations decided alone.</p>"
     )
 }
 

@@ -90,11 +90,12 @@ impl Explored {
 
     /// In words.
     pub(super) fn told(&self) -> String {
+        let of = |n: u64, noun: &str| counted(usize::try_from(n).unwrap_or(usize::MAX), noun);
         format!(
-            "{} tuples of {} macro-states, the largest with {}",
-            count(self.tuples),
-            count(self.macro_states),
-            counted(usize::try_from(self.largest_macro).unwrap_or(usize::MAX), "member")
+            "{} of {}, the largest with {}",
+            of(self.tuples, "tuple"),
+            of(self.macro_states, "macro-state"),
+            of(self.largest_macro, "member")
         )
     }
 }

@@ -426,13 +426,13 @@ fn left(account: Option<&Account>, complete: bool) -> Left {
 
 /// What is over the limit.
 fn too_large(account: Option<&Account>, limit: u64, complete: bool) -> String {
-    let limit = count(limit);
+    let limit = counted(usize::try_from(limit).unwrap_or(usize::MAX), "state");
     let interfaces = format!(
-        "their interfaces together have more than {limit} states (--parts-limit), or one of them more than \
+        "their interfaces together have more than {limit} (--parts-limit), or one of them more than \
          --members-limit allows"
     );
     let explored = account.is_some_and(|account| account.interfaces.is_some());
-    let products = format!("any two of them together have more than {limit} states (--parts-limit)");
+    let products = format!("any two of them together have more than {limit} (--parts-limit)");
     match (complete, explored) {
         (false, _) => format!("their tables cannot be completed ahead of the search, and {interfaces}"),
         (true, true) if account.is_some_and(|account| account.trials == 0) => interfaces,
