@@ -130,6 +130,16 @@ fn booleans_and_order() {
             ("exists n: Pos. 4 < n && n < 4", "false"),
             ("forall b, c: Bool. (b => c) == (!b || c)", "true"),
             ("exists l: List(Bool). #l == 2 && head(l) && !rhead(l)", "true"),
+            ("exists l: List(Bool). #l < 2 && l != [] && head(l) && !head(l)", "false"),
+            ("forall l: List(Bool). #l < 2 => l == [] || head(l) || !head(l)", "true"),
+            ("exists n: Int. n in [-1, 2] && n * n == 1", "true"),
+            ("exists n: Nat. (n < 3 || n in [7, 5]) && n * n == 25", "true"),
+            ("exists n: Nat. if(n > 3, n < 6, false) && n * n == 16", "true"),
+            ("exists n: Nat. 3/2 < n && n < 5/2 && n != 2", "false"),
+            ("exists n: Nat. n in {2: 1, 5: 2} && n > 4", "true"),
+            ("exists n: Nat. n in {1, 2} - {2} && n == 2", "false"),
+            ("exists n: Nat, l: List(Nat). n |> l == [3, 4] && n == 3 && #l == 1", "true"),
+            ("exists b: Bool, n: Nat. if(b, n < 2, n == 7) && n > 4 && !b", "true"),
             ("(lambda b: Bool. !b) == (lambda b: Bool. if(b, false, true))", "true"),
         ],
     );
@@ -315,6 +325,16 @@ fn functions() {
             ("twice(lambda n: Nat. n * n, 3)", "81"),
             ("choose(true, 1, loop(0))", "1"),
             ("choose(false, loop(0), 2)", "2"),
+        ],
+    );
+    // What is changed back is the function that it was, and the order of changes does not matter.
+    check_with(
+        "map f: Nat -> Bool; var n: Nat; eqn f(n) = n == 9;",
+        "Bool",
+        &[
+            ("f[1 -> true][1 -> f(1)] == f", "true"),
+            ("f[3 -> true][1 -> true][3 -> false][1 -> false] == f", "true"),
+            ("f[3 -> true][1 -> true] == f[1 -> true][3 -> true]", "true"),
         ],
     );
 }
