@@ -37,10 +37,12 @@ pub(super) struct Single {
     flipped: bool,
     /// Whether one step is enough to change it.
     one_changes: bool,
-    /// For each vector.
+    /// For each vector, and for each class of vectors.
     means: Vec<Means>,
-    /// Sets of vectors: if a state has no step of one of them, the outcome is the quick one.
+    of_class: Vec<Means>,
+    /// Sets of vectors: if a state has no step of one of them, the outcome is the quick one. The same as sets of classes.
     wanted: Vec<Vec<bool>>,
+    wanted_classes: Vec<Vec<bool>>,
     /// Earlier positions: if one has this truth in the state itself, the outcome is the quick one.
     own: Vec<usize>,
     own_truth: bool,
@@ -64,7 +66,9 @@ impl Single {
                 flipped,
                 one_changes,
                 means: Vec::new(),
+                of_class: Vec::new(),
                 wanted: Vec::new(),
+                wanted_classes: Vec::new(),
                 own: Vec::new(),
                 own_truth: settles,
                 everywhere: false,
@@ -74,6 +78,7 @@ impl Single {
                 let means =
                     |class: &Option<u32>| class.map_or(Means::Nothing, |class| classes[class as usize]);
                 single.means = formula.classes.iter().map(means).collect();
+                single.of_class = classes;
                 single
             })
         })
@@ -124,9 +129,71 @@ impl Single {
                 }
                 let member = |class: &Option<u32>| class.is_some_and(|class| set[class as usize]);
                 self.wanted.push(formula.classes.iter().map(member).collect());
+                self.wanted_classes.push(set);
                 true
             }
             _ => false,
+        }
+    }
+}
+
+/// Among the positions that hold in a target: that the bit will never change there.
+pub(super) const NEVER: u32 = 1 << 31;
+
+/// What came of a state whose steps are known, of some with what holds in their targets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Comes {
+    /// Its bit changes.
+    Change,
+    /// It never will.
+    Never,
+    /// Neither is known yet.
+    Nothing,
+    /// More must be known of targets.
+    Unknown,
+}
+
+impl Single {
+    pub(super) fn position(&self) -> usize {
+        self.position
+    }
+
+    /// What the bit becomes when it changes.
+    pub(super) fn flipped(&self) -> bool {
+        self.flipped
+    }
+
+    /// The positions, as bits, of a target that is the state itself: it does not change before it does.
+    pub(super) fn itself(&self) -> u32 {
+        NEVER | if self.flipped { 0 } else { 1 << self.position }
+    }
+
+    /// What comes of a state in which positions hold (`own`), from the classes of its steps and what holds after them.
+    pub(super) fn comes(&self, own: u32, steps: &[(u32, Option<u32>)]) -> Comes {
+        let says = |earlier: &usize| (own >> earlier & 1 == 1) == self.own_truth;
+        let has_none = |set: &Vec<bool>| !steps.iter().any(|(class, _)| set[*class as usize]);
+        let mut quick =
+            self.everywhere || self.own.iter().any(says) || self.wanted_classes.iter().any(has_none);
+        let (mut open, mut unknown) = (false, false);
+        for (class, target) in steps {
+            match (self.of_class[*class as usize], target) {
+                (Means::Nothing, _) => {}
+                (Means::Settles, _) => quick = true,
+                (Means::Target, None) => unknown = true,
+                (Means::Target, Some(word)) if (word >> self.position & 1 == 1) == self.flipped => {
+                    quick |= self.one_changes;
+                }
+                (Means::Target, Some(word)) if word & NEVER != 0 => quick |= !self.one_changes,
+                (Means::Target, Some(_)) => open = true,
+            }
+        }
+        match (quick, open, unknown) {
+            (true, _, _) if self.one_changes => Comes::Change,
+            (true, _, _) => Comes::Never,
+            (_, _, true) => Comes::Unknown,
+            (_, true, _) => Comes::Nothing,
+            _ if self.one_changes => Comes::Never,
+            _ => Comes::Change,
         }
     }
 }

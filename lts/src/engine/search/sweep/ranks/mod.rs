@@ -12,10 +12,12 @@
 //! states, for the search has a certificate, and each turn has one: every question is answered once, or the turn is an
 //! error of all ranks.
 
+mod hand;
 mod told;
 mod turn;
 
 use super::blocks::{self, Block, Blocks, Kind, Node};
+use super::single::Single;
 use super::{Audience, Swept};
 use crate::base::error::{Error, Limit, Result};
 use crate::base::memory::{self, Budget};
@@ -29,10 +31,10 @@ use crate::engine::successors::{EveryStep, Via};
 use crate::engine::visited::Table;
 use crate::model::network::Network;
 use crate::property::formula::{Class, Equations};
+use hand::Hand;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
-use turn::Hand;
 
 /// How often a state is looked at again, on average, before a block is left to others. Others are a game that rank 0 makes
 /// alone, so there is more patience than on one machine.
@@ -79,6 +81,7 @@ pub fn decide<S: EveryStep>(
         table: &table,
         formula: &formula,
         bits: (0..formula.trees.len()).map(|_| Vec::new()).collect(),
+        never: Vec::new(),
         counts: vec![None; formula.trees.len()],
         met: (0..formula.class_count).map(|_| AtomicBool::new(false)).collect(),
         levels,
@@ -119,6 +122,8 @@ struct Sweeps<'r, 'a, S: EveryStep> {
     formula: &'r Blocks,
     /// For each position, whether it holds in the state of a slot; nothing of positions that are not reached yet.
     bits: Vec<Vec<AtomicU64>>,
+    /// Of the block that is being settled, in which states its bit never changes, if it has one.
+    never: Vec<AtomicU64>,
     /// For each position that has a block for itself, in how many states of all ranks it holds, once it is known.
     counts: Vec<Option<u64>>,
     /// Which classes of steps were met here.
@@ -153,6 +158,9 @@ struct Goal<'g> {
     needed: Vec<bool>,
     /// Which positions matter there.
     asked: Vec<usize>,
+    /// If bits of a single position change that asks for nothing else: what steps mean for it. Answers then say, too, whether
+    /// the bit never changes in a target.
+    single: Option<Single>,
 }
 
 impl<'g> Goal<'g> {
@@ -166,7 +174,18 @@ impl<'g> Goal<'g> {
         if mask == 0 {
             needed.fill(false);
         }
-        Goal { aim, needed, asked: blocks::in_mask(mask).collect() }
+        Goal { aim, needed, asked: blocks::in_mask(mask).collect(), single: None }
+    }
+
+    /// To settle the bits of a block.
+    fn settle(formula: &'g Blocks, block: &'g Block) -> Self {
+        let aim = Aim::Settle(&block.positions, block.kind != Kind::Greatest);
+        Goal { single: Single::of(formula, block), ..Goal::new(formula, aim) }
+    }
+
+    /// Bits of an answer about a state.
+    fn each(&self) -> usize {
+        self.asked.len() + usize::from(self.single.is_some())
     }
 }
 
@@ -188,17 +207,21 @@ impl<'r, S: EveryStep> Sweeps<'r, '_, S> {
                     _ => {}
                 }
             }
-            let room = self.make_room(block);
+            let goal = Goal::settle(formula, block);
+            let room = self.make_room(block, &goal);
             agree(mesh, room)?;
-            if !self.settle(block, mesh, hands)? {
+            if !self.settle(block, &goal, mesh, hands)? {
                 return Ok(None);
             }
+            let never = hands.iter_mut().map(|hand| std::mem::take(&mut hand.never)).sum::<u64>();
+            self.run.budget.give((self.never.len() * size_of::<u64>()) as u64);
+            self.never = Vec::new();
             if block.positions.contains(&root) {
                 break;
             }
             if let [position] = block.positions[..] {
-                let live = self.levels.iter().flatten().map(|part| part.live as u64).sum();
-                let unchanged: u64 = self.share(mesh, &[live]).into_iter().sum();
+                let live: u64 = self.levels.iter().flatten().map(|part| part.live as u64).sum();
+                let unchanged: u64 = self.share(mesh, &[live + never]).into_iter().sum();
                 let greatest = block.kind == Kind::Greatest;
                 self.counts[position] = Some(if greatest { unchanged } else { self.states - unchanged });
             }
@@ -212,9 +235,13 @@ impl<'r, S: EveryStep> Sweeps<'r, '_, S> {
     }
 
     /// Gives the positions of a block their bits.
-    fn make_room(&mut self, block: &Block) -> Result<()> {
+    fn make_room(&mut self, block: &Block, goal: &Goal) -> Result<()> {
         let ones = if block.kind == Kind::Greatest { u64::MAX } else { 0 };
         let words = self.table.slot_count().div_ceil(64);
+        if goal.single.is_some() {
+            self.run.budget.take((words * size_of::<u64>()) as u64)?;
+            self.never = (0..words).map(|_| AtomicU64::new(0)).collect();
+        }
         for &position in &block.positions {
             self.run.budget.take((words * size_of::<u64>()) as u64)?;
             self.bits[position] = (0..words).map(|_| AtomicU64::new(ones)).collect();
@@ -270,12 +297,17 @@ impl<'r, S: EveryStep> Sweeps<'r, '_, S> {
     }
 
     /// Sweeps until the bits of a block are settled. False if that takes too long.
-    fn settle(&mut self, block: &Block, mesh: &mut dyn Mesh, hands: &mut [Hand]) -> Result<bool> {
+    fn settle(
+        &mut self,
+        block: &Block,
+        goal: &Goal,
+        mesh: &mut dyn Mesh,
+        hands: &mut [Hand],
+    ) -> Result<bool> {
         let words = self.words();
         for part in self.levels.iter_mut().flatten() {
             part.live = part.chunk.states.len() / words;
         }
-        let goal = Goal::new(self.formula, Aim::Settle(&block.positions, block.kind != Kind::Greatest));
         let mut looked_at = 0;
         loop {
             // Levels in which some rank has a state that may change.
@@ -293,7 +325,7 @@ impl<'r, S: EveryStep> Sweeps<'r, '_, S> {
             let mut changed = false;
             for depth in (0..self.levels.len()).rev() {
                 if of_any[1 + depth / 64] >> (depth % 64) & 1 == 1 {
-                    changed |= self.look_at_level(&goal, depth, mesh, hands)?;
+                    changed |= self.look_at_level(goal, depth, mesh, hands)?;
                 }
             }
             if !changed || block.kind == Kind::Plain {

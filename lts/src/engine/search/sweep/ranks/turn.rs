@@ -6,104 +6,21 @@
 //! waiting for answers is bounded. Invariant: even if something goes wrong at a rank, it takes part in both exchanges, and all ranks
 //! learn of it before the next turn.
 
+use super::hand::{Hand, Most, Target, Waiting};
 use super::{Aim, Goal, Part, Sweeps};
 use crate::base::error::{Error, Result};
 use crate::engine::mesh::{Mesh, parcels};
 use crate::engine::search::owned::agree;
 use crate::engine::search::sweep::blocks::{Blocks, Node};
-use crate::engine::successors::{EveryStep, Steps};
+use crate::engine::search::sweep::look::FEW as FEW_TARGETS;
+use crate::engine::search::sweep::single::{Comes, NEVER, Single};
+use crate::engine::successors::EveryStep;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Steps that are collected before their targets are looked up together.
 const BATCH: usize = if cfg!(test) { 8 } else { 512 };
-/// Questions of a thread in a turn, and steps that wait for answers. Tests ask little at a time.
-const QUESTIONS: usize = if cfg!(test) { 6 } else { 1 << 15 };
-const MOVES: usize = if cfg!(test) { 24 } else { 1 << 17 };
-/// The least number of steps, and which part of the visited set they may take.
-const LEAST: usize = 1 << 10;
-const PART: usize = 8;
-/// Questions that a thread remembers, so that it does not ask the same twice in a turn.
-const RECENT: usize = if cfg!(test) { 4 } else { 1 << 12 };
 /// With fewer states of a level than this there is one thread.
 const FEW: usize = if cfg!(test) { 1 } else { 1 << 12 };
-
-/// What is known of the target of a step.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Target {
-    /// It does not matter.
-    Any,
-    /// The positions that hold there.
-    Word(u32),
-    /// This rank owns it.
-    Of(u32),
-    /// The answer to a question to a rank.
-    Answer(u32, u32),
-}
-
-/// A state that waits for answers.
-struct Waiting {
-    /// Its place in the part.
-    place: usize,
-    slot: usize,
-    /// Where its steps end.
-    end: usize,
-}
-
-#[derive(Clone, Copy, Default)]
-struct Asked {
-    turn: u64,
-    rank: u32,
-    number: u32,
-}
-
-/// What a thread keeps from turn to turn.
-pub(super) struct Hand {
-    steps: Steps,
-    /// Where the steps of each state end.
-    ends: Vec<usize>,
-    keys: Vec<u64>,
-    slots: Vec<usize>,
-    /// The classes and targets of steps that are looked at or wait.
-    moves: Vec<(u32, Target)>,
-    values: Vec<(u32, Option<u32>)>,
-    waiting: Vec<Waiting>,
-    /// For each rank.
-    questions: Vec<Vec<u64>>,
-    answers: Vec<Vec<u64>>,
-    recent: Vec<Asked>,
-    /// Questions and steps of a turn.
-    most: Most,
-    turn: u64,
-    /// Which states of the part can change no more.
-    over: Vec<bool>,
-    met: Vec<bool>,
-    /// Whether a bit has changed.
-    changed: bool,
-    /// The least state in which not everything holds.
-    pub(super) least: Option<Vec<u64>>,
-}
-
-/// How much a thread does in a turn. A small system needs no more memory for that than a part of what its states take, and
-/// has few turns anyway.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Most {
-    questions: usize,
-    moves: usize,
-}
-
-impl Most {
-    /// For a thread of several, of a rank whose visited set takes this many bytes.
-    fn new(bytes: u64, threads: usize) -> Self {
-        // A step takes about 64 bytes, with its part of the questions.
-        let steps = bytes as usize / PART / threads / 64;
-        let moves = steps.clamp(LEAST.min(MOVES), MOVES);
-        Most { moves, questions: (moves / 4).min(QUESTIONS) }
-    }
-
-    fn bytes(self, words: usize) -> usize {
-        self.questions * 8 * (words + 1) * 2 + self.moves * 32 + RECENT * size_of::<Asked>()
-    }
-}
 
 /// What came of looking at a state.
 #[derive(PartialEq, Eq)]
@@ -141,24 +58,7 @@ impl<S: EveryStep> Sweeps<'_, '_, S> {
         let words = self.words();
         let most = Most::new(self.table.bytes(), threads);
         self.run.budget.take((threads * most.bytes(words)) as u64)?;
-        let hand = |_| Hand {
-            steps: Steps::new(words),
-            ends: Vec::new(),
-            keys: Vec::new(),
-            slots: Vec::new(),
-            moves: Vec::new(),
-            values: Vec::new(),
-            waiting: Vec::new(),
-            questions: vec![Vec::new(); mesh.size()],
-            answers: vec![Vec::new(); mesh.size()],
-            recent: vec![Asked::default(); RECENT],
-            most,
-            turn: 0,
-            over: Vec::new(),
-            met: vec![false; self.formula.class_count],
-            changed: false,
-            least: None,
-        };
+        let hand = |_| Hand::new(words, mesh.size(), self.formula.class_count, most);
         Ok((0..threads).map(hand).collect())
     }
 
@@ -222,7 +122,7 @@ impl<S: EveryStep> Sweeps<'_, '_, S> {
     /// whatever happens.
     fn exchange(&mut self, goal: &Goal, threads: &mut [Thread], mesh: &mut dyn Mesh) -> Result<()> {
         let words = self.words();
-        let (number, per) = (self.exchange, 64 / goal.asked.len().max(1));
+        let (number, per) = (self.exchange, 64 / goal.each().max(1));
         self.exchange += 2;
         // Who is asked by which thread, in this order.
         let mut asked: Vec<Vec<(usize, usize)>> = vec![Vec::new(); mesh.size()];
@@ -277,7 +177,7 @@ impl<S: EveryStep> Sweeps<'_, '_, S> {
             match slot {
                 Some(slot) => {
                     let word = self.squeezed(goal, slot);
-                    reply[k / per] |= word << (k % per * goal.asked.len());
+                    reply[k / per] |= word << (k % per * goal.each());
                 }
                 None => strange = true,
             }
@@ -286,9 +186,21 @@ impl<S: EveryStep> Sweeps<'_, '_, S> {
         if strange { Err(unasked(from)) } else { Ok(reply) }
     }
 
-    /// The positions that are asked for, one bit after the other.
+    /// The positions that are asked for, one bit after the other, and last whether a bit never changes.
     fn squeezed(&self, goal: &Goal, slot: usize) -> u64 {
-        (0..).zip(&goal.asked).fold(0, |word, (k, &at)| word | u64::from(self.bit(at, slot)) << k)
+        let never = u64::from(goal.single.is_some() && self.never_changes(slot)) << goal.asked.len();
+        (0..).zip(&goal.asked).fold(never, |word, (k, &at)| word | u64::from(self.bit(at, slot)) << k)
+    }
+
+    /// The same where they stand in a word.
+    fn spread(goal: &Goal, bits: u64) -> u32 {
+        let never = if goal.single.is_some() && bits >> goal.asked.len() & 1 == 1 { NEVER } else { 0 };
+        let set = |(k, &at): (usize, &usize)| ((bits >> k & 1) as u32) << at;
+        goal.asked.iter().enumerate().map(set).fold(never, |word, bit| word | bit)
+    }
+
+    fn never_changes(&self, slot: usize) -> bool {
+        self.never[slot / 64].load(Relaxed) >> (slot % 64) & 1 == 1
     }
 
     /// Looks at the states of a thread's part, and asks about the targets of others where it matters.
@@ -299,91 +211,135 @@ impl<S: EveryStep> Sweeps<'_, '_, S> {
         hand.waiting.clear();
         hand.moves.clear();
         let Some(part) = now else { return Ok(()) };
+        let live = part.states(goal, words);
         if *at == 0 {
             hand.over.clear();
+            hand.over.resize(live, false);
+            hand.again.clear();
         }
-        let live = part.states(goal, words);
         let states = &part.chunk.states[..live * words];
         let mut asked = 0;
-        while *at < live && asked < hand.most.questions && hand.moves.len() < hand.most.moves {
-            let first = *at;
+        while asked < hand.most.questions && hand.moves.len() < hand.most.moves {
+            // What a few answers did not decide comes first.
+            let all = !hand.again.is_empty();
             hand.steps.clear();
             hand.ends.clear();
-            while *at < live && hand.steps.len() < BATCH {
-                self.run.system.expand(&states[*at * words..(*at + 1) * words], &mut hand.steps)?;
+            hand.places.clear();
+            while hand.steps.len() < BATCH {
+                let place = match hand.again.pop() {
+                    Some(place) => place,
+                    None if all || *at == live => break,
+                    None => {
+                        *at += 1;
+                        *at - 1
+                    }
+                };
+                self.run.system.expand(&states[place * words..(place + 1) * words], &mut hand.steps)?;
                 hand.ends.push(hand.steps.len());
-                *at += 1;
+                hand.places.push(place);
+            }
+            if hand.places.is_empty() {
+                break;
             }
             self.run.check_limits(0);
-            asked += self.look_up(goal, hand, &states[first * words..*at * words], first)?;
+            asked += self.look_up(goal, hand, states, all)?;
         }
         Ok(())
     }
 
-    /// Looks up states whose steps were collected, and their targets that this rank owns; how many questions there are.
-    fn look_up(&self, goal: &Goal, hand: &mut Hand, states: &[u64], first: usize) -> Result<usize> {
+    /// Looks up the states whose steps were collected, and of targets that this rank owns a few of each state, then all of those
+    /// that this does not decide. How many questions to others are left: of a state whose own targets were too few to tell
+    /// much a few, or `all`.
+    fn look_up(&self, goal: &Goal, hand: &mut Hand, states: &[u64], all: bool) -> Result<usize> {
         let words = self.words();
-        // Classes and targets of all steps; those of states that do not wait go again.
         let begin = hand.moves.len();
-        hand.keys.clear();
-        hand.keys.extend_from_slice(states);
-        for (target, via) in hand.steps.iter() {
-            let class = self.formula.classes[via.vector().0 as usize]
-                .ok_or_else(|| Error::internal("no state has a fault, and yet one has"))?;
-            hand.met[class as usize] = true;
-            let to = if goal.needed[class as usize] {
-                let owner = self.run.owner.of(target) as u32;
-                if owner as usize == self.me {
-                    hand.keys.extend_from_slice(target);
-                }
-                Target::Of(owner)
-            } else {
-                Target::Any
-            };
-            hand.moves.push((class, to));
+        let itself = goal.single.as_ref().map(Single::itself);
+        for (k, place) in hand.places.iter().enumerate() {
+            let state = &states[place * words..(place + 1) * words];
+            for at in hand.begin_of(k)..hand.ends[k] {
+                let (target, via) = (hand.steps.target(at), hand.steps.vias()[at]);
+                let class = self.formula.classes[via.vector().0 as usize]
+                    .ok_or_else(|| Error::internal("no state has a fault, and yet one has"))?;
+                hand.met[class as usize] = true;
+                let to = match itself {
+                    _ if !goal.needed[class as usize] => Target::Any,
+                    Some(word) if target == state => Target::Word(word),
+                    _ => Target::Of(self.run.owner.of(target) as u32),
+                };
+                hand.moves.push((class, to));
+            }
         }
+        hand.keys.clear();
+        for place in &hand.places {
+            hand.keys.extend_from_slice(&states[place * words..(place + 1) * words]);
+        }
+        let count = hand.places.len();
         hand.slots.clear();
-        hand.slots.resize(hand.keys.len() / words, 0);
+        hand.slots.resize(count, 0);
         let slots = &mut hand.slots;
         self.table.slots_of(&hand.keys, |k, slot| slots[k] = slot);
-        let count = states.len() / words;
-        let (mut next_slot, mut step, mut kept, mut asked) = (count, 0, begin, 0);
-        for k in 0..count {
-            let steps = step..hand.ends[k];
-            hand.values.clear();
-            for at in steps.clone() {
-                let (class, target) = &mut hand.moves[begin + at];
-                if *target == Target::Of(self.me as u32) {
-                    *target = Target::Word(self.word_asked(goal, hand.slots[next_slot]));
-                    next_slot += 1;
+        let mut open = std::mem::take(&mut hand.open);
+        open.clear();
+        open.extend(0..count);
+        for most in [FEW_TARGETS, usize::MAX] {
+            self.look_up_own(goal, hand, begin, &open, if all { usize::MAX } else { most });
+            open.retain(|&k| {
+                hand.values.clear();
+                let steps = begin + hand.begin_of(k)..begin + hand.ends[k];
+                hand.values.extend(hand.moves[steps].iter().map(|&(class, target)| (class, target.word())));
+                let (place, slot) = (hand.places[k], hand.slots[k]);
+                let judged = self.judge(goal, &states[place * words..(place + 1) * words], slot, hand);
+                hand.over[place] = judged == Judged::Over;
+                judged == Judged::Open
+            });
+        }
+        let (mut kept, mut asked) = (begin, 0);
+        for &k in &open {
+            let steps = hand.begin_of(k)..hand.ends[k];
+            let is_known = |at: &usize| matches!(hand.moves[begin + at].1, Target::Word(_));
+            let tells = all || steps.clone().filter(is_known).count() >= FEW_TARGETS;
+            let mut left = if tells { usize::MAX } else { FEW_TARGETS };
+            for at in steps {
+                let (class, mut target) = hand.moves[begin + at];
+                if let Target::Of(rank) = target
+                    && left > 0
+                {
+                    left -= 1;
+                    let (number, new) = hand.question(rank, at, words);
+                    asked += usize::from(new);
+                    target = Target::Answer(rank, number);
                 }
-                hand.values.push((*class, if let Target::Word(word) = target { Some(*word) } else { None }));
+                hand.moves[kept] = (class, target);
+                kept += 1;
             }
-            let slot = hand.slots[k];
-            let state = &states[k * words..(k + 1) * words];
-            let judged = self.judge(goal, state, slot, hand);
-            if judged == Judged::Open {
-                for at in steps.clone() {
-                    let (class, mut target) = hand.moves[begin + at];
-                    if let Target::Of(rank) = target {
-                        let (number, new) = hand.question(rank, at, words);
-                        asked += usize::from(new);
-                        target = Target::Answer(rank, number);
-                    }
-                    hand.moves[kept] = (class, target);
-                    kept += 1;
-                }
-                hand.waiting.push(Waiting { place: first + k, slot, end: kept });
-            }
-            hand.over.push(judged == Judged::Over);
-            step = steps.end;
+            hand.waiting.push(Waiting { place: hand.places[k], slot: hand.slots[k], end: kept });
         }
         hand.moves.truncate(kept);
+        hand.open = open;
         Ok(asked)
     }
 
+    /// Looks up at most so many targets of each of some states, of those that this rank owns.
+    fn look_up_own(&self, goal: &Goal, hand: &mut Hand, begin: usize, open: &[usize], most: usize) {
+        let mine = Target::Of(self.me as u32);
+        hand.wanted.clear();
+        hand.keys.clear();
+        for &k in open {
+            let steps = hand.begin_of(k)..hand.ends[k];
+            hand.wanted.extend(steps.filter(|at| hand.moves[begin + at].1 == mine).take(most));
+        }
+        for &at in &hand.wanted {
+            hand.keys.extend_from_slice(hand.steps.target(at));
+        }
+        let Hand { wanted, moves, keys, .. } = hand;
+        self.table.slots_of(keys, |k, slot| {
+            moves[begin + wanted[k]].1 = Target::Word(self.word_asked(goal, slot));
+        });
+    }
+
     fn word_asked(&self, goal: &Goal, slot: usize) -> u32 {
-        goal.asked.iter().fold(0, |word, &at| word | u32::from(self.bit(at, slot)) << at)
+        let never = if goal.single.is_some() && self.never_changes(slot) { NEVER } else { 0 };
+        goal.asked.iter().fold(never, |word, &at| word | u32::from(self.bit(at, slot)) << at)
     }
 
     /// Judges the states that wait, with the answers. A part that was looked at to its end is followed by the next.
@@ -391,34 +347,34 @@ impl<S: EveryStep> Sweeps<'_, '_, S> {
         let words = self.words();
         let Thread { hand, parts, now, at } = thread;
         let Some(part) = now else { return Ok(()) };
-        let (each, per) = (goal.asked.len(), 64 / goal.asked.len().max(1));
+        let (each, per) = (goal.each(), 64 / goal.each().max(1));
         let waiting = std::mem::take(&mut hand.waiting);
         let mut begin = 0;
         for &Waiting { place, slot, end } in &waiting {
             hand.values.clear();
+            let mut unasked = false;
             for &(class, target) in &hand.moves[begin..end] {
                 let value = match target {
-                    Target::Any => None,
-                    Target::Word(word) => Some(word),
                     Target::Answer(rank, number) => {
                         let number = number as usize;
                         let bits = hand.answers[rank as usize][number / per] >> (number % per * each);
-                        let set = |(k, &at): (usize, &usize)| ((bits >> k & 1) as u32) << at;
-                        Some(goal.asked.iter().enumerate().map(set).sum())
+                        Some(Self::spread(goal, bits))
                     }
-                    Target::Of(_) => return Err(Error::internal("a state waits for what nobody was asked")),
+                    known => known.word(),
                 };
+                unasked |= matches!(target, Target::Of(_));
                 hand.values.push((class, value));
             }
             begin = end;
             let state = &part.chunk.states[place * words..(place + 1) * words];
             match self.judge(goal, state, slot, hand) {
+                Judged::Open if unasked => hand.again.push(place),
                 Judged::Open => return Err(Error::internal("a state waits after all answers have come")),
                 judged => hand.over[place] = judged == Judged::Over,
             }
         }
         hand.waiting = waiting;
-        if *at < part.states(goal, words) {
+        if *at < part.states(goal, words) || !hand.again.is_empty() {
             return Ok(());
         }
         if let Aim::Settle(..) = goal.aim {
@@ -433,6 +389,9 @@ impl<S: EveryStep> Sweeps<'_, '_, S> {
     /// did not matter, that is the answer.
     fn judge(&self, goal: &Goal, state: &[u64], slot: usize, hand: &mut Hand) -> Judged {
         let (formula, mut own) = (self.formula, self.word(slot));
+        if let Some(single) = &goal.single {
+            return self.judge_single(single, own, slot, hand);
+        }
         match &goal.aim {
             Aim::Settle(positions, flipped) => {
                 let (mut all, mut open) = (true, false);
@@ -473,6 +432,24 @@ impl<S: EveryStep> Sweeps<'_, '_, S> {
         }
     }
 
+    /// The same for a block of one position that asks for nothing else.
+    fn judge_single(&self, single: &Single, own: u32, slot: usize, hand: &mut Hand) -> Judged {
+        match single.comes(own, &hand.values) {
+            Comes::Change => {
+                self.flip(single.position(), slot, single.flipped());
+                hand.changed = true;
+                Judged::Over
+            }
+            Comes::Never => {
+                self.never[slot / 64].fetch_or(1 << (slot % 64), Relaxed);
+                hand.never += 1;
+                Judged::Over
+            }
+            Comes::Nothing => Judged::Stays,
+            Comes::Unknown => Judged::Open,
+        }
+    }
+
     fn flip(&self, position: usize, slot: usize, to: bool) {
         let (word, bit) = (&self.bits[position][slot / 64], 1 << (slot % 64));
         if to {
@@ -480,24 +457,6 @@ impl<S: EveryStep> Sweeps<'_, '_, S> {
         } else {
             word.fetch_and(!bit, Relaxed)
         };
-    }
-}
-
-impl Hand {
-    /// Asks a rank about the target of a step: the number of the question, and whether it is a new one.
-    fn question(&mut self, rank: u32, step: usize, words: usize) -> (u32, bool) {
-        let target = self.steps.target(step);
-        let questions = &mut self.questions[rank as usize];
-        let hash = target.iter().fold(0u64, |h, &word| (h ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let recent = &mut self.recent[(hash >> 40) as usize % RECENT];
-        let at = recent.number as usize * words;
-        if recent.turn == self.turn && recent.rank == rank && questions[at..at + words] == *target {
-            return (recent.number, false);
-        }
-        let number = (questions.len() / words) as u32;
-        questions.extend_from_slice(target);
-        *recent = Asked { turn: self.turn, rank, number };
-        (number, true)
     }
 }
 
