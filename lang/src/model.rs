@@ -86,6 +86,16 @@ pub struct Model {
     pub init: Option<Proc>,
 }
 
+impl Model {
+    /// Whether a name stands for a constructor, projection, recogniser or mapping.
+    pub fn has_data(&self, name: &str) -> bool {
+        self.constructors.iter().any(|c| *c.name == *name)
+            || self.projections.iter().any(|p| *p.name == *name)
+            || self.recognisers.iter().any(|r| *r.name == *name)
+            || self.functions.iter().any(|f| *f.name == *name)
+    }
+}
+
 /// What a sort is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]

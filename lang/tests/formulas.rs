@@ -254,6 +254,90 @@ fn mistakes_are_errors_with_their_place() {
     }
 }
 
+const LABELS: &str = "sort L = struct up(n: Nat) | down(n: Nat);
+    act label: L; x: Nat;
+    proc P(k: Nat) = (k < 2) -> label(up(k)) . x(k) . P(k + 1) + (k > 0) -> label(down(k)) . P(Int2Nat(k - 1));
+    init P(0);";
+
+/// Where neither data nor a single modality gives a variable its values, the steps of the whole system do.
+#[test]
+fn steps_of_the_system_give_values() {
+    check(
+        LABELS,
+        &[
+            ("<true*>(exists i, j: Nat. <label(up(i))>true && <label(down(j))>true && val(i == j))", true),
+            ("<true*>(exists i, j: Nat. <label(up(i))>true && <label(down(j))>true && val(i != j))", false),
+            (
+                "[true*](forall a: L. (<label(a)>true => (exists b: L. val(b != a) && <true* . label(b)>true)))",
+                true,
+            ),
+            ("[true*](forall a: L. (<label(a)>true => (exists b: L. val(b != a) && <label(b)>true)))", false),
+            ("nu X. (forall a: L. (<label(a)>true => <true>(<true>X && [label(a)]false)))", true),
+            ("nu X. (forall a: L. (<label(a)>true => <!label(a)>X))", false),
+            ("exists n: Nat. (mu X. (<x(n)>val(n == 1) || <true>X)) && [label(up(n))]false", true),
+            ("forall n, m: Nat. [true*]([x(n)]false || [x(m)]val(n == m))", true),
+            ("forall n, m: Nat. [true* . x(n)]([x(m)]false || [label(up(n))]false)", true),
+        ],
+    );
+}
+
+/// What no step bounds, and nothing but data is about: one value is enough.
+#[test]
+fn values_that_data_alone_is_about() {
+    check(
+        COUNTER,
+        &[
+            ("exists n, m: Nat. val(n > m) && <true* . up(1)>true", true),
+            ("exists n, m: Nat. val(n > m) && <up(1)>true", false),
+            ("exists n: Nat. val(n > 5 && n mod 3 == 1) && <true>true", true),
+            ("forall n: Nat. val(n < 5) || <up(1)>true", false),
+            ("forall n: Nat. val(n < 5) || <up(0)>true", true),
+            ("[true*](exists n: Nat. val(n > 5 && n mod 3 == 1) && <true>true)", true),
+            ("nu X(k: Nat = 4). [true]((exists n: Nat. val(n < k) && val(n > 2)) && X(k))", true),
+            // Described sets with few elements can be compared.
+            (
+                "nu X(s: Set(Nat) = {n: Nat | 0 < n && n < 3}). val(exists n: Nat. n in s && s - {n} != {})",
+                true,
+            ),
+            (
+                "nu X(s: Set(Nat) = {n: Nat | 0 < n && n < 3}). val(s - {1} == {2} && s != {n: Nat | n < 3})",
+                true,
+            ),
+            ("nu X(s: Set(Nat) = {n: Nat | n mod 2 == 0}). val(s != {n: Nat | n mod 2 == 1})", true),
+        ],
+    );
+}
+
+/// A variable behind an operator that one version of mCRL2 ends before, and that only this operator declares, says which
+/// version is meant.
+#[test]
+fn names_tell_how_far_an_operator_reaches() {
+    check(
+        COUNTER,
+        &[
+            ("[true*]forall n: Nat. val(n < 2) => [up(n)]<down(n + 1)>true", true),
+            ("[true*]forall n: Nat. val(n < 3) => [up(n)]<up(n + 1)>true", false),
+            ("[true*]mu X. <up(2)>true || <true>X", true),
+            ("[true && !exists n: Nat. up(n) || down(n)]false", true),
+            ("[up(0)]nu X(k: Nat = 1). val(k < 4) && [up(k)]X(k + 1)", true),
+        ],
+    );
+    let system = load(COUNTER, Tables::Auto);
+    for text in [
+        "[true*]forall n: Nat. [up(n)]false && [reset]false",
+        "[true*]mu X. [!reset]X && <true>true",
+        // The name means something outside, too.
+        "forall n: Nat. [up(n)]forall n: Nat. [up(n)]true && [down(n)]true",
+        "nu X. [reset]nu X. [true]X && [up(0)]X",
+        "[!exists n: Nat. up(n) || reset]false",
+        // It is another one that is meant.
+        "[true*]forall n: Nat. [up(n)]false && (exists n: Nat. <down(n)>true)",
+    ] {
+        let errors = property::formula(&system.builder, &Sight::default(), "f.mcf", text).expect_err(text);
+        assert!(errors.iter().all(|e| e.message.contains("brackets are needed")), "{text}: {errors:?}");
+    }
+}
+
 /// A random specification: two processes that communicate, with data, multi-actions, hidden steps and perhaps a deadlock, or an
 /// end.
 fn specification(rng: &mut Rng) -> String {

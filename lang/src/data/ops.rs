@@ -7,7 +7,7 @@ use crate::data::eval::{Eval, Evaluator, has_unknown};
 use crate::data::lists::{is_cons, list};
 use crate::data::meter::own_bytes;
 use crate::data::numbers::{below, bounds, numeric};
-use crate::data::sets::{contains, set};
+use crate::data::sets::{contains, same_members, set};
 use crate::data::value::{Function, Head, Set, Value};
 use crate::diagnostic::Span;
 use crate::model::{Op, SortId, Symbol};
@@ -57,7 +57,8 @@ pub fn apply(ev: &Evaluator, op: Op, sort: SortId, args: Vec<Value>, span: Optio
         Equal | NotEqual => {
             let (x, y) = (ev.comparable(sort, args[0].clone())?, ev.comparable(sort, args[1].clone())?);
             let known = match equal(&x, &y) {
-                None => functions_differ(ev, &x, &y)?.then_some(false),
+                None if functions_differ(ev, &x, &y)? => Some(false),
+                None => same_members(ev, sort, &x, &y),
                 known => known,
             };
             Ok(known.map_or_else(|| irreducible(op, args), |b| Value::Bool(b == (op == Equal))))

@@ -3,11 +3,15 @@
 //! As in mCRL2, a complement stays a complement, also over a finite sort: `!{a}` and `{b, c}` may be equal, but they
 //! are different values of a state or a label.
 
-use crate::data::eval::{Eval, Evaluator, has_unknown};
+use crate::data::code::{Code, Goal};
+use crate::data::eval::{Eval, Evaluator, has_unknown, new_frame};
 use crate::data::lists::any_equal;
 use crate::data::ops::irreducible;
+use crate::data::solve::{Problem, Solved};
 use crate::data::value::{Bag, Base, Number, Set, SetOp, Value};
-use crate::model::{Op, SortId};
+use crate::diagnostic::Span;
+use crate::model::{Op, SortDef, SortId};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// A finite set of these elements.
@@ -107,6 +111,50 @@ pub fn set(ev: &Evaluator, op: Op, sort: SortId, args: Vec<Value>) -> Eval {
         _ => None,
     };
     Ok(known.unwrap_or_else(|| irreducible(op, args)))
+}
+
+/// How many elements may be tried for it.
+const MOST_COMPARED: usize = 2_000;
+
+/// Rewrite steps that may be taken to find out whether two described sets have the same elements.
+const STEPS_TO_COMPARE: u64 = 100_000;
+
+/// Whether two described sets over a sort without end have the same elements, if few enough can be in one of them:
+/// `{n: Nat | n < 3} - {0} == {1, 2}`. `None` if that cannot be told.
+pub fn same_members(ev: &Evaluator, sort: SortId, x: &Value, y: &Value) -> Option<bool> {
+    let (Value::Set(_), Value::Set(_)) = (x, y) else { return None };
+    let (SortDef::Set(element) | SortDef::FSet(element)) = ev.model.sorts[sort.ix()] else { return None };
+    if x.has_stuck() || y.has_stuck() {
+        return None;
+    }
+    let within = |set: &Value| {
+        let args = Box::new([Code::Slot(0), Code::Const(set.clone())]);
+        Code::Op(Op::InSet, element, args, Span::default())
+    };
+    for (one, other) in [(x, y), (y, x)] {
+        let outside = Code::Not(Box::new(within(other)));
+        let goal = Goal::new(Code::Junction(true, vec![within(one), outside].into()), &[0]);
+        let problem = Problem {
+            vars: &[(0, element)],
+            goal: &goal,
+            equations: Vec::new(),
+            max_candidates: MOST_COMPARED,
+            symbolic: true,
+        };
+        let mut found = false;
+        let outcome = ev.meter.aside(STEPS_TO_COMPARE, || {
+            ev.solve(&problem, &mut new_frame(1), &mut |_| {
+                found = true;
+                Ok(ControlFlow::Break(()))
+            })
+        });
+        match outcome {
+            _ if found => return Some(false),
+            Ok(Solved::All) => {}
+            _ => return None,
+        }
+    }
+    Some(true)
 }
 
 fn subset(ev: &Evaluator, a: &Arc<Set>, b: &Arc<Set>) -> Eval<Option<bool>> {

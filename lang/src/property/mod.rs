@@ -15,6 +15,7 @@ mod instantiate;
 mod labels;
 mod occurrence;
 mod predicate;
+mod reach;
 mod resolve;
 mod safety;
 mod sight;

@@ -6,8 +6,10 @@
 
 use super::labels::{TERMINATE, TERMINATE_TEXT};
 use super::occurrence::Occurrence;
+use super::reach::Reach;
 use super::sight::Sight;
 use crate::check::Checker;
+use crate::data::compile::free_vars;
 use crate::diagnostic::{Diagnostic, Span, did_you_mean};
 use crate::model::{ActName, Expr, Model, SortId, VarId};
 use crate::syntax::formula::{
@@ -37,6 +39,24 @@ pub struct Meanings {
 }
 
 impl Meanings {
+    /// Whether a part of the formula uses what was declared at one of these places.
+    pub(super) fn uses_in(&self, part: Span, declared: &[Span]) -> bool {
+        let inside = |place: &Span| part.start <= place.start && place.end <= part.end;
+        let vars: Vec<VarId> = declared.iter().filter_map(|place| self.vars.get(place).copied()).collect();
+        let names = |expr: &Expr| {
+            let mut used = Vec::new();
+            free_vars(expr, &mut used);
+            used.iter().any(|var| vars.contains(var))
+        };
+        let named = |readings: &[Reading]| {
+            let args = readings.iter().filter_map(|reading| reading.args.as_ref()).flatten();
+            args.filter_map(|(expr, _)| expr.as_ref()).any(names)
+        };
+        self.exprs.iter().any(|(place, expr)| inside(place) && names(expr))
+            || self.actions.iter().any(|(place, readings)| inside(place) && named(readings))
+            || self.uses.iter().any(|(place, by)| inside(place) && declared.contains(by))
+    }
+
     /// A data expression.
     pub fn expr(&self, data: &Data) -> &Expr {
         self.exprs.get(&data.span).expect("every data expression was checked")
@@ -101,6 +121,8 @@ pub struct Resolver<'o> {
     meanings: Meanings,
     /// The names met that no step seems to have.
     unseen: Vec<(String, Unseen)>,
+    /// Operators of which it is unclear how far they reach.
+    reach: Reach,
     errors: Vec<Diagnostic>,
 }
 
@@ -115,6 +137,7 @@ impl<'o> Resolver<'o> {
             fixpoints: Vec::new(),
             meanings: Meanings::default(),
             unseen: Vec::new(),
+            reach: Reach::default(),
             errors: Vec::new(),
         }
     }
@@ -132,7 +155,24 @@ impl<'o> Resolver<'o> {
     /// A formula file.
     pub fn formula(&mut self, formula: &Formula) {
         self.declarations(&formula.declarations);
+        self.reach = Reach::new(&formula.unclear);
         self.state(&formula.state);
+        let unclear = std::mem::take(&mut self.reach).problems(&self.meanings);
+        self.errors.extend(unclear);
+    }
+
+    /// Tells [`Reach`] what an operator declares, before it does.
+    fn reaches<'n>(&mut self, from: u32, mut names: impl Iterator<Item = &'n Ident>) {
+        let model = self.checker.model();
+        let known = |name: &Ident| {
+            self.scope.iter().any(|var| model.vars[var.ix()].name == name.name)
+                || self.fixpoints.iter().any(|(fixpoint, _)| fixpoint.name == name.name)
+                || model.has_data(&name.name)
+        };
+        if self.reach.asks(from) {
+            let elsewhere = names.any(known);
+            self.reach.declares(from, elsewhere);
+        }
     }
 
     fn error(&mut self, diagnostic: Diagnostic) {
@@ -371,8 +411,15 @@ impl<'o> Resolver<'o> {
                 self.regular(r);
                 self.state(f);
             }
-            StateKind::Fixpoint(_, name, params, body) => self.fixpoint(name, params, body),
+            StateKind::Fixpoint(_, name, params, body) => {
+                let names = std::iter::once(name).chain(params.iter().map(|param| &param.name));
+                self.reaches(formula.span.start, names.clone());
+                self.fixpoint(name, params, body);
+                self.reach.declared(formula.span.start, names.map(|name| name.span));
+            }
             StateKind::Quantifier(_, vars, body) => {
+                self.reaches(formula.span.start, vars.iter().map(|decl| &decl.name));
+                self.reach.declared(formula.span.start, vars.iter().map(|decl| decl.name.span));
                 if self.declare(vars) {
                     self.state(body);
                     self.scope.truncate(self.scope.len() - vars.len());
@@ -462,6 +509,8 @@ impl<'o> Resolver<'o> {
                 self.action_formula(b);
             }
             ActionKind::Quantifier(_, vars, body) => {
+                self.reaches(formula.span.start, vars.iter().map(|decl| &decl.name));
+                self.reach.declared(formula.span.start, vars.iter().map(|decl| decl.name.span));
                 if self.declare(vars) {
                     self.action_formula(body);
                     self.scope.truncate(self.scope.len() - vars.len());

@@ -2,11 +2,13 @@
 //!
 //! Files were written for tools that let `forall`, `exists`, `lambda`, `mu` and `nu` reach as far as they can, and
 //! mCRL2 since 202507 ends them where an operator before them binds more tightly than one behind. Neither may be guessed,
-//! so where the readings differ, the author is asked for brackets.
+//! so where the readings differ, the author is asked for brackets. In a formula, names may tell: see
+//! `property::reach`.
 
 use super::climb::Parting;
+use super::formula::Unclear;
 use super::grammar::Reader;
-use crate::diagnostic::Span;
+use crate::diagnostic::{Diagnostic, Span};
 
 /// The most characters of each part of a reading that are shown.
 const WIDEST: usize = 60;
@@ -14,6 +16,19 @@ const WIDEST: usize = 60;
 impl Reader {
     /// Asks for brackets where the readings of a sequence differ. `text` is the text of the piece.
     pub(super) fn ambiguous(&mut self, text: &str, partings: &[Parting]) {
+        for unclear in self.unclear_in(text, partings) {
+            self.push(unclear.problem);
+        }
+    }
+
+    /// The same in a formula, where names may still tell which reading is meant.
+    pub(super) fn perhaps_ambiguous(&mut self, text: &str, partings: &[Parting]) {
+        let unclear = self.unclear_in(text, partings);
+        self.unclear.extend(unclear);
+    }
+
+    fn unclear_in(&self, text: &str, partings: &[Parting]) -> Vec<Unclear> {
+        let mut found = Vec::new();
         for parting in partings {
             let piece = |from: u32, to: u32| {
                 let (from, to) = (self.local(from), self.local(to));
@@ -23,15 +38,17 @@ impl Reader {
             let (before, body, rest) = (piece(outer, prefix), piece(prefix, part), piece(part, end));
             let word = body.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default().to_owned();
             let start = prefix as usize;
-            self.error_help(
+            let problem = Diagnostic::new(
                 Span::new(start, start + word.len()),
                 format!("it is unclear how far this '{word}' reaches: brackets are needed"),
-                format!(
-                    "write '{before}({body}{rest})' to let it reach to the end, or '({before}{body}){rest}' to \
-                     end it before; mCRL2 reads the latter since version 202507, older files mean the former"
-                ),
             );
+            let problem = problem.help(format!(
+                "write '{before}({body}{rest})' to let it reach to the end, or '({before}{body}){rest}' to \
+                 end it before; mCRL2 reads the latter since version 202507, older files mean the former"
+            ));
+            found.push(Unclear { prefix, rest: Span::new(part as usize, end as usize), problem });
         }
+        found
     }
 }
 

@@ -1,7 +1,7 @@
 //! Declarations, from pieces of text to the tree.
 
 use super::MAX_ERRORS;
-use super::formula::{Formula, StateFormula};
+use super::formula::{Formula, StateFormula, Unclear};
 use super::grammar::{Deep, Piece, Reader, Rule, parts, parts_of};
 use super::scan::{Cut, Declaration, Section};
 use super::tree::{
@@ -40,10 +40,10 @@ pub(super) fn formula_file(text: &str, cut: Cut) -> (Option<Formula>, Vec<Diagno
             errors.push(Diagnostic::new(*second, "a formula file has only one section 'form'"))
         }
     }
-    (states.pop().map(|state| Formula { declarations, state }), errors)
+    (states.pop().map(|(state, unclear)| Formula { declarations, state, unclear }), errors)
 }
 
-fn assemble(text: &str, cut: Cut) -> (Spec, Vec<StateFormula>, Vec<Diagnostic>) {
+fn assemble(text: &str, cut: Cut) -> (Spec, Vec<(StateFormula, Vec<Unclear>)>, Vec<Diagnostic>) {
     let mut contents = Contents::default();
     let mut errors = cut.errors;
     check_var_sections(&cut.sections, &mut errors);
@@ -77,7 +77,7 @@ fn check_var_sections(sections: &[(Section, Span)], errors: &mut Vec<Diagnostic>
 #[derive(Default)]
 struct Contents {
     spec: Spec,
-    states: Vec<StateFormula>,
+    states: Vec<(StateFormula, Vec<Unclear>)>,
     /// The variables of the `var` section read last, for the equations behind it.
     vars: Vec<VarDecl>,
 }

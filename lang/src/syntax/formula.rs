@@ -4,7 +4,7 @@
 //! parsing, so the tree has no form for them.
 
 use super::tree::{Data, Ident, Sort, Spec, VarDecl};
-use crate::diagnostic::Span;
+use crate::diagnostic::{Diagnostic, Span};
 
 /// A formula file.
 #[derive(Clone, Debug)]
@@ -12,8 +12,22 @@ pub struct Formula {
     /// The declarations before and behind `form`: sorts, constructors, maps, equations and actions. Empty if the file
     /// is just a formula.
     pub declarations: Spec,
-    /// The formula.
+    /// The formula. A loose operator below a tight one, as in `[a]forall d: D. f && g`, reaches as far as it can.
     pub state: StateFormula,
+    /// Where such an operator could also end before.
+    pub unclear: Vec<Unclear>,
+}
+
+/// A place where mCRL2's versions read a formula in different ways. The author is asked for brackets, unless one of the readings
+/// leaves a variable without a declaration, which only names tell.
+#[derive(Clone, Debug)]
+pub struct Unclear {
+    /// Where the loose operator begins.
+    pub prefix: u32,
+    /// What it reaches over in one of the readings, and not in the other one.
+    pub rest: Span,
+    /// What is said about it.
+    pub problem: Diagnostic,
 }
 
 /// A state formula.

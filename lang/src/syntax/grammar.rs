@@ -5,6 +5,7 @@
 //! problems of a declaration are found.
 
 use super::expected;
+use super::formula::Unclear;
 use super::tree::{BinaryOp, Ident};
 use super::{MAX_DEPTH, MAX_ERRORS, STACK_PER_LEVEL};
 use crate::diagnostic::{Diagnostic, Span};
@@ -56,7 +57,8 @@ impl<'t> Piece<'t> {
             Ok(None) => return Err(vec![Diagnostic::new(self.span, "this cannot be parsed")]),
             Err(error) => return Err(vec![expected::explain(self, rule, &error)]),
         };
-        let mut reader = Reader { offset: self.span.start as usize, errors: Vec::new(), too_deep: false };
+        let offset = self.span.start as usize;
+        let mut reader = Reader { offset, errors: Vec::new(), too_deep: false, unclear: Vec::new() };
         let result = read(&mut reader, pair);
         if reader.errors.is_empty() { Ok(result) } else { Err(reader.errors) }
     }
@@ -82,6 +84,8 @@ pub(super) struct Reader {
     errors: Vec<Diagnostic>,
     /// Whether the depth was complained about; once for each declaration is enough.
     too_deep: bool,
+    /// What is unclear in formulas.
+    pub(super) unclear: Vec<Unclear>,
 }
 
 impl Reader {
@@ -104,7 +108,7 @@ impl Reader {
         self.push(Diagnostic::new(span, message).help(help));
     }
 
-    fn push(&mut self, error: Diagnostic) {
+    pub(super) fn push(&mut self, error: Diagnostic) {
         if self.errors.len() < MAX_ERRORS {
             self.errors.push(error);
         }

@@ -67,7 +67,9 @@ pub fn parse_formula(text: &str) -> Result<formula::Formula, Vec<Diagnostic>> {
     let (span, nesting) = scan::whole(text).map_err(|error| vec![error])?;
     let state = Piece { text, span, nesting }.parse(Rule::formula, Reader::formula)?;
     match state {
-        Some(state) => Ok(formula::Formula { declarations: tree::Spec::default(), state }),
+        Some((state, unclear)) => {
+            Ok(formula::Formula { declarations: tree::Spec::default(), state, unclear })
+        }
         None => Err(vec![Diagnostic::new(span, "there is no formula")]),
     }
 }

@@ -3,7 +3,7 @@
 use super::climb::{Assoc, Climb, Language};
 use super::formula::{
     Action, ActionFormula, ActionKind, ActionPattern, Fixpoint, FixpointParam, PatternAction,
-    PatternArgument, Quantifier, RegularFormula, StateFormula, StateKind,
+    PatternArgument, Quantifier, RegularFormula, StateFormula, StateKind, Unclear,
 };
 use super::grammar::{Deep, Reader, Rule, parts, parts_of};
 use super::tree::{Data, Ident, VarDecl};
@@ -117,9 +117,10 @@ impl Reader {
         })
     }
 
-    /// The formula of a whole file or of `form`.
-    pub(super) fn formula(&mut self, pair: Pair<'_, Rule>) -> Option<StateFormula> {
-        parts(pair).next().map(|state| self.state(state).node)
+    /// The formula of a whole file or of `form`, and what is unclear in it.
+    pub(super) fn formula(&mut self, pair: Pair<'_, Rule>) -> Option<(StateFormula, Vec<Unclear>)> {
+        let state = parts(pair).next().map(|state| self.state(state).node)?;
+        Some((state, std::mem::take(&mut self.unclear)))
     }
 
     fn state(&mut self, pair: Pair<'_, Rule>) -> Deep<StateFormula> {
@@ -147,7 +148,7 @@ impl Reader {
             }
         }
         let (whole, partings) = climb.finish(&mut States(self));
-        self.ambiguous(text, &partings);
+        self.perhaps_ambiguous(text, &partings);
         whole.map_or_else(
             || {
                 self.broken();

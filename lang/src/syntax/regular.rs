@@ -217,7 +217,7 @@ impl Reader {
             }
         }
         let (whole, partings) = climb.finish(&mut Regulars(self));
-        self.ambiguous(text, &partings);
+        self.perhaps_ambiguous(text, &partings);
         whole.map_or_else(
             || {
                 self.broken();

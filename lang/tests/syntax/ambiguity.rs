@@ -12,7 +12,9 @@ fn data(text: &str) -> Result<String, Vec<Diagnostic>> {
 }
 
 fn state(text: &str) -> Result<StateFormula, Vec<Diagnostic>> {
-    syntax::parse_formula(text).map(|formula| formula.state)
+    let formula = syntax::parse_formula(text)?;
+    let problems: Vec<Diagnostic> = formula.unclear.into_iter().map(|unclear| unclear.problem).collect();
+    if problems.is_empty() { Ok(formula.state) } else { Err(problems) }
 }
 
 /// Both readings as the message shows them, the one that reaches far first.

@@ -24,7 +24,7 @@ fn random_formulas_survive_printing_and_parsing() {
         let state = random.state(seed as usize % 5);
         let declarations =
             Spec { globals: Vec::new(), processes: Vec::new(), inits: Vec::new(), ..random.spec(1) };
-        let formula = Formula { declarations, state };
+        let formula = Formula { declarations, state, unclear: Vec::new() };
         let text = print_formula::formula(&formula);
         match syntax::parse_formula(&text) {
             Ok(again) => assert_eq!(placeless(&formula), placeless(&again), "seed {seed}\n{text}"),

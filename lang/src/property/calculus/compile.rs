@@ -6,7 +6,7 @@
 //! Quantifiers are in `quantify`.
 
 use super::action::{Action, Pattern, joined};
-use super::node::{Kind, Modal, Node, NodeId, Unknown};
+use super::node::{Kind, Modal, Node, NodeId, Quantified, Unknown};
 use crate::data::code::{Code, Slot, visit_slots};
 use crate::data::compile::{Compiler, Scope, negate};
 use crate::diagnostic::{Diagnostic, Span};
@@ -81,7 +81,7 @@ impl<'m> Translation<'m> {
         let rank = match &kind {
             Kind::Const(_) | Kind::Data(..) => 0,
             Kind::Junction(_, parts) => parts.iter().map(of).max().unwrap_or(0),
-            Kind::Quantifier(_, _, _, body) => of(body),
+            Kind::Quantifier(_, quantifier) => of(&quantifier.body),
             Kind::Modal(_, modal) => of(&modal.next),
             // A first call comes after its body, any other one leads outwards: see `fix`.
             Kind::Call(..) => 0,
@@ -300,7 +300,7 @@ impl<'m> Translation<'m> {
         self.add(Kind::Modal(every, Arc::new(modal)), span)
     }
 
-    fn action(&mut self, formula: &ActionFormula) -> Result<Action, Diagnostic> {
+    pub(super) fn action(&mut self, formula: &ActionFormula) -> Result<Action, Diagnostic> {
         let mut all = |parts: &[ActionFormula]| {
             parts.iter().map(|part| self.action(part)).collect::<Result<Vec<_>, _>>()
         };
@@ -379,9 +379,22 @@ impl<'m> Translation<'m> {
         };
         match &self.nodes[at].kind {
             Kind::Const(_) => {}
-            Kind::Data(code, _) => add(code, &mut free),
+            Kind::Data(code, _) => {
+                add(code, &mut free);
+                // A quantifier over data alone binds variables of the formula.
+                if let Code::Quantifier(_, quantifier) = code {
+                    free.retain(|slot| quantifier.vars.iter().all(|var| var.0 != *slot));
+                }
+            }
             Kind::Junction(_, parts) => free.extend(parts.iter().flat_map(of)),
-            Kind::Quantifier(_, unknowns, condition, body) => {
+            Kind::Quantifier(_, quantifier) => {
+                let Quantified { unknowns, condition, needs, body } = &**quantifier;
+                let mut inner = needs.inner.clone();
+                needs.need.visit(&mut |action| {
+                    action.visit(&mut |code| add(code, &mut free));
+                    bound_in(action, &mut inner);
+                });
+                free.retain(|slot| !inner.contains(slot));
                 add(condition, &mut free);
                 free.extend(of(body));
                 free.retain(|slot| unknowns.iter().all(|unknown| unknown.slot != *slot));

@@ -10,13 +10,14 @@
 
 mod action;
 mod compile;
+mod need;
 mod node;
 mod quantify;
 mod run;
 
 use super::labels::Steps;
 use super::resolve::Meanings;
-use crate::data::code::Slot;
+use crate::data::code::{Code, Slot, visit_slots};
 use crate::data::eval::Evaluator;
 use crate::data::print::value_text;
 use crate::data::value::Value;
@@ -26,10 +27,11 @@ use crate::process::action::MultiAction;
 use crate::syntax::formula::StateFormula;
 use compile::Translation;
 use gridlock_lts::base::error::{Error, Result};
-use gridlock_lts::base::hash::Map;
+use gridlock_lts::base::hash::{Map, Set};
 use gridlock_lts::model::network::{Network, VectorIx};
 use gridlock_lts::property::formula::{Class, Equations, Modality, Position, Tree};
-use node::{Kind, Node, NodeId};
+use need::Need;
+use node::{Kind, Node, NodeId, Quantified, Unknown};
 use run::Run;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -55,6 +57,10 @@ struct Known {
     modalities: Numbers<Instance>,
     classes: Numbers<MultiAction>,
     after: Map<(Modality, Class), Arc<Tree>>,
+    /// What all steps of the system do, if that is known and matters.
+    steps: Option<Vec<MultiAction>>,
+    /// What is asked of the values of a quantifier, by its node, where its own condition leaves too many.
+    needed: Map<NodeId, Code>,
 }
 
 /// Things by number.
@@ -98,6 +104,8 @@ impl Calculus {
             modalities: Numbers::new(),
             classes: Numbers::new(),
             after: Map::default(),
+            steps: None,
+            needed: Map::default(),
         };
         Ok(Calculus { nodes, steps, places, state: Mutex::new(known) })
     }
@@ -158,12 +166,12 @@ impl Calculus {
                 }
                 Tree::junction(*and, trees)
             }
-            Kind::Quantifier(all, unknowns, condition, body) => {
+            Kind::Quantifier(all, quantified) => {
                 let mut trees = Vec::new();
                 let before = env.len();
-                for values in known.run.solutions(unknowns, condition.clone(), env)? {
-                    env.extend(unknowns.iter().map(|unknown| unknown.slot).zip(values));
-                    let tree = self.tree(known, *body, env, depth);
+                for values in known.values_of(node, quantified, env)? {
+                    env.extend(quantified.unknowns.iter().map(|unknown| unknown.slot).zip(values));
+                    let tree = self.tree(known, quantified.body, env, depth);
                     env.truncate(before);
                     match tree? {
                         Tree::Const(b) if b != *all => return Ok(Tree::Const(b)),
@@ -216,9 +224,8 @@ impl Calculus {
             match &self.node(node).kind {
                 Kind::Const(_) | Kind::Data(..) => {}
                 Kind::Junction(_, parts) => work.extend(parts),
-                Kind::Quantifier(_, _, _, next) | Kind::Call(next, _) | Kind::Body(_, next, _) => {
-                    work.push(*next)
-                }
+                Kind::Quantifier(_, quantified) => work.push(quantified.body),
+                Kind::Call(next, _) | Kind::Body(_, next, _) => work.push(*next),
                 Kind::Modal(_, modal) => work.push(modal.next),
             }
         }
@@ -265,7 +272,61 @@ impl Calculus {
     }
 }
 
+impl Known {
+    /// The values of a quantifier's variables that its condition leaves or, if these are too many, those of them that matter with
+    /// the steps of the system. Which it is depends on the values around alone, not on what was asked before.
+    fn values_of(
+        &mut self,
+        node: NodeId,
+        quantified: &Quantified,
+        env: &[(Slot, Value)],
+    ) -> Result<Vec<Vec<Value>>, Diagnostic> {
+        let Quantified { unknowns, condition, needs, .. } = quantified;
+        let Some(steps) = self.steps.as_ref() else {
+            return self.run.solutions(unknowns, condition.clone(), env);
+        };
+        let alone = !mentions_others(condition, unknowns);
+        let problem = match self.needed.contains_key(&node) && alone {
+            // It left too many before, and it is the same for all values around.
+            true => None,
+            false => match self.run.solutions(unknowns, condition.clone(), env) {
+                Err(problem) => Some(problem),
+                values => return values,
+            },
+        };
+        let model = self.run.model();
+        let needed = self.needed.entry(node).or_insert_with(|| needs.condition(model, steps));
+        let both = action::joined(true, [condition.clone(), needed.clone()]);
+        self.run.solutions(unknowns, both, env).map_err(|other| problem.unwrap_or(other))
+    }
+}
+
+/// Whether a condition is about anything but these variables.
+fn mentions_others(condition: &Code, unknowns: &[Unknown]) -> bool {
+    let mut others = false;
+    visit_slots(condition, &mut |slot| others |= unknowns.iter().all(|unknown| unknown.slot != slot));
+    others
+}
+
 impl Equations for Calculus {
+    /// Where a variable of a sort without end gets its values from nothing else, it gets them from the steps of the system.
+    fn prepare(&self, net: &Network, complete: bool) -> Result<()> {
+        let mut known = self.known();
+        let endless = |unknown: &Unknown| known.run.evaluator.sorts.size(unknown.sort).is_none();
+        let wanted = self.nodes.iter().any(|node| match &node.kind {
+            Kind::Quantifier(_, quantified) => {
+                !matches!(quantified.needs.need, Need::Always) && quantified.unknowns.iter().any(endless)
+            }
+            _ => false,
+        });
+        if complete && wanted && known.steps.is_none() {
+            let mut met = Set::default();
+            let all = (0..net.vectors.len() as u32).filter_map(|vector| self.steps.of(net, VectorIx(vector)));
+            known.steps = Some(all.filter(|step| met.insert(step.clone())).collect());
+        }
+        Ok(())
+    }
+
     fn class(&self, net: &Network, vector: VectorIx) -> Result<Class> {
         let doing = self.steps.of(net, vector).ok_or_else(|| Error::internal("a fault has no class"))?;
         Ok(Class(self.known().classes.of(doing)))

@@ -4,6 +4,7 @@
 //! cycle of nodes goes through a [`Kind::Body`].
 
 use super::action::Action;
+use super::need::Needs;
 use crate::data::code::{Code, Slot};
 use crate::diagnostic::Span;
 use crate::model::SortId;
@@ -47,14 +48,27 @@ pub enum Kind {
     Data(Code, bool),
     /// A conjunction (`true`) or disjunction.
     Junction(bool, Vec<NodeId>),
-    /// For all values (`true`), or for some, that the condition leaves, the body.
-    Quantifier(bool, Vec<Unknown>, Code, NodeId),
+    /// For all values (`true`), or for some, the body.
+    Quantifier(bool, Box<Quantified>),
     /// After every step (`true`), or some, and for all values, or some, that fit the step and the condition.
     Modal(bool, Arc<Modal>),
     /// A fixed point variable with values for its parameters: the number of a [`Kind::Body`].
     Call(NodeId, Vec<(Code, SortId)>),
     /// What a fixed point stands for, with its parameters and its rank.
     Body(Vec<Slot>, NodeId, u32),
+}
+
+/// Values that are tried one by one.
+#[derive(Debug)]
+pub struct Quantified {
+    /// The variables.
+    pub unknowns: Vec<Unknown>,
+    /// What must be true of the values that count.
+    pub condition: Code,
+    /// Which values can matter where the condition leaves too many.
+    pub needs: Needs,
+    /// What must hold with them.
+    pub body: NodeId,
 }
 
 /// What a modality asks of steps.

@@ -10,8 +10,9 @@
 
 use super::action::joined;
 use super::compile::Translation;
-use super::node::{Kind, NodeId};
-use crate::data::code::{Code, Slot};
+use super::need::Needs;
+use super::node::{Kind, NodeId, Quantified, Unknown};
+use crate::data::code::{Code, Goal, QuantifierCode, Slot};
 use crate::data::compile::{Compiler, free_vars, occurring};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::model::VarId;
@@ -20,13 +21,14 @@ use crate::syntax::formula::{
     ActionFormula, ActionKind, Quantifier, RegularFormula, RegularKind, StateFormula, StateKind,
 };
 use crate::syntax::tree::{Data, VarDecl};
+use std::sync::Arc;
 
 /// Data that must be true, or false, for the values that count.
 type Guard<'f> = (&'f Data, bool);
 
 /// A part of a regular formula that is still to come.
 #[derive(Clone, Copy)]
-enum Piece<'f> {
+pub(super) enum Piece<'f> {
     One(&'f RegularFormula),
     Star(&'f RegularFormula, Span),
 }
@@ -106,7 +108,10 @@ impl Translation<'_> {
                 self.around = before;
                 node
             }
-            _ => self.tried(values, &[], formula, positive, |this| this.state(formula, positive)),
+            _ => {
+                let needs = self.needs(all, &[], &[(formula, positive)], &[])?;
+                self.tried(values, &[], needs, formula, positive, |this| this.state(formula, positive))
+            }
         }
     }
 
@@ -132,15 +137,12 @@ impl Translation<'_> {
         }
         let span = formula.span;
         let inner = match inside[..] {
-            // No alternative is left but the guards: none may be true, or one must be.
-            [] => {
-                let body = self.constant(!all, span)?;
-                self.tried(values, &[], formula, positive, |_| Ok(body))?
-            }
+            // No alternative is left but the guards: they must be false for all values, or true for one.
+            [] => self.some_value(values, span)?,
             [(part, positive)] => self.spread(values, part, positive)?,
             _ => {
-                let inside = inside.clone();
-                self.tried(values, &[], formula, positive, |this| {
+                let needs = self.needs(all, &[], &inside, &[])?;
+                self.tried(values, &[], needs, formula, positive, |this| {
                     this.parts(!all, inside.iter().copied(), span)
                 })?
             }
@@ -209,7 +211,8 @@ impl Translation<'_> {
                 pieces.insert(0, first);
                 let (here, later) = self.split(values, &named);
                 let others = later.vars.clone();
-                self.tried(here, &others, formula, positive, |this| {
+                let needs = self.needs(every, &pieces, &[(formula, positive)], &others)?;
+                self.tried(here, &others, needs, formula, positive, |this| {
                     this.along(later, pieces, formula, positive)
                 })
             }
@@ -236,6 +239,7 @@ impl Translation<'_> {
         &mut self,
         values: Values<'f>,
         others: &[&'f VarDecl],
+        needs: Needs,
         formula: &'f StateFormula,
         positive: bool,
         body: impl FnOnce(&mut Self) -> Result<NodeId, Diagnostic>,
@@ -259,7 +263,20 @@ impl Translation<'_> {
             _ => {}
         }
         let body = body(self)?;
-        self.add(Kind::Quantifier(values.all, unknowns, joined(true, guards), body), formula.span)
+        let condition = joined(true, guards);
+        let quantified = Quantified { unknowns, condition, needs, body };
+        self.add(Kind::Quantifier(values.all, Box::new(quantified)), formula.span)
+    }
+
+    /// Whether some value makes the guards true, or none: data, of which one value is enough.
+    fn some_value(&mut self, values: Values<'_>, span: Span) -> Result<NodeId, Diagnostic> {
+        let unknowns: Vec<Unknown> = values.vars.iter().map(|decl| self.unknown(decl)).collect();
+        let guards: Vec<Code> = values.guards.iter().map(|(data, truth)| self.data(data, *truth)).collect();
+        let vars: Vec<_> = unknowns.iter().map(|unknown| (unknown.slot, unknown.sort)).collect();
+        let slots: Vec<Slot> = vars.iter().map(|var| var.0).collect();
+        let goal = Goal::new(joined(true, guards), &slots);
+        let some = QuantifierCode { vars, goal, span };
+        self.add(Kind::Data(Code::Quantifier(false, Arc::new(some)), !values.all), span)
     }
 
     fn used_by_guards(&self, guards: &[Guard]) -> Vec<VarId> {
@@ -323,7 +340,7 @@ impl Translation<'_> {
 }
 
 /// The parts of a conjunction (`true`) or disjunction, each with its polarity.
-fn parts(formula: &StateFormula, positive: bool) -> Option<(bool, Vec<(&StateFormula, bool)>)> {
+pub(super) fn parts(formula: &StateFormula, positive: bool) -> Option<(bool, Vec<(&StateFormula, bool)>)> {
     match &formula.kind {
         StateKind::And(fs) => Some((positive, fs.iter().map(|f| (f, positive)).collect())),
         StateKind::Or(fs) => Some((!positive, fs.iter().map(|f| (f, positive)).collect())),
