@@ -7,7 +7,7 @@
 
 use super::config::{Config, Kind};
 use super::prefixes::{Handed, Prefixes, Shared, Sharing, Taken};
-use crate::grid::machine::{Machine, Next};
+use crate::grid::machine::{Machine, Next, WINDOW};
 use crate::traces::swarm::{self, Granularity, Pace, Swarm, SwarmOutcome};
 use gridlock_lts::base::rng::Rng;
 use gridlock_lts::engine::game::live::Shape;
@@ -241,7 +241,11 @@ impl<'n> Member<'n> {
 
     /// What a job may expand where jobs tell each other: a few times what all answers of the round have, divided by the window. So
     /// the first ones are small and soon there is work for all workers.
+    /// Fewer workers than the usual window begin with larger ones, which repeat less.
     fn share(&self, window: u64) -> u64 {
+        if window <= WINDOW {
+            return LARGEST;
+        }
         let Some(spent) = self.prefixes.as_ref().filter(|_| self.shared().is_some()).map(Prefixes::spent)
         else {
             return LARGEST;
