@@ -7,7 +7,7 @@
 
 use super::config::{Config, Kind};
 use super::prefixes::{Handed, Prefixes, Shared, Sharing, Taken};
-use crate::grid::machine::{Machine, Next};
+use crate::grid::machine::{Machine, Next, WINDOW};
 use crate::traces::swarm::{self, Granularity, Pace, Swarm, SwarmOutcome};
 use gridlock_lts::base::rng::Rng;
 use gridlock_lts::engine::game::live::Shape;
@@ -24,6 +24,8 @@ use std::sync::Arc;
 /// soon where large jobs pay, and in the end also where small ones have seen all they can.
 const DOUBLING: u64 = 16;
 const WORTHWHILE: u64 = 4;
+/// Where jobs tell each other, a window of them may expand at most this many times what the round had expanded before.
+const AT_ONCE: u64 = 4;
 /// States of the largest jobs.
 const LARGEST: u64 = 1 << 24;
 /// Bits of an array for each state that may be stored: with three of them set, one of ten thousand new states at most is
@@ -146,7 +148,7 @@ impl<'n> Member<'n> {
                 self.retired = true;
                 Turn::Nothing
             }
-            (Kind::Prefix, _) => self.prefix(turn.made, states),
+            (Kind::Prefix, _) => self.prefix(turn.made, states.min(self.share(config.window))),
             (Kind::Lasso | Kind::Trap, _) => self.for_formula(config, &mut Rng::new(seed), states),
             (kind, _) => Turn::Job(method(kind, &mut Rng::new(seed), states, config), states),
         }
@@ -235,6 +237,21 @@ impl<'n> Member<'n> {
         if let Method::Lasso { property, depth: u32::MAX } | Method::Trap { property, .. } = method {
             self.through.push(*property);
         }
+    }
+
+    /// What a job may expand where jobs tell each other: a few times what all answers of the round have, divided by the window. So
+    /// the first ones are small and soon there is work for all workers.
+    /// Fewer workers than the usual window begin with larger ones, which repeat less.
+    fn share(&self, window: u64) -> u64 {
+        if window <= WINDOW {
+            return LARGEST;
+        }
+        let Some(spent) = self.prefixes.as_ref().filter(|_| self.shared().is_some()).map(Prefixes::spent)
+        else {
+            return LARGEST;
+        };
+        let least = self.first.saturating_mul(1 << self.doubled.min(LARGEST.ilog2()));
+        least.max(spent.saturating_mul(AT_ONCE) / window.max(1))
     }
 
     fn prefix(&mut self, number: u64, states: u64) -> Turn {

@@ -108,6 +108,8 @@ pub(super) struct Prefixes {
     in_work: usize,
     answers: u64,
     states: u64,
+    /// States that its jobs have expanded, those before jobs became larger included.
+    spent: u64,
     sketch: Vec<u8>,
     /// Whether steps were cut off by the bound, and whether something in it was not searched.
     cut_off: bool,
@@ -141,6 +143,7 @@ impl Prefixes {
             in_work: 0,
             answers: 0,
             states: 0,
+            spent: 0,
             sketch: vec![0; sketch::REGISTERS],
             cut_off: false,
             left_out: false,
@@ -166,6 +169,11 @@ impl Prefixes {
     /// Whether every reachable state was expanded.
     pub(super) fn everything(&self) -> bool {
         self.everything
+    }
+
+    /// States that were expanded in this round, as far as answers say.
+    pub(super) fn spent(&self) -> u64 {
+        self.spent
     }
 
     /// What came of telling, if the jobs tell each other.
@@ -214,7 +222,7 @@ impl Prefixes {
         self.waiting.clear();
         self.nodes.push(Node { parent: 0, vector: 0, depth: 0, state: Vec::new() });
         self.waiting.insert((0, 0));
-        self.in_work = 0;
+        (self.in_work, self.spent) = (0, 0);
         self.count_anew();
         self.shared = self.shared().unwrap_or(self.shared);
         let new = |sharing: Sharing| Arc::new(Summaries::new(sharing.words, sharing.bytes));
@@ -237,6 +245,7 @@ impl Prefixes {
         self.in_work -= 1;
         self.answers += 1;
         self.states = self.states.saturating_add(feedback.effort.states);
+        self.spent = self.spent.saturating_add(feedback.effort.states);
         sketch::merge(&mut self.sketch, &feedback.coverage.sketch);
         let below = feedback.below.as_ref();
         self.shared.expanded = self.shared.expanded.saturating_add(feedback.effort.states);

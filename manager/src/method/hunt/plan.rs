@@ -26,6 +26,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 const DEFAULT_JOB_MEMORY: std::ops::RangeInclusive<u64> = 1 << 16..=128 << 20;
 /// A short look is enough to choose a subsystem that guides only some of the searches.
 const LOOK: JobLimits = JobLimits { states: 500, memory: 8 << 20 };
+/// States that may be expanded to shorten a finding where tables are filled as needed: each new one may take a thousand times as
+/// long as where they are complete, and what it fills stays in the memory.
+const SHORTEN_OPEN: u64 = 5_000;
 /// How often the cycles of a subsystem that was chosen are closed.
 const UNROLL: u32 = 1;
 
@@ -84,6 +87,7 @@ impl Plan {
         }
         let mut left_out = Vec::new();
         if matches!(searched, Searched::Open(_)) {
+            config.shorten = SHORTEN_OPEN;
             left_out = Kind::NAMED.into_iter().filter(|kind| kind.needs_complete_tables()).collect();
             config.portfolio.retain(|kind| !kind.needs_complete_tables());
         }

@@ -4,7 +4,8 @@
 //! `--unroll`). For each, some traces spread evenly over its IDs are searched with a small budget. The sizes of these
 //! searches predict the largest job and the work of one search for each trace; what `prefix` saves is not predicted.
 //! Candidates with the most traces come first, and none follows once all these searches have visited a tenth of what the
-//! best candidate predicts: to choose must not cost more than it saves.
+//! best candidate predicts: to choose must not cost more than it saves. Where jobs hand on their borders each state is expanded
+//! once whatever is chosen, so searches are shorter.
 //! Invariant: the choice depends on the network, the properties and the limits only.
 
 use crate::method::Host;
@@ -38,6 +39,10 @@ const TENTH: u64 = 10;
 const SAMPLE: JobLimits = JobLimits { states: 20_000, memory: 32 << 20 };
 /// States that all of them may visit: with many candidates each search is shorter.
 const ALL: u64 = 1 << 20;
+/// The same where each state is expanded once whatever is chosen.
+const ALL_ONCE: u64 = 1 << 16;
+/// Every number of traces that are searched divides it.
+const SHARES: u64 = 60;
 
 /// What was seen of a candidate.
 #[derive(Serialize, Clone, Debug)]
@@ -88,6 +93,8 @@ pub struct Choice {
 pub enum Look {
     /// As the module head says.
     Close,
+    /// The same with shorter searches, where each state is expanded once whatever is chosen.
+    Once,
     /// Single processes with few states, for searches that can do without a good subsystem.
     Short,
 }
@@ -103,9 +110,10 @@ pub fn choose(
     host.begin("choosing a subsystem", "states");
     let net = prepared.net();
     let (mut guides, mut left_out) = (Vec::new(), 0);
-    let (few, largest) = match look {
-        Look::Close => (FEW, LARGEST),
-        Look::Short => (0, LARGEST / 10),
+    let (few, largest, all) = match look {
+        Look::Close => (FEW, LARGEST, ALL),
+        Look::Once => (FEW, LARGEST, ALL_ONCE),
+        Look::Short => (0, LARGEST / 10, ALL),
     };
     for leaves in groups(net.leaves.len(), few) {
         go_on(host)?;
@@ -118,7 +126,7 @@ pub fn choose(
     guides.sort_by(|a, b| b.traces().cmp(a.traces()));
     left_out += guides.len().saturating_sub(SAMPLED);
     guides.truncate(SAMPLED);
-    let share = ALL / (SAMPLES * guides.len().max(1) as u64);
+    let share = all / (SAMPLES * guides.len().max(1) as u64);
     let limits = JobLimits {
         states: SAMPLE.states.min(limits.states).min(share),
         memory: SAMPLE.memory.min(limits.memory),
@@ -161,9 +169,9 @@ fn guide(net: &Network, leaves: &[LeafIx], unroll: Option<u32>, largest: usize) 
 }
 
 /// The best is the least: a violation is found at once; else searches stay small, and of those who do so the work is the
-/// least; else the more the traces divide the better.
+/// least; else the smaller the part of the searches that do not the better, and the more the traces divide.
 fn rank(c: &Candidate) -> impl Ord {
-    let over = c.sampled - c.within_budget;
+    let over = (c.sampled - c.within_budget) * SHARES / c.sampled.max(1);
     let least = if over == 0 { c.predicted.clone() } else { BigUint::ZERO };
     let most = if over == 0 { BigUint::ZERO } else { c.number.clone() };
     (!c.found, over, least, Reverse(most), c.largest_states, c.leaves.len(), c.leaves.clone())
@@ -181,7 +189,7 @@ fn reason(best: &Candidate) -> String {
         );
     }
     format!(
-        "{} of {} sampled searches are small, more than with others, and it has many traces to divide the rest by",
+        "{} of {} sampled searches are small, no smaller part than with others, and it has many traces to divide the rest by",
         best.within_budget, best.sampled
     )
 }
@@ -325,5 +333,40 @@ impl Choice {
                 self.untried
             ));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn candidate(leaf: u32, traces: u64, sampled: u64, within_budget: u64) -> Candidate {
+        let mut candidate = Candidate {
+            subsystem: Vec::new(),
+            leaves: vec![LeafIx(leaf)],
+            states: 2,
+            traces: traces.to_string(),
+            number: traces.into(),
+            sampled,
+            within_budget,
+            largest_states: 100,
+            total: 100 * sampled,
+            predicted_total: String::new(),
+            predicted: BigUint::ZERO,
+            found: false,
+        };
+        candidate.predict();
+        candidate
+    }
+
+    #[test]
+    fn few_traces_that_are_all_too_large_are_no_advantage() {
+        let best = |candidates: &[Candidate]| {
+            candidates.iter().min_by(|a, b| rank(a).cmp(&rank(b))).map(|best| best.leaves[0].0)
+        };
+        assert_eq!(best(&[candidate(0, 2, 2, 0), candidate(1, 700, 5, 0)]), Some(1), "it divides the work");
+        assert_eq!(best(&[candidate(0, 700, 5, 1), candidate(1, 2, 2, 1)]), Some(1), "half of them fit");
+        assert_eq!(best(&[candidate(0, 9, 5, 5), candidate(1, 700, 5, 4)]), Some(0), "all of them fit");
+        assert_eq!(best(&[candidate(0, 9, 5, 5), candidate(1, 7, 5, 5)]), Some(1), "less work");
     }
 }

@@ -70,7 +70,8 @@ impl Plan {
         let limits = JobLimits { states: traces.job_states.unwrap_or(u64::MAX), memory };
         let net = prepared.net();
         let (leaves, choice) = if informed.is_auto() {
-            let (leaves, choice) = choose::choose(prepared, traces.unroll, limits, Look::Close, run.host)?;
+            let look = if traces.borders() { Look::Once } else { Look::Close };
+            let (leaves, choice) = choose::choose(prepared, traces.unroll, limits, look, run.host)?;
             (leaves, Some(choice))
         } else {
             (subsystem::find_leaves(net, &split_names(&informed.subsystem))?, None)
