@@ -386,7 +386,13 @@ fn search_kept(
         let (net, properties) = (&run.tables().network, &run.properties);
         let (report, decision) = match (taken, mesh) {
             (Taken::Trials { asked }, None) => {
-                let (report, decision) = trials::search(net, properties, &options)?;
+                let found = |steps| {
+                    host.note(&format!(
+                        "note: a violation after {steps} steps was found with reduction; the search goes on for a shortest one, \
+                         and an interrupt or a limit ends it with that"
+                    ));
+                };
+                let (report, decision) = trials::search(net, properties, &options, &found)?;
                 // Nobody asked, and nothing came of it.
                 let silent = !asked && decision == Decision::Full(false);
                 (report, Some(decision).filter(|_| !silent))

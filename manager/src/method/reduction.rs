@@ -226,7 +226,9 @@ impl Reduced {
     /// What a search kept. `shortest`: whether its order makes counterexamples short.
     pub(super) fn new(kept: Reduction, shortest: bool, decision: Option<Decision>) -> Self {
         let instead_of = match decision {
-            Some(Decision::Reduced(states) | Decision::Memory(states)) => Some(states),
+            Some(Decision::Reduced(states) | Decision::Memory(states) | Decision::Longer(states)) => {
+                Some(states)
+            }
             Some(Decision::Full(_)) | None => None,
         };
         let method = match kept.keep {
@@ -275,6 +277,12 @@ pub(super) fn auto(decision: Decision) -> String {
         }
         Decision::Memory(states) => {
             format!("reduced: the full search ran out of memory at {} states", count(states))
+        }
+        Decision::Longer(states) => {
+            let states = count(states);
+            format!(
+                "reduced: that had a counterexample when the full search ended at a limit, with {states} states"
+            )
         }
     }
 }

@@ -8,9 +8,9 @@
 //!
 //! Work, not time, is what both are measured in, and it is compared after levels of the full search only. Invariant: which
 //! search answers depends on the system, the properties and the limits, not on threads or the clock; and a shortest
-//! counterexample stays one: a reduced search that may find longer ones answers only if nothing is violated.
+//! counterexample stays one: a reduced search that found one which may be longer answers only if the full search ends at a limit.
 
-use gridlock_lts::base::error::{Limit, Result};
+use gridlock_lts::base::error::{Error, Limit, Result};
 use gridlock_lts::base::memory;
 use gridlock_lts::engine::reduce::{Allowance, Keep};
 use gridlock_lts::engine::search::{self, Options, Order, Report, Stats, Verdict};
@@ -19,6 +19,9 @@ use gridlock_lts::property::Property;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
 use std::time::Instant;
+
+#[cfg(test)]
+mod tests;
 
 /// When both searches are compared, and what the reduced one may do.
 #[derive(Clone, Copy)]
@@ -58,6 +61,9 @@ pub(super) enum Decision {
     Reduced(u64),
     /// The full search ran out of memory at this number of states, and a reduced one took over.
     Memory(u64),
+    /// The full search ended at a limit with this number of states, and a reduced one had found a counterexample, if perhaps
+    /// no shortest one.
+    Longer(u64),
 }
 
 /// What both searches are about.
@@ -66,6 +72,8 @@ struct Task<'a> {
     net: &'a Network,
     properties: &'a [Property],
     options: &'a Options<'a>,
+    /// Is told the length of a counterexample that may be longer than necessary, while the full search goes on.
+    found: &'a (dyn Fn(usize) + Sync),
 }
 
 /// The reduced search that accompanies a full one.
@@ -76,6 +84,8 @@ struct Companion {
     levels: Mutex<Vec<(u64, u64)>>,
     /// What it came to.
     ended: Mutex<Option<Result<Option<Report>>>>,
+    /// The first answer of a reduced search with a counterexample that may be longer than necessary.
+    longer: Mutex<Option<Report>>,
 }
 
 /// What the full search knows of the reduced one.
@@ -98,17 +108,19 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Searches as `options` say, and accompanies that by a reduced search.
+/// Searches as `options` say, and accompanies that by a reduced search. `found` is told the length of a counterexample that may
+/// be longer than necessary, if the full search goes on for a shortest one.
 pub(super) fn search(
     net: &Network,
     properties: &[Property],
     options: &Options,
+    found: &(dyn Fn(usize) + Sync),
 ) -> Result<(Report, Decision)> {
-    accompanied(Task { net, properties, options }, PACE)
+    accompanied(Task { net, properties, options, found }, PACE)
 }
 
 fn accompanied(task: Task, pace: Pace) -> Result<(Report, Decision)> {
-    let Task { net, properties, options } = task;
+    let Task { net, properties, options, .. } = task;
     let started = Instant::now();
     // The time of a reduced search is that of all there was.
     let whole =
@@ -117,16 +129,29 @@ fn accompanied(task: Task, pace: Pace) -> Result<(Report, Decision)> {
     let full = std::thread::scope(|scope| {
         let pause = |stats: &Stats| locked(&course).look(stats, &companion, task, scope);
         let options = Options { pause: Some(&pause), ..*options };
-        companion.allowance.while_needed(|| search::check(net, properties, &options))
+        companion.allowance.while_needed(|| {
+            let full = search::check(net, properties, &options)?;
+            if matches!(full.verdict, Verdict::Unknown(_)) {
+                locked(&course).end(&full.stats, &companion);
+            }
+            Ok::<_, Error>(full)
+        })
     })?;
     let course = course.into_inner().unwrap_or_else(PoisonError::into_inner);
     if let Some(answer) = course.answer {
         return Ok((whole(answer?), Decision::Reduced(course.at)));
     }
-    if let Verdict::Unknown(Limit::Memory(_)) = full.verdict
-        && let Some(report) = reduced(task, &within(options, full.stats.states / DEARER))?
-    {
-        return Ok((whole(report), Decision::Memory(full.stats.states)));
+    let states = full.stats.states;
+    if let Verdict::Unknown(limit) = &full.verdict {
+        if let Limit::Memory(_) = limit
+            && let Some(report) =
+                reduced(task, &within(options, states / DEARER), |found| companion.keep(task, found))?
+        {
+            return Ok((whole(report), Decision::Memory(states)));
+        }
+        if let Some(report) = locked(&companion.longer).take() {
+            return Ok((whole(report), Decision::Longer(states)));
+        }
     }
     Ok((full, Decision::Full(course.begun)))
 }
@@ -196,6 +221,16 @@ impl Course {
         self.answer.is_some()
     }
 
+    /// Looks at the reduced search when the full one has ended at a limit.
+    fn end(&mut self, stats: &Stats, companion: &Companion) {
+        if self.begun && self.answer.is_none() {
+            // What it has found must not depend on how quick it is.
+            companion.allowance.settle();
+            self.at = stats.states;
+            self.answer = companion.answer().filter(Result::is_ok);
+        }
+    }
+
     /// Lets the reduced search have all the time, if that is promising.
     fn go_on_alone(&mut self, companion: &Companion, task: Task, stats: &Stats, work: u64) {
         let Some(states) = self.promises(companion, work) else { return };
@@ -204,8 +239,14 @@ impl Course {
         let memory = limit(task.options).saturating_sub(stats.memory);
         let limited = Options { progress: None, max_memory: Some(memory), ..within(task.options, states) };
         // A search on several threads may see the limit late, and end beyond it.
-        let kept = |answer: &Result<Report>| answer.as_ref().map_or(true, |r| r.stats.states <= states);
-        self.answer = reduced(task, &limited).transpose().filter(kept);
+        let is_within = |report: &Report| report.stats.states <= states;
+        let keep = |found: Report| {
+            if is_within(&found) {
+                companion.keep(task, found);
+            }
+        };
+        let kept = |answer: &Result<Report>| answer.as_ref().map_or(true, is_within);
+        self.answer = reduced(task, &limited, keep).transpose().filter(kept);
     }
 
     /// Whether the reduced search came as deep for much less work; how many states it may then visit.
@@ -240,7 +281,19 @@ impl Companion {
             allowance: Some(&self.allowance),
             ..*task.options
         };
-        self.allowance.until_end(|| *locked(&self.ended) = Some(reduced(task, &options)));
+        let answer = || reduced(task, &options, |found| self.keep(task, found));
+        self.allowance.until_end(|| *locked(&self.ended) = Some(answer()));
+    }
+
+    /// Keeps an answer whose counterexample may be longer than necessary.
+    fn keep(&self, task: Task, found: Report) {
+        let mut longer = locked(&self.longer);
+        if longer.is_none() {
+            if let Verdict::Violated { trace, .. } | Verdict::Faulty { trace, .. } = &found.verdict {
+                (task.found)(trace.steps.len());
+            }
+            *longer = Some(found);
+        }
     }
 
     /// Its answer, if it has one.
@@ -249,182 +302,18 @@ impl Companion {
     }
 }
 
-/// The answer of a reduced search, if it has one that a full search could have given.
-fn reduced(task: Task, options: &Options) -> Result<Option<Report>> {
+/// The answer of a reduced search, if it has one that a full search could have given. `longer` gets one whose counterexample
+/// may be longer, before one is looked for that is not.
+fn reduced(task: Task, options: &Options, longer: impl Fn(Report)) -> Result<Option<Report>> {
     let shortest = options.order == Order::BreadthFirst;
     for keep in [Keep::Verdicts, Keep::Lengths] {
         let report = search::check(task.net, task.properties, &Options { reduce: Some(keep), ..*options })?;
         let lengths = report.reduction.is_none_or(|reduction| reduction.lengths);
         match report.verdict {
             Verdict::Unknown(_) => return Ok(None),
-            Verdict::Violated { .. } | Verdict::Faulty { .. } if shortest && !lengths => {}
+            Verdict::Violated { .. } | Verdict::Faulty { .. } if shortest && !lengths => longer(report),
             _ => return Ok(Some(report)),
         }
     }
     Ok(None)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use gridlock_lts::samples::random::{self, Shape};
-    use gridlock_lts::samples::synthetic;
-
-    const DEADLOCK: Property = Property::DeadlockFree { allow_termination: false };
-
-    fn accompany(
-        net: &Network,
-        properties: &[Property],
-        options: &Options,
-        pace: Pace,
-    ) -> (Report, Decision) {
-        accompanied(Task { net, properties, options }, pace).expect("a report")
-    }
-
-    #[test]
-    fn a_small_system_is_searched_in_full() {
-        let net = synthetic::philosophers(6);
-        let (report, decision) = search(&net, &[DEADLOCK], &Options::default()).expect("a report");
-        assert_eq!(decision, Decision::Full(false));
-        let full = search::check(&net, &[DEADLOCK], &Options::default()).expect("a report");
-        assert_eq!(report, Report { stats: report.stats.clone(), ..full });
-    }
-
-    #[test]
-    fn a_large_one_that_reduces_well_is_not() {
-        // 3^15 states, of which a reduced search visits hundreds.
-        let net = synthetic::philosophers(15);
-        let mut seen = Vec::new();
-        for workers in [1, 2] {
-            let options = Options { workers, ..Options::default() };
-            let (report, decision) = search(&net, &[DEADLOCK], &options).expect("a report");
-            let Decision::Reduced(at) = decision else { panic!("{decision:?}") };
-            assert!((PACE.first..4 * PACE.first).contains(&at), "{at}");
-            assert!(report.stats.states <= at / 100, "{:?}", report.stats);
-            let Verdict::Violated { property: 0, trace } = report.verdict else { panic!("{report:?}") };
-            assert_eq!(trace.steps.len(), 15, "as short as can be");
-            seen.push((at, report.stats.states, trace));
-        }
-        assert_eq!(seen[0], seen[1]);
-    }
-
-    #[test]
-    fn one_that_does_not_reduce_is_searched_in_full() {
-        // Registers that everybody reads: every order makes a difference.
-        let net = synthetic::registers(7, 3);
-        let full = search::check(&net, &[DEADLOCK], &Options::default()).expect("a report");
-        let pace = Pace { first: full.stats.states / 8, ..PACE };
-        for workers in [1, 3] {
-            let options = Options { workers, ..Options::default() };
-            let (report, decision) = accompany(&net, &[DEADLOCK], &options, pace);
-            assert_eq!(decision, Decision::Full(true), "{report:?}");
-            assert_eq!((&report.verdict, report.reduction), (&full.verdict, None));
-            assert_eq!(
-                (report.stats.states, report.stats.transitions),
-                (full.stats.states, full.stats.transitions)
-            );
-        }
-    }
-
-    #[test]
-    fn a_reduced_search_begins_only_if_its_part_pays_for_its_tables() {
-        let net = synthetic::registers(5, 3);
-        let pace = Pace { first: 4, setup: 1 << 30, ..PACE };
-        let (_, decision) = accompany(&net, &[DEADLOCK], &Options::default(), pace);
-        assert_eq!(decision, Decision::Full(false));
-        let course = Course::new(PACE, 0);
-        assert_eq!(course.share(LONG), LONG / PACE.part);
-        assert_eq!(course.share(3 * LONG) - course.share(LONG), 2 * LONG / (PACE.part * LESS));
-    }
-
-    /// A reduced search does no more than it may before it waits, and wakes when it is to end.
-    #[test]
-    fn a_companion_keeps_to_its_allowance() {
-        let net = synthetic::philosophers(12);
-        let options = Options::default();
-        let task = Task { net: &net, properties: &[DEADLOCK], options: &options };
-        let spend = |grants: &[u64]| {
-            let companion = Companion::default();
-            std::thread::scope(|scope| {
-                scope.spawn(|| companion.search(task));
-                let spent = |&grant: &u64| {
-                    companion.allowance.grant(grant);
-                    companion.allowance.settle()
-                };
-                companion.allowance.while_needed(|| grants.iter().map(spent).collect::<Vec<_>>())
-            })
-        };
-        // It is asked after some states, not after each step of the algorithm.
-        const BETWEEN: u64 = 1 << 15;
-        let grants = [1000, 10_000, 100_000];
-        let spent = spend(&grants);
-        assert!(spent.iter().zip(grants).all(|(&s, g)| (g + 1..g + BETWEEN).contains(&s)), "{spent:?}");
-        assert_eq!(spend(&grants), spent, "the same in every run");
-        assert_eq!(spend(&[100_000])[0], spent[2], "whatever was granted before");
-    }
-
-    #[test]
-    fn memory_that_is_not_enough_is_left_to_a_reduced_search() {
-        let net = synthetic::philosophers(12);
-        let options = Options { max_memory: Some(3 << 20), ..Options::default() };
-        let full = search::check(&net, &[DEADLOCK], &options).expect("a report");
-        assert!(matches!(full.verdict, Verdict::Unknown(Limit::Memory(_))), "{full:?}");
-        let (report, decision) = search(&net, &[DEADLOCK], &options).expect("a report");
-        assert!(
-            matches!(decision, Decision::Memory(_)) && matches!(report.verdict, Verdict::Violated { .. })
-        );
-    }
-
-    fn length(verdict: &Verdict) -> Option<usize> {
-        match verdict {
-            Verdict::Violated { trace, .. } | Verdict::Faulty { trace, .. } => Some(trace.steps.len()),
-            _ => None,
-        }
-    }
-
-    /// Whichever search answers, on any number of threads it is the same one, and what it says is as short and as true.
-    #[test]
-    fn both_searches_say_the_same_on_any_number_of_threads() {
-        let mut answered = [0, 0];
-        for seed in 0..200 {
-            let net = Shape { faults: seed as usize % 3 * 20, ..Shape::default() }.network(seed);
-            let properties = random::properties(&net, seed);
-            let full = search::check(&net, &properties, &Options::default()).expect("a report");
-            let pace = Pace { first: 4, part: 1, setup: 0 };
-            let of = |workers| accompany(&net, &properties, &Options { workers, ..Options::default() }, pace);
-            let (one, decision) = of(1);
-            assert_eq!(length(&one.verdict), length(&full.verdict), "seed {seed}, {decision:?}");
-            assert_eq!(one.verdict == Verdict::Holds, full.verdict == Verdict::Holds, "seed {seed}");
-            for workers in [2, 3] {
-                let (several, same) = of(workers);
-                assert_eq!((same, &several.verdict), (decision, &one.verdict), "seed {seed}");
-                assert_eq!(several.stats.states, one.stats.states, "seed {seed}");
-            }
-            answered[usize::from(matches!(decision, Decision::Reduced(_)))] += 1;
-        }
-        assert!(answered.iter().all(|&n| n > 10), "{answered:?}");
-    }
-
-    /// What a trial says is what the full search says, and as short.
-    #[test]
-    fn reduced_answers_are_those_of_the_full_search() {
-        let mut answered = 0;
-        for seed in 0..300 {
-            let net = Shape { faults: seed as usize % 3 * 20, ..Shape::default() }.network(seed);
-            let properties = random::properties(&net, seed);
-            for order in [Order::BreadthFirst, Order::DepthFirst] {
-                let options = Options { order, ..Options::default() };
-                let full = search::check(&net, &properties, &options).expect("a report");
-                let trial = reduced(Task { net: &net, properties: &properties, options: &options }, &options);
-                let Some(trial) = trial.expect("a report") else { continue };
-                answered += 1;
-                let [a, b] = [&full.verdict, &trial.verdict].map(length);
-                match order {
-                    Order::BreadthFirst => assert_eq!(a, b, "seed {seed}"),
-                    Order::DepthFirst => assert_eq!(a.is_some(), b.is_some(), "seed {seed}"),
-                }
-            }
-        }
-        assert!(answered > 400, "{answered}");
-    }
 }
