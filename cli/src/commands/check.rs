@@ -4,7 +4,7 @@ use crate::flags::{LimitFlags, TableArguments};
 use crate::methods::{Flags, SearchFlag, methods};
 use crate::outcome::{Exit, Failure};
 use crate::road::properties::Wanted;
-use crate::road::{self, Task};
+use crate::road::{self, Findings, Task};
 use crate::start::FromFlag;
 use crate::watch::Watch;
 use clap::Args;
@@ -123,5 +123,6 @@ fn task(arguments: &Arguments) -> Result<Task<'_>, Failure> {
         trace_out: arguments.trace_out.as_deref(),
         evidence_out: arguments.evidence_out.as_deref(),
         json: arguments.json.as_deref(),
+        findings: Findings::default(),
     })
 }

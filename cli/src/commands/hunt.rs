@@ -3,7 +3,7 @@
 use crate::flags::{TableArguments, share_of_memory};
 use crate::outcome::{Exit, Failure};
 use crate::road::properties::Wanted;
-use crate::road::{self, Task};
+use crate::road::{self, Findings, Task};
 use crate::start::FromFlag;
 use crate::watch::{Limits, Watch};
 use clap::Args;
@@ -68,6 +68,10 @@ pub struct Arguments {
 
     #[command(flatten)]
     tables: TableArguments,
+
+    /// What was found so far.
+    #[arg(skip)]
+    findings: Findings,
 }
 
 impl Arguments {
@@ -85,8 +89,17 @@ impl Arguments {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool, peers: &Peers) -> Result<Exit, Failure> {
-    let Arguments { specification, wanted, from, hunting, workers, json, tables } = arguments;
-    let task = Task {
+    road::run(&task(arguments)?, watch, quiet, peers)
+}
+
+/// Writes the result of a run that must be ended, from another thread than that of the run.
+pub fn give_up(arguments: &Arguments, watch: &Watch, quiet: bool) -> Result<Exit, Failure> {
+    road::give_up(&task(arguments)?, watch, quiet)
+}
+
+fn task(arguments: &Arguments) -> Result<Task<'_>, Failure> {
+    let Arguments { specification, wanted, from, hunting, workers, json, tables, findings } = arguments;
+    Ok(Task {
         command: "hunt",
         specification,
         wanted,
@@ -100,6 +113,6 @@ pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool, peers: &Peers) -> 
         trace_out: None,
         evidence_out: None,
         json: json.as_deref(),
-    };
-    road::run(&task, watch, quiet, peers)
+        findings: findings.clone(),
+    })
 }

@@ -94,7 +94,7 @@ impl Command {
     /// Whether it makes a result of it, too, that it was stopped before it began.
     pub fn reports_its_end(&self) -> bool {
         let distributed = launched().is_some_and(|launch| launch.is_distributed());
-        matches!(self, Command::Check(_)) && !distributed
+        matches!(self, Command::Check(_) | Command::Hunt(_)) && !distributed
     }
 
     /// Writes the result of a run that does not notice that it is to stop, from another thread than that of the run. `None`: the
@@ -105,6 +105,9 @@ impl Command {
                 watch.claim_result().then(|| check::give_up(a, watch, quiet))
             }
             Command::Watch(a) => watch.claim_result().then(|| watch::give_up(a, watch, quiet)),
+            Command::Hunt(a) if self.reports_its_end() => {
+                watch.claim_result().then(|| hunt::give_up(a, watch, quiet))
+            }
             _ => Some(Err(Failure::Stopped)),
         }
     }

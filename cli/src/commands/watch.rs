@@ -10,7 +10,7 @@ use crate::outcome::{Exit, Failure};
 use crate::output::print;
 use crate::quantities::counted;
 use crate::road::properties::Wanted;
-use crate::road::{self, Task};
+use crate::road::{self, Findings, Task};
 use crate::start::Start;
 use crate::terminal::{Style, tell};
 use crate::watch::{Phase, Watch};
@@ -214,6 +214,7 @@ fn answer(
         trace_out: None,
         evidence_out: None,
         json: None,
+        findings: Findings::default(),
     };
     road::tell_one(&task, specification, watch, peers, |report| {
         if let Conclusion::Faulty(_) = &report.outcome.conclusion {

@@ -1,15 +1,15 @@
 //! What the road does for a method while it runs: progress on standard error, notes, and findings that are saved at once.
 
-use super::Task;
 use super::findings::{Finding, describe, save};
 use super::properties::AskedProperty;
+use super::{Task, lock};
 use crate::input::Specification;
 use crate::terminal::tell;
 use crate::watch::{Phase, Watch};
 use gridlock_lts::base::error::Limit;
 use gridlock_lts::base::halt::Halt;
 use gridlock_manager::method::{self, Host, Tables};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// See the module head.
 pub struct RoadHost<'a> {
@@ -18,18 +18,12 @@ pub struct RoadHost<'a> {
     pub watch: &'a Watch,
     quiet: bool,
     asked: Mutex<Vec<AskedProperty>>,
-    findings: Mutex<Vec<Finding>>,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<'a> RoadHost<'a> {
     /// A host that tells nothing but warnings if it is to be quiet.
     pub fn new(task: &'a Task, specification: &'a Specification, watch: &'a Watch, quiet: bool) -> Self {
-        let (asked, findings) = (Mutex::default(), Mutex::default());
-        RoadHost { task, specification, watch, quiet, asked, findings }
+        RoadHost { task, specification, watch, quiet, asked: Mutex::default() }
     }
 
     /// Learns what the properties are called.
@@ -39,7 +33,7 @@ impl<'a> RoadHost<'a> {
 
     /// What was found so far.
     pub fn findings(&self) -> Vec<Finding> {
-        lock(&self.findings).clone()
+        lock(&self.task.findings).clone()
     }
 }
 
@@ -71,7 +65,7 @@ impl Host for RoadHost<'_> {
     fn found(&self, tables: &Tables, finding: method::Finding) {
         let Some((mut finding, origin)) = describe(&lock(&self.asked), tables, finding) else { return };
         let Some(origin) = origin else {
-            lock(&self.findings).push(finding);
+            lock(&self.task.findings).push(finding);
             return;
         };
         let before = self.watch.phase();
@@ -84,6 +78,6 @@ impl Host for RoadHost<'_> {
         if let Err(e) = saved {
             tell(format_args!("warning: finding {} is not saved: {e}", finding.number));
         }
-        lock(&self.findings).push(finding);
+        lock(&self.task.findings).push(finding);
     }
 }

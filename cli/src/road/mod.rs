@@ -21,6 +21,7 @@ use crate::shown_trace::ShownTrace;
 use crate::start::Start;
 use crate::terminal::tell;
 use crate::watch::Watch;
+use findings::Finding;
 use gridlock_lts::base::error::{Error, Limit};
 use gridlock_lts::base::whole_file::write_whole;
 use gridlock_manager::method::Peers;
@@ -28,10 +29,18 @@ use gridlock_manager::method::checkpoint::RESULT;
 use gridlock_manager::method::{Bound, Common, Conclusion, Entry, Method, Outcome, Refusal, Run, Tables};
 use host::RoadHost;
 use load::Loaded;
-use properties::{AskedProperty, Wanted};
+use properties::{AskedProperty, Kind, Wanted};
 use report::{Doubts, FinishedRun};
 use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+/// What was found so far, for the thread of the run and for the one that may have to end it.
+pub type Findings = Arc<Mutex<Vec<Finding>>>;
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// What a command asks for.
 pub struct Task<'a> {
@@ -61,6 +70,8 @@ pub struct Task<'a> {
     pub evidence_out: Option<&'a Path>,
     /// Where the result is wanted as JSON.
     pub json: Option<&'a Path>,
+    /// Where findings are put as soon as they are known.
+    pub findings: Findings,
 }
 
 impl Task<'_> {
@@ -157,32 +168,58 @@ pub fn run(task: &Task, watch: &Watch, quiet: bool, peers: &Peers) -> Result<Exi
         findings: &host.findings(),
         build_time,
     };
-    let told = tell_all(&report, watch, quiet);
-    if let Conclusion::Faulty(_) = &outcome.conclusion {
+    conclude(&report, watch, quiet)
+}
+
+/// Tells the result everywhere, and what the program ends with.
+fn conclude(report: &FinishedRun, watch: &Watch, quiet: bool) -> Result<Exit, Failure> {
+    let told = tell_all(report, watch, quiet);
+    if let Conclusion::Faulty(_) = &report.outcome.conclusion {
         first_failure([Err(Failure::Specification(report.fault())), told.clone()])?;
     }
-    told.map(|()| match &outcome.conclusion {
+    told.map(|()| match &report.outcome.conclusion {
         Conclusion::Holds => Exit::Yes,
         Conclusion::Violated(_) => Exit::No,
         Conclusion::Unknown(_) | Conclusion::Faulty(_) => Exit::Unknown,
     })
 }
 
-/// Writes the result of a run whose work does not notice that it is to stop, from another thread: that it is unknown, and why.
+/// Writes the result of a run whose work does not notice that it is to stop, from another thread: what was found, or else that
+/// it is unknown, and why.
 pub fn give_up(task: &Task, watch: &Watch, quiet: bool) -> Result<Exit, Failure> {
     watch.rest();
     let limit = watch.limit().unwrap_or(Limit::Interrupted);
+    let (mut asked, findings) = (task.wanted.names(), lock(&task.findings).clone());
+    let mut outcome = Outcome::unknown(task.method.bound(limit), Duration::ZERO, task.method.unbegun());
+    let shown = findings.iter().find(|found| found.property.is_some()).or(findings.first());
+    if let Some(found) = shown {
+        outcome.conclusion = match &found.property {
+            Some(name) => Conclusion::Violated(place_of(&mut asked, name, found)),
+            None => Conclusion::Faulty(found.message.clone()),
+        };
+    }
     let report = FinishedRun {
         task,
         specification: &name_of(task.specification),
-        asked: &task.wanted.names(),
-        outcome: &Outcome::unknown(task.method.bound(limit), Duration::ZERO, task.method.unbegun()),
-        trace: None,
+        asked: &asked,
+        outcome: &outcome,
+        trace: shown.map(|found| &found.shown),
         doubts: &Doubts::default(),
-        findings: &[],
+        findings: &findings,
         build_time: watch.elapsed(),
     };
-    tell_all(&report, watch, quiet).map(|()| Exit::Unknown)
+    conclude(&report, watch, quiet)
+}
+
+/// Where the property of a finding stands. One of several in a file has a name of its own, which nobody knows before the file is
+/// translated.
+fn place_of(asked: &mut Vec<AskedProperty>, name: &str, found: &Finding) -> usize {
+    asked.iter().position(|one| one.name == name).unwrap_or_else(|| {
+        let repeats = found.repeats_from.is_some() || found.critical_step.is_some();
+        let kind = if repeats { Kind::Game } else { Kind::Formula };
+        asked.push(AskedProperty { name: name.to_owned(), kind });
+        asked.len() - 1
+    })
 }
 
 /// Goes the road for one of several states, up to the result, and lets the caller tell it.
