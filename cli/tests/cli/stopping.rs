@@ -42,7 +42,7 @@ fn memory_is_limited() {
         ("lts", "80M", "80.0 MiB"),
         ("minimise", "80M", "80.0 MiB"),
         ("info", "1K", "1.0 KiB"),
-        ("sim", "1", "1 bytes"),
+        ("sim", "1", "1 byte "),
     ] {
         let more: &[&str] = if command == "info" || command == "sim" { &[] } else { &["-o", "out.aut"] };
         let ran = b.run(&[&[command, "one.mcrl2", "--max-memory", limit], more].concat()).exits(3);
