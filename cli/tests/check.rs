@@ -347,7 +347,10 @@ fn wrong_use_is_told() {
             &["replay", &file, &files.write("holds.json", "{\"verdict\": \"holds\", \"trace\": null}")],
             "there is no trace in it; the verdict is 'holds'",
         ),
-        (&["replay", &file, &files.write("list.json", "[1, 2]")], "list.json: this is a list: expected an object"),
+        (
+            &["replay", &file, &files.write("list.json", "[1, 2]")],
+            "list.json: this is a list: expected an object",
+        ),
         (&["replay", &file, &files.write("none.txt", "# nothing\n")], "none.txt: there is nothing in it"),
         (
             &["replay", &file, &files.write("why.svg", "<svg xmlns=\"…\">\n</svg>\n")],
