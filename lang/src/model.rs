@@ -4,6 +4,7 @@
 //! of all sorts share one representation at run time, and so do finite and general sets.
 
 use crate::diagnostic::Span;
+use gridlock_lts::base::hash::Map;
 use num_bigint::BigInt;
 use std::sync::Arc;
 
@@ -84,6 +85,12 @@ pub struct Model {
     pub processes: Vec<ProcDef>,
     /// The initial process.
     pub init: Option<Proc>,
+    /// Where what a name stands for is declared.
+    pub declared_at: Map<Symbol, Span>,
+    /// Where the names of the `sort` sections are declared.
+    pub sorts_at: Map<Arc<str>, Span>,
+    /// How many mappings are the specification's, if the model is that of a formula. Further ones are the formula's.
+    pub formula_from: Option<usize>,
 }
 
 impl Model {

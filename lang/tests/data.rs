@@ -498,6 +498,8 @@ fn built_in_operators_can_have_equations() {
         "Nat",
         &[("head([])", "7"), ("head([3])", "3"), ("[1, 2] . 1", "2"), ("[1] . 5", "9")],
     );
+    // Nothing but the right-hand side says which list that is.
+    check_with("eqn head([]) = 0;", "Nat", &[("head([])", "0"), ("head([3])", "3")]);
     let structs = "sort S = struct one | two; eqn two < one = true; if(true, one, two) = one;";
     check_with(structs, "Bool", &[("two < one", "false"), ("one < two", "true")]);
     check_with(structs, "S", &[("if(true, one, two)", "one")]);

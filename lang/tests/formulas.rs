@@ -3,6 +3,8 @@
 //! The meaning is computed on the explicit state space, set by set: regular formulas as relations between states, fixed
 //! points by iteration, quantifiers by trying values. It shares nothing with the translation but the syntax.
 
+#[path = "formulas/declarations.rs"]
+mod declarations;
 #[path = "formulas/meaning.rs"]
 mod meaning;
 #[path = "formulas/random.rs"]

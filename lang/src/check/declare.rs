@@ -22,6 +22,10 @@ impl Checker {
             self.symbols.entry(name.name.clone()).or_default().push(Entry { symbol, sort });
             return false;
         }
+        if let Some(clash) = self.clash(name, sort) {
+            self.error(clash);
+            return false;
+        }
         let entries = self.symbols.entry(name.name.clone()).or_default();
         if entries.iter().any(|e| e.sort == sort) {
             let message =
@@ -35,6 +39,7 @@ impl Checker {
             return false;
         }
         entries.push(Entry { symbol, sort });
+        self.model.declared_at.insert(symbol, name.span);
         true
     }
 
@@ -146,6 +151,10 @@ impl Checker {
             };
             match self.def(target) {
                 Some(SortDef::Named { .. }) => {
+                    if let Some(problem) = self.foreign_constructor(&decl.name, target) {
+                        self.error(problem);
+                        continue;
+                    }
                     self.cons_sorts.insert(target);
                     self.add_constructor(&decl.name, fields, target);
                 }
@@ -172,6 +181,7 @@ impl Checker {
         for decl in decls {
             let sort = self.resolve(&decl.sort);
             let entries = self.symbols.get(&decl.name.name).map_or(&[][..], |entries| entries);
+            let entries = &entries[self.given.meanings(&decl.name.name)..];
             let same = |e: &Entry| e.sort == sort && matches!(e.symbol, Symbol::Func(_));
             // Saying the same twice is harmless, and mCRL2 accepts it.
             if !entries.iter().any(same) {

@@ -91,10 +91,25 @@ impl Checker {
             self.elaborate(c, SortId::BOOL)
         });
         let unknown = left.iter().any(|candidate| matches!(candidate.ty, Ty::Unknown));
-        if unknown || self.memo.get(&key(&equation.left)).is_some_and(|known| known.failed) {
+        if self.memo.get(&key(&equation.left)).is_some_and(|known| known.failed) {
             return;
         }
-        let Some(sort) = self.equation_sort(&left, &right) else {
+        let sort = match unknown {
+            false => self.equation_sort(&left, &right),
+            // Nothing on the left says which sort it is, as in `head([]) = 0`.
+            true if self.errors.is_empty() => match right.first().map(|candidate| &candidate.ty) {
+                None | Some(Ty::Unknown) => {
+                    let message = "nothing says which sort the sides of this equation have";
+                    return self.error(
+                        Diagnostic::new(equation.span, message).help("write it for a mapping of your own"),
+                    );
+                }
+                Some(ty) => Some(self.concrete(&ty.clone())),
+            },
+            // It follows from another error.
+            true => return,
+        };
+        let Some(sort) = sort else {
             let found = self.concrete(&left[0].ty);
             let diagnostic = self.mismatch(&equation.right, found, &right);
             return self.error(match diagnostic.help {
@@ -108,6 +123,9 @@ impl Checker {
             return;
         }
         if let Some((function, clause)) = self.clause(equation, left, condition, right) {
+            if let Some(problem) = self.not_its_own(function, equation.left.span) {
+                return self.error(problem);
+            }
             self.model.functions[function.ix()].clauses.push(clause);
         }
     }

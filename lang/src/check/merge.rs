@@ -50,9 +50,12 @@ impl Checker {
             if id.ix() != self.model.sorts.len() {
                 continue;
             }
-            let def = match named[id.ix()].take() {
-                Some(name) => SortDef::Named { name, constructors: Vec::new() },
-                None => renumber_def(def, new_ids),
+            let def = match (named[id.ix()].take(), def) {
+                // Only sorts that were there before have any yet.
+                (Some(name), SortDef::Named { constructors, .. }) => {
+                    SortDef::Named { name, constructors: constructors.clone() }
+                }
+                _ => renumber_def(def, new_ids),
             };
             if !matches!(def, SortDef::Named { .. }) {
                 self.sorts.index.insert(def.clone(), *id);

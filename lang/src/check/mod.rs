@@ -13,6 +13,7 @@ mod declare;
 mod elaborate;
 mod equality;
 mod equations;
+mod extend;
 mod globals;
 mod infer;
 mod inhabited;
@@ -110,6 +111,8 @@ pub struct Checker {
     constructor_spans: Vec<Span>,
     /// Whether all declarations have been read.
     declared: bool,
+    /// What a formula file may not change: the declarations of the specification.
+    given: extend::Given,
     reported_sorts: Set<SortId>,
     undeclared: remedies::Undeclared,
     errors: Vec<Diagnostic>,
@@ -135,6 +138,7 @@ impl Checker {
             cons_sorts: Set::default(),
             constructor_spans: vec![Span::default(); model.constructors.len()],
             declared: !model.sorts.is_empty() && model.init.is_some(),
+            given: extend::Given::default(),
             reported_sorts: Set::default(),
             undeclared: remedies::Undeclared::default(),
             errors: Vec::new(),

@@ -136,10 +136,15 @@ impl Checker {
                 self.error(Diagnostic::new(name.span, message));
                 continue;
             }
+            if let Some(clash) = self.sort_clash(name) {
+                self.error(clash);
+                continue;
+            }
             if self.sorts.aliases.contains_key(&name.name) {
                 again.push(decl);
                 continue;
             }
+            self.model.sorts_at.insert(name.name.clone(), name.span);
             let alias = match &decl.definition {
                 None => Alias::Done(
                     self.new_sort(SortDef::Named { name: name.name.clone(), constructors: Vec::new() }),

@@ -15,6 +15,10 @@ use crate::model::{
 use gridlock_lts::base::hash::Map;
 use std::sync::Arc;
 
+/// The number of a formula's first lambda expression. Processes number theirs from where the mappings of the specification end;
+/// those of a formula must differ from all of them.
+const FORMULA_LAMBDAS: u32 = 1 << 31;
+
 /// Which slot each variable in scope has, and how large the frame is.
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
@@ -72,7 +76,13 @@ impl<'m> Compiler<'m> {
     /// All mappings.
     pub fn functions(&mut self) -> Vec<FunctionCode> {
         let model = self.model;
-        let mut codes: Vec<FunctionCode> = model.functions.iter().map(|f| self.function(f)).collect();
+        let given = model.formula_from.unwrap_or(model.functions.len());
+        let (given, own) = model.functions.split_at(given);
+        let mut codes: Vec<FunctionCode> = given.iter().map(|f| self.function(f)).collect();
+        if model.formula_from.is_some() {
+            self.lambdas = FORMULA_LAMBDAS;
+        }
+        codes.extend(own.iter().map(|f| self.function(f)));
         strictness(model, &mut codes);
         codes
     }

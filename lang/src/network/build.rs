@@ -254,7 +254,7 @@ impl Builder {
     }
 
     /// Places in the specification, for people.
-    pub(super) fn places(&self) -> &Places {
+    pub(crate) fn places(&self) -> &Places {
         &self.places
     }
 

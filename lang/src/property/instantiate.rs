@@ -9,14 +9,14 @@
 
 use super::automaton::Regular;
 use super::guard::{Guards, Left, Role, frame_of, role};
-use super::labels::{ActPattern, Arg, LabelPattern, TERMINATE};
+use super::labels::{ActPattern, Arg, LabelPattern, TERMINATE, has_function, incomparable};
 use super::predicate::{Patterns, Predicate};
 use super::resolve::{Meanings, Reading};
 use crate::data::code::{Code, Slot};
 use crate::data::compile::{Compiler, Scope};
 use crate::data::eval::{Evaluator, Failure};
 use crate::data::print::value_text;
-use crate::data::value::{Base, Function, Set, Value};
+use crate::data::value::Value;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::model::{Expr, ExprKind, SortId, VarId};
 use crate::syntax::formula::{Action, ActionFormula, ActionKind, Quantifier, RegularFormula, RegularKind};
@@ -359,11 +359,7 @@ impl<'a> Instantiation<'a> {
             return Ok(Arg::Equal(value));
         }
         if has_function(&value) {
-            let message =
-                "arguments cannot be compared with this value: it contains a function over many values";
-            return Err(
-                Diagnostic::new(expr.span, message).help("write '_' for an argument that may be anything")
-            );
+            return Err(incomparable(expr.span));
         }
         Ok(Arg::Same(value, sort))
     }
@@ -377,25 +373,4 @@ fn at_formula(failure: Failure, span: Span) -> Diagnostic {
 fn too_many_values(span: Span) -> Diagnostic {
     Diagnostic::new(span, "the quantifiers of this formula range over too many values")
         .help("use sorts with fewer values or tighter bounds, or '_' for an argument that may be anything")
-}
-
-/// Whether a value contains a function that is not a table, so that equal ones need not look equal.
-fn has_function(value: &Value) -> bool {
-    stacker::maybe_grow(64 << 10, 1 << 20, || match value {
-        Value::Bool(_) | Value::Number(_) => false,
-        Value::Ctor(_, args) => args.iter().any(has_function),
-        Value::List(items) => items.iter().any(has_function),
-        Value::Set(set) => match &**set {
-            Set::Finite(items) | Set::CoFinite(items) => items.iter().any(has_function),
-            Set::Where(_) | Set::Combined(..) => true,
-        },
-        Value::Bag(bag) => {
-            !matches!(bag.base, Base::Zero | Base::One) || bag.exceptions.iter().any(|(v, _)| has_function(v))
-        }
-        Value::Function(function) => match &**function {
-            Function::Table(_, values) => values.iter().any(has_function),
-            _ => true,
-        },
-        Value::Stuck(stuck) => stuck.args.iter().any(has_function),
-    })
 }

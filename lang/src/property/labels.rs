@@ -8,7 +8,8 @@
 use super::sight::Sight;
 use crate::data::eval::Evaluator;
 use crate::data::ops;
-use crate::data::value::Value;
+use crate::data::value::{Base, Function, Set, Value};
+use crate::diagnostic::{Diagnostic, Span};
 use crate::model::{ActName, SortId};
 use crate::network::build::LabelActions;
 use crate::process::action::{Act, MultiAction, Names};
@@ -193,4 +194,31 @@ fn difference(all: &[Act], without: &[Act]) -> MultiAction {
         }
     }
     rest
+}
+
+/// Whether a value contains a function that is not a table, so that equal ones need not look equal.
+pub fn has_function(value: &Value) -> bool {
+    stacker::maybe_grow(64 << 10, 1 << 20, || match value {
+        Value::Bool(_) | Value::Number(_) => false,
+        Value::Ctor(_, args) => args.iter().any(has_function),
+        Value::List(items) => items.iter().any(has_function),
+        Value::Set(set) => match &**set {
+            Set::Finite(items) | Set::CoFinite(items) => items.iter().any(has_function),
+            Set::Where(_) | Set::Combined(..) => true,
+        },
+        Value::Bag(bag) => {
+            !matches!(bag.base, Base::Zero | Base::One) || bag.exceptions.iter().any(|(v, _)| has_function(v))
+        }
+        Value::Function(function) => match &**function {
+            Function::Table(_, values) => values.iter().any(has_function),
+            _ => true,
+        },
+        Value::Stuck(stuck) => stuck.args.iter().any(has_function),
+    })
+}
+
+/// What to say about data that stands for such a value as an argument.
+pub fn incomparable(span: Span) -> Diagnostic {
+    let message = "arguments cannot be compared with this value: it contains a function over many values";
+    Diagnostic::new(span, message).help("write '_' for an argument that may be anything")
 }

@@ -49,7 +49,7 @@ pub fn never(builder: &Builder, sight: &Sight, pattern: &str) -> Result<Property
     with_deep_stack(|| {
         let tree = parse_action_pattern(pattern)?;
         let occurrence = Occurrence::of(builder);
-        let mut resolver = Resolver::new(builder.model(), &occurrence, sight);
+        let mut resolver = Resolver::new(builder, &occurrence, sight);
         for action in &tree.actions {
             resolver.action(&action.name, in_pattern(&action.arguments));
         }
@@ -79,7 +79,7 @@ pub fn formula(
     with_deep_stack(|| {
         let tree = parse_formula(text)?;
         let occurrence = Occurrence::of(builder);
-        let mut resolver = Resolver::new(builder.model(), &occurrence, sight);
+        let mut resolver = Resolver::new(builder, &occurrence, sight);
         resolver.formula(&tree);
         let (meanings, model) = resolver.finish()?;
         let model = Arc::new(model);
@@ -111,7 +111,7 @@ pub fn equations(builder: &Builder, sight: &Sight, file: &str, text: &str) -> Op
     with_deep_stack(|| {
         let tree = parse_formula(text).ok()?;
         let occurrence = Occurrence::of(builder);
-        let mut resolver = Resolver::new(builder.model(), &occurrence, sight);
+        let mut resolver = Resolver::new(builder, &occurrence, sight);
         resolver.formula(&tree);
         let (meanings, model) = resolver.finish().ok()?;
         let model = Arc::new(model);
@@ -142,7 +142,7 @@ pub fn unseen_in_pattern(
     with_deep_stack(|| {
         let tree = parse_action_pattern(pattern)?;
         let occurrence = Occurrence::of(builder);
-        let mut resolver = Resolver::new(builder.model(), &occurrence, sight);
+        let mut resolver = Resolver::new(builder, &occurrence, sight);
         for action in &tree.actions {
             resolver.action(&action.name, in_pattern(&action.arguments));
         }
@@ -159,7 +159,7 @@ pub fn unseen_in_formula(
     with_deep_stack(|| {
         let tree = parse_formula(text)?;
         let occurrence = Occurrence::of(builder);
-        let mut resolver = Resolver::new(builder.model(), &occurrence, sight);
+        let mut resolver = Resolver::new(builder, &occurrence, sight);
         resolver.formula(&tree);
         resolver.unseen()
     })

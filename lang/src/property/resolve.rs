@@ -12,6 +12,8 @@ use crate::check::Checker;
 use crate::data::compile::free_vars;
 use crate::diagnostic::{Diagnostic, Span, did_you_mean};
 use crate::model::{ActName, Expr, Model, SortId, VarId};
+use crate::network::build::Builder;
+use crate::places::Places;
 use crate::syntax::formula::{
     ActionFormula, ActionKind, FixpointParam, Formula, PatternArgument, RegularFormula, RegularKind,
     StateFormula, StateKind,
@@ -113,6 +115,8 @@ impl Given<'_> {
 /// Checks formulas and patterns. All errors are collected.
 pub struct Resolver<'o> {
     checker: Checker,
+    /// The text of the specification.
+    places: &'o Places,
     occurrence: &'o Occurrence,
     sight: &'o Sight,
     scope: Vec<VarId>,
@@ -128,9 +132,12 @@ pub struct Resolver<'o> {
 
 impl<'o> Resolver<'o> {
     /// A resolver for a specification.
-    pub fn new(model: &Model, occurrence: &'o Occurrence, sight: &'o Sight) -> Self {
+    pub fn new(builder: &'o Builder, occurrence: &'o Occurrence, sight: &'o Sight) -> Self {
+        let mut model = Model::clone(builder.model());
+        model.formula_from = Some(model.functions.len());
         Resolver {
-            checker: Checker::new(model.clone()),
+            checker: Checker::new(model),
+            places: builder.places(),
             occurrence,
             sight,
             scope: Vec::new(),
@@ -179,25 +186,13 @@ impl<'o> Resolver<'o> {
         self.errors.push(diagnostic);
     }
 
-    /// The declarations of a formula file may repeat actions of the specification.
+    /// The declarations of a formula file: data of its own, and actions, which must be the specification's.
     fn declarations(&mut self, spec: &Spec) {
-        let sorts = spec.sorts.iter().map(|d| ("sort", &d.name));
-        let constructors = spec.constructors.iter().map(|d| ("cons", &d.name));
-        let maps = spec.maps.iter().map(|d| ("map", &d.name));
-        let processes = spec.processes.iter().map(|d| ("proc", &d.name));
-        for (section, name) in sorts.chain(constructors).chain(maps).chain(processes) {
-            self.errors.push(
-                Diagnostic::new(name.span, format!("'{section}' in a formula file is not supported"))
-                    .help("declare it in the specification; the formula sees everything declared there"),
-            );
-        }
-        let equations = spec.equations.iter().flat_map(|s| s.equations.iter().map(|e| ("eqn", e.span)));
-        let inits = spec.inits.iter().map(|p| ("init", p.span));
-        for (section, span) in equations.chain(inits) {
-            self.error(
-                Diagnostic::new(span, format!("'{section}' in a formula file is not supported"))
-                    .help("write it into the specification"),
-            );
+        let data = [spec.sorts.len(), spec.constructors.len(), spec.maps.len(), spec.equations.len()];
+        if data.iter().any(|declared| *declared > 0)
+            && let Err(errors) = self.checker.extend(spec, self.places)
+        {
+            self.errors.extend(errors);
         }
         for decl in &spec.actions {
             self.action_again(decl);

@@ -4,12 +4,14 @@ use super::action::same;
 use super::node::Unknown;
 use crate::data::code::{Code, Goal, Slot};
 use crate::data::eval::{Bound, Evaluator, Failure, Frame, new_frame};
+use crate::data::ops;
 use crate::data::print::value_text;
 use crate::data::solve::{Problem, Solved};
 use crate::data::value::Value;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::model::{Model, SortId};
 use crate::process::steps::MAX_CANDIDATES;
+use crate::property::labels::{has_function, incomparable};
 use gridlock_lts::base::hash::Set;
 use std::ops::ControlFlow;
 
@@ -78,7 +80,13 @@ impl Run {
             return Ok(wanted == *value);
         }
         let value = self.evaluator.comparable(sort, value.clone()).map_err(|f| at_formula(f, span))?;
-        Ok(same(&wanted, &value))
+        if same(&wanted, &value) {
+            return Ok(true);
+        }
+        if ops::equal(&wanted, &value).is_none() && (has_function(&wanted) || has_function(&value)) {
+            return Err(incomparable(span));
+        }
+        Ok(false)
     }
 
     /// The values of variables that a condition leaves, each combination once, in a fixed order. The condition may leave
