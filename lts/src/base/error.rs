@@ -14,13 +14,13 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// Why there is no answer.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Error {
-    /// The user can put it right: a wrong argument, a file that does not make sense. The message says how.
+    /// The user can correct it: a wrong argument or an invalid file. The message says how.
     Input(String),
-    /// A limit was reached, so nobody knows the answer.
+    /// A limit was reached before the answer was known.
     Limit(Limit),
     /// A file or directory cannot be read or written: which, and why.
     Disk(String),
-    /// A fault of ours: what contradicts what.
+    /// A defect of Gridlock itself. The message says what contradicts what.
     Internal(String),
 }
 
@@ -44,17 +44,17 @@ pub enum Limit {
 }
 
 impl Error {
-    /// A mistake of the user.
+    /// An [`Error::Input`] with this message.
     pub fn input(message: impl fmt::Display) -> Self {
         Error::Input(message.to_string())
     }
 
-    /// A file or directory that cannot be used.
+    /// An [`Error::Disk`] with this message.
     pub fn disk(message: impl fmt::Display) -> Self {
         Error::Disk(message.to_string())
     }
 
-    /// A fault of ours.
+    /// An [`Error::Internal`] with this message.
     pub fn internal(message: impl fmt::Display) -> Self {
         Error::Internal(message.to_string())
     }

@@ -1,4 +1,4 @@
-//! A request to stop, for computations that have no loop of their own to be asked in: an evaluation, a join.
+//! A request to stop, for computations whose loops lie deep inside: an evaluation, a join.
 //!
 //! The thread that watches over a run asks for the end ([`Halt::ask`]); one that computes looks at [`Halt::asked`] every few
 //! thousand steps, which costs one atomic read. Before much memory is allocated at once, [`Halt::has_room`] compares
@@ -9,7 +9,7 @@
 use crate::base::memory::resident;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// See the module head. The default asks for nothing and has no limit.
+/// A shared request to stop. By default nothing is requested and there is no limit.
 #[derive(Debug, Default)]
 pub struct Halt {
     asked: AtomicBool,

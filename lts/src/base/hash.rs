@@ -10,7 +10,7 @@ pub type Set<K> = fxhash::FxHashSet<K>;
 /// The hasher itself, for code that hashes by hand.
 pub type Hasher = fxhash::FxHasher;
 
-/// A hash of 128 bits, the same in every process of one kind of machine, for what must be told apart.
+/// A 128-bit hash that identifies content. It is the same in every process on machines of one kind.
 #[derive(Clone, Copy, Debug)]
 pub struct ContentHasher(u128);
 
@@ -52,7 +52,7 @@ impl std::hash::Hasher for ContentHasher {
     }
 }
 
-/// The hash of a thing's content.
+/// The hash of a value's content.
 pub fn content_of(thing: &(impl std::hash::Hash + ?Sized)) -> u128 {
     let mut hasher = ContentHasher::default();
     thing.hash(&mut hasher);

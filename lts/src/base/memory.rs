@@ -1,7 +1,7 @@
 //! How much memory there is, and an account of what a search uses.
 //!
-//! Invariant: what grows with the number of states asks the [`Budget`] *before* it allocates. A search that is
-//! refused ends with `unknown`; the kernel's out-of-memory killer never has a reason to come.
+//! Invariant: what grows with the number of states asks the [`Budget`] *before* it allocates. A search that is refused ends
+//! with `unknown`, and the kernel's out-of-memory killer never has a reason to act.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -163,15 +163,15 @@ pub fn resident() -> Option<u64> {
     Some(pages * page_size())
 }
 
-/// Gives memory back to the system that the allocator keeps though nobody uses it. Threads that free what others allocated
-/// leave such memory in many places: 100 MiB were reached with 58 MiB in use.
+/// Returns memory to the system that the allocator holds but the program does not use. Threads that free what others
+/// allocated leave such memory in many places: a process reached 100 MiB with 58 MiB in use.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub fn trim() {
     // SAFETY: it takes no pointer, changes no memory in use and may be called from any thread.
     unsafe { libc::malloc_trim(0) };
 }
 
-/// Gives memory back to the system that the allocator keeps though nobody uses it; here there is no call for it.
+/// Returns memory to the system that the allocator holds but the program does not use; this platform has no call for it.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub fn trim() {}
 

@@ -1,5 +1,5 @@
-//! What every layer stands on: errors, hashing, random numbers, an account of memory, files that appear whole or not at all, and files
-//! for what does not fit into memory.
+//! The base of all layers: errors, hashing, random numbers, an account of memory, files that appear whole or not at all,
+//! and files for what does not fit into memory.
 //!
 //! Invariant: nothing here knows what a network is.
 

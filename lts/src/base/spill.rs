@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 pub struct SpillFile {
     file: File,
     end: AtomicU64,
-    /// Who uses the position of the file, where reading and writing need one.
+    /// Guards the file position on systems where reading and writing need one.
     #[cfg(not(unix))]
     position: Mutex<()>,
 }
@@ -26,19 +26,19 @@ impl SpillFile {
         tempfile::tempfile_in(directory).map(Self::from)
     }
 
-    /// The number of bytes that have a place.
+    /// The number of bytes reserved so far.
     pub fn end(&self) -> u64 {
         self.end.load(Relaxed)
     }
 
-    /// Gives bytes a place at the end, to be written to by nobody else.
+    /// Reserves bytes at the end of the file for the caller alone and returns where they begin.
     pub fn reserve(&self, bytes: u64) -> u64 {
         self.end.fetch_add(bytes, Relaxed)
     }
 }
 
 impl From<File> for SpillFile {
-    /// An empty file that somebody else has opened.
+    /// A file that the caller has opened; it must be empty.
     fn from(file: File) -> Self {
         SpillFile {
             file,

@@ -1,9 +1,9 @@
 //! Output files that appear whole or not at all.
 //!
-//! The content goes to a temporary file in the directory of the target, is forced to disk and then renamed over the
-//! target, so nobody ever reads half a file under its final name, even after a crash of the machine or the process.
-//! If writing fails, the temporary file is removed and an older file of that name is left as it was. Writing is buffered
-//! here: a buffer of the caller's that is dropped would say nothing of what did not fit on the disk.
+//! The content goes to a temporary file in the directory of the target, is forced to disk and then renamed over the target,
+//! so no reader ever sees half a file under its final name, even after a crash of the machine or the process. If writing
+//! fails, the temporary file is removed and an older file of that name is left as it was. Writing is buffered here: a
+//! buffer of the caller's own would, when dropped, not report what did not fit on the disk.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};

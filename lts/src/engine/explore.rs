@@ -47,7 +47,7 @@ pub enum Stop {
     Source(String),
 }
 
-/// What an exploration may use, and whom it tells how far it is.
+/// The limits of an exploration, and where it reports progress.
 pub struct Options<'a> {
     /// The most states it may find.
     pub max_states: usize,
@@ -67,7 +67,7 @@ pub fn explore(
     Ok(all.builder.finish(State(0)))
 }
 
-/// What came of a search that only filled tables.
+/// The result of a search that only filled tables.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
 pub struct WarmUp {
     /// Whether it saw the whole state space, so that nothing is left to be expanded.
@@ -77,10 +77,10 @@ pub struct WarmUp {
     pub violated: bool,
 }
 
-/// Explores a network only to expand the local states it reaches. Why it stopped before the end does not matter: where
-/// the specification has no meaning, the search that the user asked for will say so. It stops after `most_looks` at labels,
-/// vectors and steps: states whose processes have thousands of steps each take much longer than others. `early`: it also ends
-/// soon after it has seen a violation.
+/// Explores a network only to expand the local states it reaches. The reason for an early stop does not matter: if a
+/// reachable state has no meaning, the search that the user asked for reports it. It stops after `most_looks` at labels,
+/// vectors and steps: states whose processes have thousands of steps each take much longer than others. `early`: it also
+/// ends soon after it has seen a violation.
 pub fn warm_up(
     net: &mut Network,
     source: &mut dyn TableSource,

@@ -1,9 +1,9 @@
 //! Networks whose tables are filled while they are searched.
 //!
-//! [`Lazy`] is the successor function for a network with a [`TableSource`]. A local state is expanded when a search
-//! first needs it; until then nothing is known of it. States are packed with 31 bits for each leaf, since nobody knows
-//! how many local states there will be, and steps are found through the vectors of the labels, without compiled tables.
-//! It is a few times slower than [`Compiled`](crate::engine::successors::Compiled) and finds the same.
+//! [`Lazy`] is the successor function for a network with a [`TableSource`]. A local state is expanded when a search first
+//! needs it; until then nothing is known of it. States are packed with 31 bits for each leaf, since the number of local
+//! states is not known beforehand, and steps are found through the vectors of the labels, without compiled tables. It is a
+//! few times slower than [`Compiled`](crate::engine::successors::Compiled) and finds the same.
 //!
 //! Invariant: `expand` looks at the tables only once all local states of its state are expanded. By the network's own
 //! invariant all enabled vectors are then there, and nothing that the source adds later changes the steps of that state.
@@ -14,7 +14,7 @@
 //! [`Lazy::in_order`] is for them: the steps of a state come in an order that depends on what they are and not on numbers
 //! ([`TableSource::content`]), so "the third step of this state" means the same everywhere.
 //!
-//! Locks: threads read the tables together; who must expand takes the source, then the tables for itself.
+//! Locks: threads share the tables for reading; a thread that must expand locks the source, then the tables exclusively.
 
 use crate::base::error::{Error, Result};
 use crate::base::hash::{ContentHasher, content_of};
@@ -57,7 +57,7 @@ struct Judged {
     /// Its class for each monitor.
     classes: Vec<u32>,
     marked: bool,
-    /// What it is, if steps are put in order.
+    /// The hash of its content, if steps are put in order.
     content: u128,
 }
 
@@ -66,7 +66,7 @@ struct Tables {
     net: Network,
     /// For each vector.
     judged: Vec<Judged>,
-    /// For each leaf what its local states are, if steps are put in order.
+    /// For each leaf the content hashes of its local states, if steps are put in order.
     contents: Option<Vec<Vec<u128>>>,
 }
 
@@ -124,7 +124,7 @@ impl<'p> Lazy<'p> {
         Lazy::with(net, source, Asked::Borrowed(properties), None)
     }
 
-    /// The same for threads that nobody waits for, which borrow nothing.
+    /// The same for detached threads, which borrow nothing.
     pub fn shared(
         net: Network,
         source: Box<dyn TableSource>,
@@ -186,7 +186,7 @@ impl<'p> Lazy<'p> {
         (tables.net, self.source.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The same of one that others may still hold; they can fill nothing any more.
+    /// The same for a value that others may still share; they can fill no more tables.
     pub fn take_parts(lazy: Arc<Self>) -> Result<(Network, Box<dyn TableSource>)> {
         let lazy = match Arc::try_unwrap(lazy) {
             Ok(lazy) => return Ok(lazy.into_parts()),
@@ -215,7 +215,7 @@ impl<'p> Lazy<'p> {
         look(&mut tables.net, &mut source)
     }
 
-    /// What is asked.
+    /// The properties of the search.
     pub fn properties(&self) -> &[Property] {
         &self.properties
     }

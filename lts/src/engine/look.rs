@@ -10,7 +10,7 @@
 //!   then the property of the least index.
 //!
 //! There are two ways to look. [`first`] is for searches that end with what they find: it keeps the least finding, so that
-//! the order of work does not show. [`all`] is for searches that go on: it tells everything that a step is, except that a
+//! the order of work does not show. [`all`] is for searches that go on: it reports every finding of a step, except that a
 //! monitor which was bad before is not violated again.
 //!
 //! Searches look at marked steps only if there are any ([`Steps::any_marked`]); that is all a hot loop has to do.
@@ -81,7 +81,7 @@ pub fn first<S: Successors>(system: &S, states: &[u64], ends: &[usize], steps: &
     looked
 }
 
-/// Tells `visit` everything that the marked steps of a state are, and removes faults. The last step comes first.
+/// Calls `visit` with every finding of the marked steps of a state, and removes faults. The last step comes first.
 #[cold]
 pub fn all<S: Successors, E>(
     system: &S,

@@ -52,8 +52,8 @@ impl<'n> Predecessors<'n> {
         }
     }
 
-    /// Tells all predecessors of a state and the vectors of the steps, some of them perhaps more than once. False, and
-    /// only some were told, if there are more than `most`.
+    /// Calls `found` with all predecessors of a state and the vectors of the steps, some of them perhaps more than once.
+    /// Returns false, after only some calls, if there are more than `most`.
     pub fn of(&self, state: &[u64], most: usize, found: &mut dyn FnMut(&[u64], VectorIx)) -> bool {
         let locals = self.packing.unpack(state);
         let mut left = most;

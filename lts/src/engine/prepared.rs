@@ -29,7 +29,7 @@ pub struct Prepared {
     packing: Packing,
 }
 
-/// Something to do with a compiled system of any width. It may keep the system: threads that nobody waits for do.
+/// Something to do with a compiled system of any width. It may keep the system, as detached threads do.
 pub trait Visitor {
     /// What comes out.
     type Out;
@@ -38,9 +38,9 @@ pub trait Visitor {
     fn visit<S: EveryStep + Send + Sync + 'static>(self, system: Arc<S>) -> Self::Out;
 }
 
-/// The same for what is right also if a reduction leaves steps out: searches that look for violations, and conclude nothing
-/// from a step that they do not see. To implement this is to say so of a search; what needs every step implements
-/// [`Visitor`], and is never handed a reduced system.
+/// A visitor that stays correct if a reduction leaves steps out: a search that looks for violations and concludes nothing
+/// from a step that it does not see. A search that needs every step implements [`Visitor`] instead and never gets a reduced
+/// system.
 pub trait FrugalVisitor {
     /// What comes out.
     type Out;

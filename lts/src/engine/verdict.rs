@@ -27,7 +27,7 @@ pub enum Verdict {
     Unknown(Limit),
 }
 
-/// What a search kept that left out steps.
+/// What a search that left out steps has kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reduction {
     /// Whether every deadlock was visited, at its exact depth unless there were chains, and the number of deadlocks in

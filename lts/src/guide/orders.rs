@@ -42,7 +42,7 @@ pub struct Orders {
     classes: Guide,
     /// For each edge of `classes` the one of the original guide.
     originals: Vec<EdgeIx>,
-    /// For each edge of the original guide what it is.
+    /// For each edge of the original guide its action.
     actions: Vec<ActionIx>,
     /// For each action the positions in [`Guide::leaves`] that take part, ascending.
     parts: Vec<Vec<usize>>,
@@ -108,7 +108,7 @@ impl Orders {
         self.actions.len()
     }
 
-    /// What an edge of the original guide is.
+    /// The action of an edge of the original guide.
     pub fn action(&self, edge: EdgeIx) -> ActionIx {
         self.actions[edge.0 as usize]
     }

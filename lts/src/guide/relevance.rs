@@ -180,7 +180,7 @@ struct Growth<'n> {
     vectors: Vec<(Vec<(usize, LocalLabel)>, u32)>,
     /// The other parts of vectors.
     groups: Vec<Vec<(LeafIx, LocalLabel)>>,
-    /// Vectors in which nobody else has a part.
+    /// Vectors in which no other leaf has a part.
     own: Vec<VectorIx>,
     nodes: Vec<Node>,
     numbers: Map<Vec<Local>, u32>,

@@ -1,8 +1,8 @@
-//! The traces that need no search because nothing after some beginning of them can violate a property.
+//! The traces that need no search because nothing after some prefix of them can violate a property.
 //!
-//! A beginning of a trace is struck off, with all traces that begin so, if every node of the [`Relevance`] that the system
-//! may be in there is irrelevant. Invariant: of every beginning that is not struck off at least one trace is left, so a
-//! search along what is left still sees all states up to where nothing matters any more.
+//! A prefix is struck off, with all traces that have it, if every node of the [`Relevance`] that the system may be in after
+//! it is irrelevant. Invariant: of every prefix that is not struck off at least one trace is left, so a search along what
+//! is left still sees all states up to where nothing matters any more.
 
 use super::{EdgeIx, Guide, IdRange, Relevance, StateIx};
 use num_bigint::BigUint;

@@ -1,8 +1,8 @@
 //! An explicit labelled transition system: every state and transition stored, as files and equivalences need it.
 //!
-//! States are numbered from 0 without gaps. Transitions lie in one array, grouped by source, and within a source in
-//! the order in which they were added; eight bytes each, so that ten million of them are no burden. Labels are
-//! printed texts, all different, and label 0 is always `tau`.
+//! States are numbered from 0 without gaps. Transitions lie in one array, grouped by source, and within a source in the
+//! order in which they were added; eight bytes each, so ten million of them take 80 MB. Labels are printed texts, all
+//! different, and label 0 is always `tau`.
 
 use std::borrow::Cow;
 
@@ -180,7 +180,7 @@ impl Builder {
         self.transitions.len()
     }
 
-    /// Sees to it that there are at least that many states, also if no transition mentions them.
+    /// Makes sure that there are at least this number of states, even if no transition mentions them.
     pub fn require_states(&mut self, states: u32) {
         self.states = self.states.max(states);
     }

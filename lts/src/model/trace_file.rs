@@ -33,7 +33,7 @@ const VERSION: &str = "1";
 /// A trace as a file holds it.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct TraceFile {
-    /// How the specification was called when the trace was recorded.
+    /// The name of the specification when the trace was recorded.
     pub specification: String,
     /// Where it begins if not in the initial state, for people: it is written as a remark, and not read.
     pub from: Option<String>,

@@ -6,7 +6,7 @@
 //! ranks of the fixed points inside of it. So the formula holds in a state if the player who picks disjuncts and steps of
 //! diamonds wins a parity game whose greatest rank that is met for ever must be even.
 //!
-//! This crate evaluates no data: who implements [`Equations`] does. Invariant: every cycle of positions goes through one
+//! This crate evaluates no data; implementations of [`Equations`] do. Invariant: every cycle of positions goes through one
 //! that has a rank, and the same question always gets the same answer.
 
 use crate::base::error::Result;
@@ -18,11 +18,11 @@ use std::sync::Arc;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Position(pub u32);
 
-/// What must be after steps: known by its number.
+/// What must hold after steps, known by its number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Modality(pub u32);
 
-/// What steps a formula cannot tell apart.
+/// A set of steps that a formula cannot tell apart.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Class(pub u32);
 
@@ -90,7 +90,7 @@ pub trait Equations: Send + Sync {
         false
     }
 
-    /// Checks once more, on the plain network, that a run is against the formula, if runs are what it is about. After
+    /// Checks once more, on the plain network, that a run is against the formula, if the formula is about runs. After
     /// `repeats` steps it goes round for ever, if it does; else it ends.
     fn confirm(&self, _net: &Network, _run: &Trace, _repeats: Option<usize>) -> Result<()> {
         Ok(())

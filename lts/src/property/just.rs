@@ -1,10 +1,10 @@
 //! What every *just* run does: a formula that knows which leaves take part in a step.
 //!
-//! A run is just if what is possible at one of its states does not wait for ever while everybody that it needs stands still:
-//! for each vector that is enabled in a state of the run and that the surroundings may not block, some later step (or the
-//! vector itself) moves one of its leaves. A finite run is just if nothing is enabled at its end but what may be blocked.
-//! Vectors without a common leaf neither enable nor disable each other, so an enabled vector stays enabled until one of its
-//! leaves moves. Therefore a just run without a goal step exists from a state exactly if the state is in
+//! A run is just if what is possible at one of its states does not wait for ever while every leaf that it needs stands
+//! still: for each vector that is enabled in a state of the run and that the surroundings may not block, some later step
+//! (or the vector itself) moves one of its leaves. A finite run is just if nothing is enabled at its end but what may be
+//! blocked. Vectors without a common leaf neither enable nor disable each other, so an enabled vector stays enabled until
+//! one of its leaves moves. Therefore a just run without a goal step exists from a state exactly if the state is in
 //!
 //! ```text
 //! nu X. for each set L of leaves:  a vector of L is enabled  =>  <(no goal)* . (no goal, moves a leaf of L)>X
@@ -22,10 +22,10 @@ use std::sync::{Arc, OnceLock};
 /// Sets of leaves that move together; more are refused.
 const MOST_SETS: usize = 4096;
 
-/// Which steps are meant: the one-step formula `<A>true`.
+/// A set of steps, as the one-step formula `<A>true`.
 pub type Steps = Box<dyn Equations>;
 
-/// See the module head.
+/// The equations of a formula about just runs.
 pub struct Just {
     goal: Steps,
     /// After which steps the goal is asked for; without any, at the beginning.

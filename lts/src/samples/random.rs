@@ -1,9 +1,9 @@
 //! Random networks for tests, the same for the same seed on every machine.
 //!
-//! They are small, so that a naive search can be the reference, and crowded with what successor functions and searches
-//! get wrong: nondeterministic moves, labels shared by several vectors, vectors of one to all leaves, hidden steps,
-//! faults, deadlocks, leaves with one state, labels that nobody offers. This is part of the public interface so that
-//! other crates test their searches on the same networks.
+//! They are small, so that a naive search can be the reference, and crowded with what successor functions and searches get
+//! wrong: nondeterministic moves, labels shared by several vectors, vectors of one to all leaves, hidden steps, faults,
+//! deadlocks, leaves with one state, labels that no leaf offers. This is part of the public interface so that other crates
+//! test their searches on the same networks.
 
 use crate::base::error::{Error, Result};
 use crate::base::hash::{Map, Set};

@@ -21,7 +21,7 @@ pub(super) struct Move {
     pub(super) target: State,
 }
 
-/// See the module head.
+/// The states met so far and the moves of those that were expanded.
 pub(super) struct Arena<'s, S: EveryStep> {
     system: &'s S,
     words: usize,
@@ -41,7 +41,7 @@ pub(super) struct Arena<'s, S: EveryStep> {
 
 const NONE: u64 = u64::MAX;
 
-/// A fault was met: the state, and what the step out of it is.
+/// A fault that was met: its state, and the step out of it.
 pub(super) struct Fault {
     pub(super) state: State,
     pub(super) via: Via,
@@ -49,7 +49,7 @@ pub(super) struct Fault {
     pub(super) fault: u32,
 }
 
-/// Why moves cannot be had.
+/// Why the moves of a state are not available.
 pub(super) enum Stop {
     Fault(Fault),
     Error(Error),
@@ -97,7 +97,7 @@ impl<'s, S: EveryStep> Arena<'s, S> {
         &self.packed[at..at + self.words]
     }
 
-    /// The steps of the way by which a state was found, the first first.
+    /// The steps by which a state was found, in order from the initial state.
     pub(super) fn way(&self, mut state: State) -> Vec<(Via, State)> {
         let mut way = Vec::new();
         while state != 0 {

@@ -4,7 +4,7 @@
 //! expanded in the order in which they are found, or depth first: what closes a cycle, or is a small part of the game that
 //! nothing leads out of, is soon complete then. Invariant: equal pairs of state and position are one vertex.
 //!
-//! What is known of some pairs already ([`Known`]) need not be played: they count as decided.
+//! Pairs whose result is already known ([`Known`]) are not played; they count as decided.
 
 use super::arena::{Arena, Fault, State, Stop};
 use super::graph::{FALSE, Graph, Player, TRUE, Vertex};
@@ -55,7 +55,7 @@ pub(super) enum VertexKind {
     Inner(State),
 }
 
-/// A step that one of the players can take: the class of a vector.
+/// Gives the class of a step's vector.
 pub(super) type ClassOf<'a> = &'a mut dyn FnMut(Via) -> Result<Class>;
 
 /// Which vertex is expanded next.
@@ -69,7 +69,7 @@ pub(super) enum Order {
 /// What is known of a pair of a state and a position, if anything.
 pub(super) type Known<'s> = &'s dyn Fn(&[u64], Position) -> Option<bool>;
 
-/// See the module head.
+/// A game under construction: its states, its graph, and what each vertex stands for.
 pub(super) struct Game<'s, S: EveryStep> {
     pub(super) arena: Arena<'s, S>,
     pub(super) graph: Graph,

@@ -17,7 +17,7 @@ use crate::engine::successors::EveryStep;
 use crate::model::network::{Local, Network, Step};
 use crate::property::formula::{Equations, Position, Tree};
 
-/// See the module head.
+/// Pairs of state and position, the initial one first, with the pairs that each leads to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Certificate {
     pub(super) holds: bool,
@@ -30,8 +30,8 @@ pub(super) struct Certificate {
 }
 
 impl Certificate {
-    /// That of a solved game; `None` if it has more than `most` pairs. Where `choices` say where the winner goes, he goes
-    /// there, and else where the solver says.
+    /// The certificate of a solved game; `None` if it has more than `most` pairs. The winner follows `choices` where they
+    /// name an edge, and the solver's choice elsewhere.
     pub(super) fn of<S: EveryStep>(
         game: &Game<S>,
         solution: &Solution,

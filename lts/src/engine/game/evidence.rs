@@ -1,4 +1,4 @@
-//! What a certificate shows to people: a run, as far as one run shows it.
+//! The readable form of a certificate: a run, as far as one run shows the answer.
 //!
 //! Where several parts matter and the formula says that one run serves them in turn ([`Equations::in_turn`]), the run does: of
 //! the parts that the proof lists there, the next one each time. What is repeated is then where the run was before with
@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// How the run of an [`Evidence`] ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RunEnd {
-    /// It goes round for ever: after its last step it is where it was after the given number of steps.
+    /// It repeats for ever: after its last step it is in the state that it had after the given number of steps.
     Repeats(usize),
     /// Its last step, or that no step is possible at its end, decides.
     Decides,

@@ -1,7 +1,7 @@
-//! The game graph: who moves, what is met, and where one can go.
+//! The game graph: the owner, the rank and the edges of each vertex.
 //!
-//! Two players: *some* picks disjuncts and steps of diamonds and wants the formula to hold, *all* picks conjuncts and
-//! steps of boxes. Who cannot move loses. Of an endless play the greatest rank that is met for ever decides: even for
+//! Two players: *some* picks disjuncts and steps of diamonds and wants the formula to hold, *all* picks conjuncts and steps
+//! of boxes. A player who cannot move loses. Of an endless play the greatest rank that is met for ever decides: even for
 //! *some*, odd for *all*. Vertices without a rank do not decide anything.
 
 /// The number of a vertex.
@@ -28,7 +28,7 @@ impl Player {
         }
     }
 
-    /// Whose rank it is.
+    /// The player that wins if this is the greatest rank met for ever.
     pub(super) fn of_rank(rank: u32) -> Player {
         if rank.is_multiple_of(2) { Player::Some } else { Player::All }
     }
@@ -107,7 +107,7 @@ impl Graph {
         (self.info[vertex as usize] >> 1).checked_sub(1)
     }
 
-    /// Where one can go; nothing for vertices that are not expanded.
+    /// The edges of a vertex; none if it is not expanded.
     pub(super) fn edges(&self, vertex: Vertex) -> &[Vertex] {
         match self.ranges[vertex as usize] {
             (_, UNKNOWN) => &[],

@@ -6,8 +6,8 @@
 //! solver, has checked on the plain network, unless it has more than [`MOST_CHECKED`] pairs; [`Decided::evidence`] is
 //! missing then.
 //!
-//! What was chosen and why: the ranks of the formula are taken as they nest, without looking for what alternates. Where
-//! nothing does, a component of the game has ranks of one player only, and the solver sees that for itself.
+//! Design: ranks follow the nesting of the fixed points, without an analysis of which of them alternate. Where none do,
+//! each component of the game has ranks of one player only, which the solver detects.
 
 mod arena;
 mod build;
@@ -71,7 +71,7 @@ pub enum Decision {
     Unknown(Limit),
 }
 
-/// What came out for a formula.
+/// The result for a formula.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Decided {
     /// The answer.
@@ -84,7 +84,8 @@ pub struct Decided {
     pub pairs: u64,
     /// Positions of the formula.
     pub positions: u64,
-    /// If it holds: after which steps it asks for something although none of them is possible wherever it looks.
+    /// If it holds: the steps after which it asks for something although none of them is possible in any state that it
+    /// looks at.
     pub vacuous: Vec<String>,
     /// What each rank has done, if several decided it together.
     pub ranks: Vec<RankStats>,
@@ -202,7 +203,7 @@ fn play<S: EveryStep>(
             Ok(decided(answer, None, started))
         }
         Err(Stop::Error(Error::Limit(limit))) => Ok(decided(Decision::Unknown(limit), None, started)),
-        // A table source that is told to stop fails, and that is no fault of it.
+        // A table source fails when it is asked to stop; that is no error of the source.
         Err(Stop::Error(_)) if options.cancel.is_some_and(|cancel| cancel.load(Relaxed)) => {
             Ok(decided(Decision::Unknown(Limit::Interrupted), None, started))
         }

@@ -1,4 +1,5 @@
-//! Games as they grow, with their limits: breadth first, depth first aside, and what sweeps need to show.
+//! Growing games and their limits: the breadth-first game, the depth-first game beside it, and games that show what sweeps
+//! found.
 //!
 //! Invariant: how large a game is when it is looked at, or set aside, depends on the system and the formula alone, so the answer
 //! and its evidence are the same for every number of workers.
@@ -49,11 +50,11 @@ const BETWEEN: usize = if cfg!(test) { 8 } else { 1024 };
 /// Sweeps over all states.
 pub(super) type Sweep<'a> = &'a dyn Fn(&mut dyn Audience) -> Result<Option<Swept>>;
 
-/// How the making of games ended that was not stopped.
+/// How building games ended if nothing stopped it.
 pub(super) enum Ended<'a, S: EveryStep> {
-    /// Somebody wins.
+    /// A player wins the game that was grown.
     Solved(Solution),
-    /// Somebody wins a game that was made for it.
+    /// A player wins another game, which is given too.
     SolvedBy(Box<Play<'a, S>>, Solution),
     /// Sweeps have decided.
     Swept(Box<Swept>, Option<Evidence>),
@@ -68,11 +69,11 @@ pub(super) struct Play<'a, S: EveryStep> {
     limit: u64,
     resident_before: u64,
     peak: u64,
-    /// Vertices after which it is looked whether somebody wins.
+    /// The number of expanded vertices at which the game is solved next.
     look: usize,
     /// When progress is reported next.
     report: u128,
-    /// Is called now and then in all phases of the game: others may wait for a sign of life.
+    /// Called now and then in all phases of the game, since other ranks may wait for a sign of life.
     pub(super) attend: Option<&'a dyn Fn()>,
 }
 
@@ -233,7 +234,8 @@ impl<'a, S: EveryStep> Play<'a, S> {
         }
     }
 
-    /// [`Play::grow`] for a game that nobody waits for: what does not work out is given up, unless it is a reason for all to stop.
+    /// [`Play::grow`] for a game beside the main one: a failure gives this game up, unless it is a reason for the whole run
+    /// to stop.
     fn grow_aside(&mut self, class: ClassOf, size: usize) -> Result<Option<Solution>, Stop> {
         match self.grow(class, size) {
             Err(Stop::Error(Error::Limit(limit @ (Limit::Interrupted | Limit::Time(_))))) => {
@@ -244,7 +246,7 @@ impl<'a, S: EveryStep> Play<'a, S> {
         }
     }
 
-    /// Makes the game until somebody is known to win, or until it has `size` vertices.
+    /// Grows the game until a player is known to win, or until `size` vertices are expanded.
     fn grow(&mut self, class: ClassOf, size: usize) -> Result<Option<Solution>, Stop> {
         while self.game.graph.expanded() < size {
             for _ in 0..BETWEEN {

@@ -5,8 +5,8 @@
 //! that are filled on demand, a state with a fault) rank 0 decides alone, in its own memory. Either way answer and evidence are
 //! those of one machine.
 //!
-//! Invariant: a rank that waits for rank 0 is told what to do next, also if rank 0 fails; and rank 0 gives signs of life while
-//! it is at work. A rank that is not the first and returns an error could not begin: who called it must end the run.
+//! Invariant: a rank that waits for rank 0 gets an instruction, even if rank 0 fails; and rank 0 sends signs of life while
+//! it is at work. A rank other than 0 that returns an error could not begin: its caller must end the run.
 
 use super::{Decided, on_demand, play};
 use crate::base::error::{Error, Result};
@@ -94,7 +94,7 @@ impl Visitor for Deciding<'_, '_> {
 /// The mesh while a formula is decided.
 struct Lead<'m> {
     mesh: RefCell<&'m mut dyn Mesh>,
-    /// A message that nobody waits for has come.
+    /// Whether an unexpected message has come.
     strange: Cell<bool>,
 }
 

@@ -26,8 +26,8 @@ pub(super) struct Solution {
     pub(super) choice: Vec<Vertex>,
 }
 
-/// Solves a game. Vertices that are not expanded yet are won by `unknown`. `go_on` is asked again and again, and an error of
-/// it is returned.
+/// Solves a game. Vertices that are not expanded yet are won by `unknown`. `go_on` is called repeatedly; an error from it
+/// ends the solving and is returned.
 pub(super) fn solve(graph: &Graph, unknown: Player, go_on: GoOn) -> Result<Solution> {
     let n = graph.len();
     let mut solver =

@@ -1,7 +1,7 @@
-//! What a formula that holds was never asked: boxes that no step of any state it looked at matches.
+//! Vacuity of a formula that holds: boxes that match no step of any state that it looked at.
 //!
-//! Games and sweeps know which steps those were. What automata watch is asked about all steps that the tables have, which may
-//! be more: then a warning may be missing, but none is wrong.
+//! Games and sweeps know which steps those were. For a formula that automata watch, all steps that the tables have are
+//! tested, which may be more: a warning may then be missing, but none is wrong.
 
 use crate::base::error::Result;
 use crate::base::hash::{Map, Set};

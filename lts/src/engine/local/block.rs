@@ -62,7 +62,7 @@ impl Path {
     }
 }
 
-/// What the search of a block came to.
+/// The result of searching a block.
 #[derive(Debug)]
 pub(super) struct Searched {
     pub(super) states: u64,
@@ -276,7 +276,7 @@ impl BlockSearch<'_> {
         }
     }
 
-    /// If nobody is outside, a deadlock is where no step leads on: that is cheaper to see when a state is expanded.
+    /// If no leaf is outside, a deadlock is where no step leads on: that is cheaper to see when a state is expanded.
     fn is_whole_and_stuck(&self, steps: &Steps) -> bool {
         steps.is_empty() && self.calm.is_some_and(Calm::is_whole)
     }
@@ -295,7 +295,7 @@ impl BlockSearch<'_> {
     }
 }
 
-/// A fault of ours.
+/// An internal error.
 pub(super) fn internal(message: impl std::fmt::Display) -> Trouble {
     Trouble::Internal(Error::internal(message))
 }

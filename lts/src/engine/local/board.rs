@@ -1,8 +1,9 @@
-//! Which tasks there are, who comes next, and what counts.
+//! The tasks of a search: which there are, which comes next, and which results count.
 //!
 //! A task has a *place*: the number of its obligation, and for each split that of the member. The first place at which
-//! something does not hold decides, and everything before it is waited for; what comes behind it is given up. So the answer,
-//! and all that is told about the places up to it, is the same for any number of workers and any order of answers.
+//! something does not hold decides, and everything before it is waited for; what comes behind it is given up. So the
+//! answer, and all that is reported about the places up to it, is the same for any number of workers and any order of
+//! answers.
 
 use super::Account;
 use super::task::{Answered, Task, TaskEnd};
@@ -11,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Where a task stands.
 pub type TaskPath = Vec<u32>;
 
-/// See the module head.
+/// The tasks of all obligations and the results so far.
 #[derive(Debug, Default)]
 pub struct Board {
     waiting: BTreeMap<TaskPath, Task>,
@@ -23,20 +24,20 @@ pub struct Board {
 }
 
 impl Board {
-    /// So many obligations, none of which is decided.
+    /// A board of this number of obligations, none of which is decided.
     pub fn new(obligations: u32) -> Self {
         let waiting = (0..obligations).map(|number| (vec![number], Task::whole(number))).collect();
         Board { waiting, ..Board::default() }
     }
 
-    /// The next task, for somebody to work on; none: nothing waits.
+    /// The next task for a worker; `None` if no task waits.
     pub fn take(&mut self) -> Option<(TaskPath, Task)> {
         let (place, task) = self.waiting.pop_first()?;
         self.running.insert(place.clone());
         Some((place, task))
     }
 
-    /// Nobody works on a task any more.
+    /// Takes a task back that its worker has given up.
     pub fn give_back(&mut self, place: TaskPath, task: Task) {
         if self.running.remove(&place) {
             self.waiting.insert(place, task);
@@ -48,7 +49,7 @@ impl Board {
         self.waiting.is_empty() && self.running.is_empty()
     }
 
-    /// Whether what comes of a place counts no more.
+    /// Whether the result of a place no longer counts.
     pub fn is_in_vain(&self, place: &[u32]) -> bool {
         self.decided.as_ref().is_some_and(|(last, _)| last[..] < *place)
     }
@@ -58,7 +59,7 @@ impl Board {
         self.done
     }
 
-    /// Takes what came of a task.
+    /// Takes the result of a task.
     pub fn put(&mut self, place: TaskPath, answered: Answered) {
         if !self.running.remove(&place) {
             return;
@@ -85,7 +86,7 @@ impl Board {
         }
     }
 
-    /// What was done, up to the first that does not hold, and that with the number of its obligation.
+    /// The accounts up to the first obligation that does not hold, and the number and end of that one.
     pub fn end(self) -> (Vec<Account>, Option<(u32, TaskEnd)>) {
         let last = self.decided.as_ref().map(|(place, _)| place);
         let counts = |place: &TaskPath| last.is_none_or(|last| place <= last);

@@ -18,7 +18,7 @@ struct Other {
     offers: Vec<Vec<u64>>,
 }
 
-/// See the module head.
+/// Tells in which states a block may be part of a deadlock.
 pub(super) struct Calm<'a> {
     block: &'a Block<'a>,
     own: Vec<Sync>,
@@ -82,7 +82,7 @@ impl<'a> Calm<'a> {
         Calm { block, own, others }
     }
 
-    /// Whether nobody is outside.
+    /// Whether no leaf is outside.
     pub(super) fn is_whole(&self) -> bool {
         self.others.is_empty()
     }

@@ -26,13 +26,13 @@ const WAYS: usize = 256;
 /// States whose blockers are counted.
 const LOOKED_AT: usize = 64;
 
-/// What came of a path.
+/// The result for a path.
 pub(super) enum Made {
     /// A run of the network.
     Run(Trace),
-    /// The path is no run, or none was found: for each slot how often it was in the way where most was done.
+    /// The path is no run, or none was found.
     None {
-        /// Who was in the way, how often, the most often first.
+        /// The slots that did not offer what the next step needs, in the states that got furthest; the most frequent first.
         blockers: Vec<u32>,
         /// How many states were expanded.
         expanded: u64,
@@ -66,7 +66,7 @@ struct Node {
     position: u32,
 }
 
-/// See the module head.
+/// The search for a run along a path.
 pub(super) struct Concrete<'a> {
     block: &'a Block<'a>,
     path: &'a Path,
@@ -268,7 +268,7 @@ impl<'a> Concrete<'a> {
         ways.into_iter().for_each(&mut tell);
     }
 
-    /// Who does not offer what the next step needs, in the states that got furthest.
+    /// The slots that do not offer what the next step needs, in the states that got furthest; the most frequent first.
     fn blockers(&self) -> Vec<u32> {
         let furthest = self.nodes.iter().map(|node| node.position).max().unwrap_or(0);
         let Some(syncs) = self.path.steps.get(furthest as usize) else { return Vec::new() };

@@ -1,10 +1,10 @@
-//! Who can follow a path of a block.
+//! Which leaves outside can follow a path of a block.
 //!
-//! A leaf outside follows if it has a run of its own in which it takes the part that some sync behind each step gives it, or
-//! none, and in between whatever the block need not move for. That is decided backwards, for all of its states at once, and
-//! tells besides how many moves of its own it needs from each: [`Distances`]. Two leaves together follow if they do so in
-//! step with each other. A leaf that cannot follow shows that the path is no run of the system; that all can follow, one by one
-//! or in pairs, shows nothing.
+//! A leaf outside follows if it has a run of its own in which it takes the part that some sync behind each step gives it,
+//! or none, and in between any steps for which the block need not move. That is decided backwards, for all of its states at
+//! once, and tells besides how many moves of its own it needs from each: [`Distances`]. Two leaves together follow if they
+//! do so in step with each other. A leaf that cannot follow shows that the path is no run of the system; that all can
+//! follow, one by one or in pairs, shows nothing.
 
 use super::block::{Block, Path};
 use super::calm::Calm;
@@ -171,7 +171,7 @@ impl<'a> Follow<'a> {
         }
     }
 
-    /// What it costs to see who can follow alone, in ticks: each position looks at all moves of a leaf.
+    /// What it costs to see which leaves can follow alone, in ticks: each position looks at all moves of a leaf.
     pub(super) fn cost(&self) -> u64 {
         let size = |slot: &u32| {
             let lts = self.block.frame.lts(*slot);

@@ -17,7 +17,7 @@ use crate::property::Property;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// See the module head.
+/// The leaves, the observer and their syncs that an obligation is decided on.
 #[derive(Debug)]
 pub(super) struct Frame {
     system: System,
@@ -29,7 +29,7 @@ pub(super) struct Frame {
     known: Arc<Map<Sync, VectorIx>>,
 }
 
-/// How much there is of the leaves within the fixpoint.
+/// The size of one leaf or of several within the fixpoint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Size {
     /// Local states.
@@ -145,7 +145,7 @@ impl Frame {
         self.local(slot, 0).map(|(leaf, _)| leaf)
     }
 
-    /// The moves of a slot that somebody may take part in.
+    /// The number of moves of a slot by labels that occur in syncs.
     pub(super) fn moves(&self, slot: u32) -> u64 {
         let lts = self.lts(slot);
         let shared = |state: State| lts.outgoing(state).iter().filter(|t| t.label.0 >= FIRST).count() as u64;

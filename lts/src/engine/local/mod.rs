@@ -1,10 +1,10 @@
 //! Local checking: prove or refute without the state space of the whole.
 //!
 //! First the leaves are looked at one by one, within the joint fixpoint ([`frame`]): each moves against all that the others
-//! may ever offer. What is bad nowhere there never is. Else a *block* of leaves around the observer is explored exactly while
-//! the others are left out ([`block`]); a path to something suspicious is followed by the leaves outside ([`follow`]), and
-//! who cannot follow joins the block ([`refine`]). A path that all can follow together is a run ([`concrete`]). Where many
-//! alike leaves can make the observer advance, each gets an obligation of its own ([`split`]).
+//! may ever offer. What is bad nowhere there never is. Else a *block* of leaves around the observer is explored exactly
+//! while the others are left out ([`block`]); a path to something suspicious is followed by the leaves outside
+//! ([`follow`]), and a leaf that cannot follow joins the block ([`refine`]). A path that all can follow together is a run
+//! ([`concrete`]). Where many alike leaves can make the observer advance, each gets an obligation of its own ([`split`]).
 //!
 //! The method follows R. Guerraoui and M. Yabandeh, "Model checking a networked system without the network" (2011): their
 //! sets of node states under a network that only grows are the fixpoint, and their check of soundness is the search for a
@@ -58,7 +58,7 @@ pub const DEFAULT_PAIRS: u64 = 10_000_000;
 /// One path gets no more than this part of [`Options::tries`].
 pub const SHARE: u64 = 5;
 
-/// What a search may spend, and whom it tells.
+/// The limits of a search, and where it reports progress.
 #[derive(Clone, Copy)]
 pub struct Options<'a> {
     /// The number of threads.
@@ -76,7 +76,7 @@ pub struct Options<'a> {
     pub max_memory: u64,
     /// Whether and why to stop.
     pub stop: &'a (dyn Fn() -> Option<Limit> + Sync),
-    /// Is told how many obligations are decided, and states of all blocks so far.
+    /// Called with the number of decided obligations and the number of states of all blocks so far.
     pub progress: &'a (dyn Fn(u64, u64) + Sync),
 }
 
@@ -89,18 +89,18 @@ pub enum Fate {
     Violated,
     /// It was divided into one for each of this number of members, which follow.
     Split(usize),
-    /// Nobody knows: why.
+    /// Undecided, and why.
     Left(Why),
 }
 
 /// Why an obligation was left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Why {
-    /// It takes more states, or as much work, than the limit, this one.
+    /// It takes more states, or more work, than this limit allows.
     Limit(u64),
     /// The memory does not suffice.
     Memory,
-    /// The run was told to stop.
+    /// The run was asked to stop.
     Stopped,
 }
 
@@ -139,7 +139,7 @@ pub struct Round {
 /// What was done about an obligation.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Account {
-    /// What it is about.
+    /// The obligation.
     pub obligation: Obligation,
     /// The leaves by which the observer advances, where it was split.
     pub members: Vec<LeafIx>,
@@ -169,7 +169,7 @@ impl Account {
     }
 }
 
-/// What came out.
+/// The result of local checking.
 #[derive(Clone, Debug)]
 pub struct LocalReport {
     /// The answer; `None`: an obligation was left.
@@ -187,7 +187,7 @@ fn has_faults(net: &Network) -> bool {
     net.vectors.iter().any(|vector| matches!(vector.outcome, Outcome::Fault(_)))
 }
 
-/// Decides properties of a network whose tables are complete; there must be no formula among them. A run that is told to
+/// Decides properties of a network whose tables are complete; there must be no formula among them. A run that is asked to
 /// stop ends with [`Verdict::Unknown`].
 pub fn check(net: &Network, properties: &[Property], options: &Options) -> Result<LocalReport> {
     let start = Instant::now();

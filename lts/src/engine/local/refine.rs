@@ -1,14 +1,14 @@
 //! One obligation: a block that grows until nothing in it is suspicious, or what is suspicious is a run.
 //!
-//! Each round explores the block. If it comes to a suspicious state, somebody outside is asked in this order: a leaf that
-//! cannot follow the path alone joins the block; two that cannot follow together do; an edge of the observer that many leaves
-//! may take is split ([`split`](super::split)) if that leaves somebody who cannot follow. Then a run is looked for
-//! ([`concrete`](super::concrete)); if none is found, the leaf that was in its way joins. The block grows in each round, and when
-//! all are in it, it is the system.
+//! Each round explores the block. If it comes to a suspicious state, remedies are tried in this order: a leaf that cannot
+//! follow the path alone joins the block; two that cannot follow together do; an edge of the observer that many leaves may
+//! take is split ([`split`](super::split)) if some leaf can then not follow. Then a run is looked for
+//! ([`concrete`](super::concrete)); if none is found, the leaf that was in its way joins. The block grows in each round,
+//! and when all are in it, it is the system.
 //!
-//! Work is bounded ([`ticks`](super::ticks)). Much of it is in vain if the system is small: so when a first part of it is done,
-//! all leaves are taken into the block at once, and if that has few states it decides. Only if it has many the refinement goes
-//! on where it was, with all of the work that is allowed.
+//! Work is bounded ([`ticks`](super::ticks)). Much of it is wasted if the system is small. So after a first part of it, all
+//! leaves join the block at once, and if that block has few states, it decides. If it has many, the refinement goes on
+//! where it was, with all of the work that is allowed.
 
 use super::block::{Block, Effort, Path, Searched, internal};
 use super::concrete::{Concrete, Made};
@@ -55,7 +55,7 @@ pub(super) enum Answer {
     Split(Vec<Taken>),
 }
 
-/// See the module head.
+/// The state of deciding one obligation.
 pub(super) struct Refinement<'a> {
     pub(super) net: &'a Network,
     pub(super) properties: &'a [Property],
@@ -283,7 +283,7 @@ fn leaves(block: &Block) -> u64 {
     block.slots.iter().filter(|&&slot| block.frame.leaf(slot).is_some()).count() as u64
 }
 
-/// The leaf outside that shares most syncs with the block, or with anybody if nobody does.
+/// The leaf outside that shares most syncs with the block, or with any leaf if none shares one with the block.
 fn most_connected(block: &Block) -> Option<u32> {
     let mut shared = vec![(0u64, 0u64); block.frame.width()];
     for (ix, sync) in (0u32..).zip(block.frame.syncs()) {

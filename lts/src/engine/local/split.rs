@@ -105,7 +105,7 @@ impl Edge {
         self.members.iter().map(|&member| Taken { from, to, member }).collect()
     }
 
-    /// Whether somebody could not follow the path if the edge were that of its first member: then a split gains something.
+    /// Whether some leaf could not follow the path if the edge were that of its first member: a split then gains something.
     pub(super) fn pays(&self, block: &Block, path: &Path, ticks: &mut Ticks) -> bool {
         let Some(observer) = block.frame.observer else { return false };
         let is_edge = |k: usize| {

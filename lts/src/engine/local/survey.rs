@@ -12,7 +12,7 @@ use crate::model::network::Network;
 use crate::property::Property;
 use std::sync::Arc;
 
-/// See the module head.
+/// The sizes of the leaves within the joint fixpoint, and for each obligation whether the fixpoint leaves it open.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Survey {
     /// For each leaf its local states and moves within the fixpoint.

@@ -20,7 +20,7 @@ use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// An obligation, or a part of one. See the module head.
+/// An obligation, or a part of one.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Task {
     /// The number of the obligation.
@@ -37,7 +37,7 @@ impl Task {
     }
 }
 
-/// What came of a task.
+/// The result of a task.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Answered {
     /// What was done.
@@ -59,9 +59,9 @@ pub enum TaskEnd {
     TooLarge,
     /// The memory does not suffice.
     Memory,
-    /// It was told to stop.
+    /// It was asked to stop.
     Stopped,
-    /// A fault of ours.
+    /// An internal error.
     Failed(String),
 }
 
@@ -109,7 +109,8 @@ impl<N: Deref<Target = Network>, P: Deref<Target = [Property]>> Setting<N, P> {
         })
     }
 
-    /// Decides a task. `stop` says whether and why to stop, `progress` is told of states of blocks as they are explored.
+    /// Decides a task. `stop` says whether and why to stop, `progress` is called with the states of blocks as they are
+    /// explored.
     pub fn decide(
         &self,
         task: &Task,

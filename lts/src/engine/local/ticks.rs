@@ -16,7 +16,7 @@ pub(super) const STEP: u64 = 3;
 /// A label that is tried in a pair of states.
 pub(super) const LABEL: u64 = 2;
 
-/// See the module head.
+/// Ticks that may still be spent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Ticks {
     left: u64,
@@ -37,7 +37,7 @@ impl Ticks {
         self.left == 0
     }
 
-    /// Pays; what is not there is not owed.
+    /// Pays; a payment that exceeds what is left leaves zero.
     pub(super) fn pay(&mut self, ticks: u64) {
         self.left = self.left.saturating_sub(ticks);
     }

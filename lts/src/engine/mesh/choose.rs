@@ -1,8 +1,9 @@
-//! By which leaves the owner of a state is decided: those that move least, as many as make the parts even.
+//! The choice of the leaves that decide which rank owns a state: those that move least, as many as make the parts even.
 //!
-//! A step that moves none of them needs no message. A single leaf has too few states to divide them evenly among many ranks,
-//! and with all of them nearly every step leads to another rank. What is best is tried on the first states of a
-//! breadth-first search. Invariant: the choice depends on the network and the number of ranks only, so that ranks agree.
+//! A step that moves none of them needs no message. A single leaf has too few states to divide them evenly among many
+//! ranks, and with all of them nearly every step leads to another rank. Candidates are tried on the first states of a
+//! breadth-first search, and the best is taken. Invariant: the choice depends on the network and the number of ranks only,
+//! so that ranks agree.
 
 use super::Owner;
 use crate::engine::pack::Packing;

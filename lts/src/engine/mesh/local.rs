@@ -70,7 +70,7 @@ struct Shared {
 struct Hub {
     shared: Mutex<Shared>,
     halted: AtomicBool,
-    /// A rank has panicked, so that nobody must wait for it.
+    /// A rank has panicked, so no other rank may wait for it.
     broken: AtomicBool,
 }
 

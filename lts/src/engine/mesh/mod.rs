@@ -1,4 +1,4 @@
-//! The mesh: ranks that own a part of the states each, and send to each other what belongs to another.
+//! The mesh: each rank owns a part of the states and sends states that other ranks own to them.
 //!
 //! A [`Mesh`] moves messages and adds up numbers; it knows nothing of states. A search is written against the trait and
 //! does not know whether ranks are processes of an MPI job or threads of this one ([`local`], which delays and reorders
@@ -6,8 +6,8 @@
 //!
 //! Invariants that a search builds on. A message counts as taken once its receiver has it in hand, not before: so if all
 //! ranks enter a sum with everything taken, nothing is under way when the sum is there. At most [`UNFINISHED`] messages are
-//! on their way from one rank to another; who is not read from must wait, which bounds the memory of all. No call waits
-//! for another rank except the two that all ranks make together, and these go on receiving meanwhile.
+//! on their way from one rank to another; a rank whose messages are not read must wait, which bounds the memory of all. No
+//! call waits for another rank except the two that all ranks make together, and these go on receiving meanwhile.
 
 pub mod choose;
 pub mod local;
@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 /// Messages that may be on their way from one rank to another.
 pub const UNFINISHED: usize = 2;
 
-/// What one rank sees of all.
+/// One rank's access to the mesh.
 pub trait Mesh {
     /// The number of this rank.
     fn rank(&self) -> usize;

@@ -1,9 +1,9 @@
 //! Parcels of words from each rank to each, of any length, in one exchange that all ranks make together.
 //!
-//! The parcels for a rank are one stream, cut into messages that are numbered, since they may come in any order. Who waits
-//! for room takes what has come first, so there is no cycle of waiting, and what is not under way yet is made only when it
-//! is its turn. Invariant: an exchange ends without an error at a rank only if everything that was sent to it has come, once
-//! and unchanged, as sums over all ranks say. Until then, what was handed over may be anything.
+//! The parcels for a rank are one stream, cut into messages that are numbered, since they may come in any order. A rank
+//! that waits for room first takes what has come, so there is no cycle of waiting, and a parcel is made only when it is its
+//! turn. Invariant: an exchange ends without an error at a rank only if everything that was sent to it has come, once and
+//! unchanged, as sums over all ranks say. Until then, what was handed over may be anything.
 
 use super::{Mesh, Patience, print};
 use crate::base::error::{Error, Result};
@@ -126,7 +126,7 @@ impl Exchange<'_> {
         self.sent.messages += 1;
         self.sent.words += message.len() as u64;
         self.mesh.post(to, message);
-        // Who only sends fills the memory of nobody, but keeps others waiting.
+        // A rank that only sends fills no memory, but keeps others waiting.
         self.take();
     }
 

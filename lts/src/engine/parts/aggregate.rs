@@ -1,8 +1,8 @@
 //! One obligation, from the leaves of the network to one component.
 //!
-//! What has to be computed is not computed here: an aggregation says which tasks come next, and goes on once it is told what
-//! came of all of them. Invariant: it is a function of the answers, so that who computes them, and whether an earlier
-//! run did, makes no difference.
+//! Nothing is computed here: an aggregation says which tasks come next, and goes on with the answers to all of them.
+//! Invariant: it is a function of the answers, so it makes no difference which worker computes them, or whether an earlier
+//! run did.
 
 use super::choose::{Choice, Chooser, Choosing, Memory};
 use super::interface::{Found, Interfaces, Tree};
@@ -94,7 +94,7 @@ enum Next {
     Decided(End),
 }
 
-/// See the module head.
+/// The aggregation of one obligation.
 pub(super) struct Aggregation {
     obligation: Obligation,
     keep: Keep,

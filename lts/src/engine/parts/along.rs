@@ -37,7 +37,7 @@ impl Space for &Lts {
     }
 }
 
-/// The product of what a component was made of, as far as somebody looked.
+/// The product of what a component was made of, as far as it was explored.
 pub(super) struct Along<'a> {
     first: &'a Lts,
     second: Option<&'a Lts>,
@@ -164,7 +164,7 @@ impl Space for Along<'_> {
     }
 }
 
-/// What a state offers to others, as somebody calls it, if it cannot move alone.
+/// What a state offers to others, in the labels that `called` gives, if it cannot move alone.
 pub(super) fn ready(moves: &[(u32, u32)], called: impl Fn(u32) -> u32) -> Option<Vec<u32>> {
     if moves.iter().any(|&(label, _)| label == TAU) {
         return None;
@@ -278,7 +278,7 @@ mod tests {
     use crate::samples::random::Shape;
     use std::sync::Arc;
 
-    /// A path as pairs of states, each with whether it has a label, and how many pairs somebody looked at.
+    /// A path as pairs of states, each with whether it has a label, and how many pairs were looked at.
     type Told = (Vec<(bool, (u32, u32))>, usize);
 
     #[test]

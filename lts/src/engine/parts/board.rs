@@ -1,8 +1,8 @@
-//! Which obligations there are, who comes next, and what counts.
+//! The obligations of a search: which there are, which task comes next, and which results count.
 //!
-//! The first obligation that does not hold decides, and everything before it is waited for. As long as there are tasks of an
-//! obligation, those of later ones wait; so one worker goes from one to the next, and many do not stand idle. Invariant:
-//! what is told about the obligations up to the first that does not hold is the same however many work on them, and in
+//! The first obligation that does not hold decides, and everything before it is waited for. As long as there are tasks of
+//! an obligation, those of later ones wait; so one worker goes from one to the next, and many do not stand idle. Invariant:
+//! what is reported about the obligations up to the first that does not hold is the same however many work on them, and in
 //! any order they answer, as long as the memory suffices.
 
 use super::aggregate::{Aggregation, Answer, End, Purpose, Step};
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::time::Instant;
 
-/// Where a task stands: in which obligation, and what it is for.
+/// The place of a task: its obligation and its purpose.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct TaskPlace {
     obligation: u32,
@@ -34,7 +34,7 @@ impl TaskPlace {
 /// An obligation that is worked on.
 struct Going {
     aggregation: Aggregation,
-    /// Tasks that nobody has.
+    /// Tasks that no worker has.
     waiting: VecDeque<(Purpose, Task)>,
     /// The tasks of this step, with what came of them.
     step: Vec<(Purpose, Option<Answered>)>,
@@ -60,7 +60,7 @@ pub struct PartsStatus {
     pub trials: u64,
 }
 
-/// See the module head.
+/// The obligations of a search, their tasks and their results.
 pub struct Board {
     obligations: Vec<(Obligation, At)>,
     /// The memory does not suffice for several at a time.
@@ -95,7 +95,7 @@ impl Board {
         self.obligations.iter().position(|(_, at)| !matches!(at, At::Holds(_)))
     }
 
-    /// The next task, for somebody to work on; none: there is nothing before more answers come.
+    /// The next task for a worker; `None` if there is none before more answers come.
     pub fn take(&mut self, setting: Setting) -> Option<(TaskPlace, Task)> {
         for number in 0..self.obligations.len() {
             if self.one_by_one && self.undecided().is_some_and(|first| number > first) {
@@ -121,7 +121,7 @@ impl Board {
         None
     }
 
-    /// Takes what came of a task. What nobody waits for is ignored.
+    /// Takes the result of a task. A result that is no longer wanted is ignored.
     pub fn put(&mut self, setting: Setting, place: TaskPlace, answered: Answered) {
         let Some((_, at @ At::Going(_))) = self.obligations.get_mut(place.obligation as usize) else {
             return;
@@ -179,8 +179,8 @@ impl Board {
         status
     }
 
-    /// What came out; the run of a violation is put together and replayed. If not all that counts is decided, the run was
-    /// told to stop.
+    /// The report; the run of a violation is put together and replayed. If not all that counts is decided, the search was
+    /// asked to stop.
     pub fn report(self, setting: Setting, stop: &(dyn Fn() -> Option<Limit> + Sync)) -> Result<PartsReport> {
         let Board { obligations, start, .. } = self;
         let mut accounts = Vec::new();

@@ -8,8 +8,8 @@
 //!
 //! If the user wants fewer trials, an [estimate](super::estimate) orders the pairs, and the first that can be made decide.
 //!
-//! Invariant: which trials there are, and what is chosen, follows from what came of the trials before; who made them, and
-//! in which order, does not matter.
+//! Invariant: which trials there are, and what is chosen, follows from the results of the trials before; which worker made
+//! them, and in which order, does not matter.
 
 use super::estimate::Estimates;
 use super::mutants::{self, Mutant};

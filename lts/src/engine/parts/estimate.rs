@@ -1,9 +1,9 @@
-//! What putting two components together promises, without doing it.
+//! An estimate of what putting two components together gains.
 //!
-//! Every step of one component goes with every state of the other, and every two steps that go together with each other: so
-//! many transitions the product has at most, if all of it is reachable. Good is a pair whose transitions are mostly hidden,
-//! because nobody else takes part, and mostly made by both sides together, because steps of one side alone only interleave.
-//! Both are shares of the estimate, and their sum is what pairs are ordered by.
+//! Every step of one component goes with every state of the other, and every two steps that go together with each other:
+//! the product has at most this number of transitions, if all of it is reachable. A pair is good if its transitions are
+//! mostly hidden, because no other component takes part, and mostly made by both sides together, because steps of one side
+//! alone only interleave. Both are shares of the estimate, and their sum is what pairs are ordered by.
 //!
 //! Both measures, of hiding and of interleaving, are after P. Crouzen and F. Lang, "Smart Reduction" (FASE 2011).
 
@@ -132,7 +132,7 @@ mod tests {
         let (mut neighbours, mut strangers) = (0, 0);
         for &pair in &pairs {
             match share(&pair) {
-                // What both do together is counted, and hidden where nobody else takes part.
+                // What both do together is counted, and hidden where no other component takes part.
                 true => {
                     assert!(estimates.promise(pair) > 0, "{pair:?}");
                     neighbours += 1;

@@ -2,9 +2,9 @@
 //!
 //! A *macro-state* of a component is the set of its states after one word of the labels by which it takes part in syncs;
 //! what it does alone happens in between. Components share no state, so given such a word they choose independently: a
-//! tuple of macro-states is reachable if and only if some run has the word, and every combination of their members is
-//! then a reachable state. Where a label leads from a macro-state is found out once and remembered, whatever the others do
-//! meanwhile.
+//! tuple of macro-states is reachable if and only if some run has the word, and every combination of their members is then
+//! a reachable state. Where a label leads from a macro-state does not depend on the other components, so it is computed
+//! once and remembered.
 //!
 //! The same again one level up: a *group* is a component whose states are tuples of macro-states of its children, and
 //! whose own steps are the syncs within it. The root is the group of all, so that exploring the system is to close its
@@ -48,9 +48,9 @@ pub(super) struct Joint {
 pub(super) struct Group {
     pub(super) children: Vec<usize>,
     pub(super) syncs: Vec<Joint>,
-    /// For the first part of a sync which ones there are.
+    /// The syncs by their first part.
     by_first: Map<(u32, u32), Vec<u32>>,
-    /// For the last part of a sync that nobody outside sees which ones there are.
+    /// The syncs that are hidden from outside, by their last part.
     pub(super) own_by_last: Map<(u32, u32), Vec<u32>>,
     /// The members: macro-states of the children.
     pub(super) tuples: Vec<Arc<[u32]>>,
@@ -81,7 +81,7 @@ pub(super) struct Node {
     steps: Map<(u32, u32), u32>,
     /// For each macro-state the minimal ready sets, once they are known.
     pub(super) ready: Vec<Option<ReadySets>>,
-    /// Members of which nobody knows yet what they can do; they are never stuck.
+    /// Members whose moves are not known yet; they are never stuck.
     pub(super) unknown: Set<u32>,
 }
 

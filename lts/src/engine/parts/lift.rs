@@ -42,7 +42,7 @@ pub(super) struct Happening {
     done: Vec<(u32, u32, Local)>,
 }
 
-/// Something that is to be replaced by what it is made of.
+/// A component, or a node of the product of interfaces, that is to be replaced by what it is made of.
 pub(super) struct Item {
     pub(super) what: What,
     /// Where it ends, if that matters.
@@ -63,7 +63,7 @@ pub(super) enum Goal {
     Ready(Box<[u32]>),
 }
 
-/// What it takes.
+/// The data that lifting needs.
 pub(super) struct Lift<'a> {
     pub(super) net: &'a Network,
     pub(super) effort: Effort<'a>,
@@ -291,8 +291,8 @@ impl Lift<'_> {
     }
 }
 
-/// A run in which an item is replaced: for each of its steps whether others see it, and what takes its part. What nobody
-/// sees comes right before the next step that others see.
+/// A run in which an item is replaced: for each of its steps whether others see it, and what takes its part. Steps that no
+/// other component sees come right before the next step that others see.
 pub(super) fn replaced(
     run: Vec<Happening>,
     item: usize,

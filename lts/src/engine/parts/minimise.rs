@@ -19,7 +19,7 @@ use crate::model::explicit::{Builder, Lts, State};
 use crate::model::network::{Label, Network, Outcome};
 use std::sync::Arc;
 
-/// What came out.
+/// The reduced system.
 #[derive(Clone, Debug)]
 pub struct Whole {
     /// A system that is equivalent to the network.

@@ -63,7 +63,7 @@ pub use task::{Answered, Task};
 /// The most states of a product if nothing else is said.
 pub const DEFAULT_LIMIT: u64 = 1_000_000;
 
-/// What a search may spend, and whom it tells.
+/// The limits of a search, and where it reports progress.
 #[derive(Clone, Copy)]
 pub struct Options<'a> {
     /// The number of threads.
@@ -72,7 +72,7 @@ pub struct Options<'a> {
     pub limit: u64,
     /// Leaves that are put together first, group by group; no leaf may be in two groups. Empty: the search chooses.
     pub groups: &'a [Vec<LeafIx>],
-    /// Modulo what safety properties are decided.
+    /// The equivalence modulo which safety properties are decided.
     pub reduction: Reduction,
     /// What is done about an obligation.
     pub stages: Stages,
@@ -84,7 +84,7 @@ pub struct Options<'a> {
     pub max_memory: u64,
     /// Whether and why to stop.
     pub stop: &'a (dyn Fn() -> Option<Limit> + Sync),
-    /// Is told what is being put together: components left, states and transitions of all products so far.
+    /// Called with the progress: components left, states and transitions of all products so far.
     pub progress: &'a (dyn Fn(u64, u64, u64) + Sync),
 }
 
@@ -129,7 +129,7 @@ pub enum Stage {
     Interfaces,
 }
 
-/// What there was of components that are explored by their interfaces.
+/// Figures of an exploration of components by their interfaces.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Seen {
     /// Components and groups of them that met each other.
@@ -152,8 +152,8 @@ pub struct Seen {
     pub rounds: u64,
 }
 
-/// Modulo what components are reduced for safety properties. Freedom from deadlock always takes branching bisimulation
-/// that preserves divergence.
+/// The equivalence modulo which components are reduced for safety properties. Freedom from deadlock always takes branching
+/// bisimulation that preserves divergence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Reduction {
     /// Weak trace equivalence where that is cheap and gains something, else branching bisimulation.
@@ -185,7 +185,7 @@ pub(super) enum Trouble {
     Memory,
     /// The run is to stop.
     Stopped(Limit),
-    /// A fault of ours.
+    /// An internal error.
     Internal(Error),
 }
 
@@ -224,7 +224,7 @@ pub enum Fate {
     Holds,
     /// It does not.
     Violated,
-    /// Nobody knows: why.
+    /// Undecided, and why.
     Left(Why),
 }
 
@@ -235,16 +235,16 @@ pub enum Why {
     Limit(u64),
     /// The memory does not suffice.
     Memory,
-    /// The run was told to stop.
+    /// The run was asked to stop.
     Stopped,
-    /// It is violated, but its run cannot be told within the memory.
+    /// It is violated, but the memory does not suffice to put its run together.
     Run,
 }
 
 /// A component in the tree of products: a process, the observer, or two components together.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Node {
-    /// What it is called, if it is a process or the observer.
+    /// Its name, if it is a process or the observer.
     pub name: Option<String>,
     /// The two components that it is made of, by their places in the list.
     pub parts: Vec<usize>,
@@ -257,7 +257,7 @@ pub struct Node {
 /// What was done about an obligation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Account {
-    /// What it is about.
+    /// The obligation.
     pub obligation: Obligation,
     /// What became of it.
     pub result: Fate,
@@ -299,7 +299,7 @@ impl Account {
     }
 }
 
-/// What came out.
+/// The result of a search by parts.
 #[derive(Clone, Debug)]
 pub struct PartsReport {
     /// The answer; `None`: an obligation was left.
@@ -317,7 +317,7 @@ pub struct PartsReport {
 pub struct Setting<'a> {
     /// A network whose tables are complete.
     pub net: &'a Network,
-    /// What is asked of it; there must be no formula among it.
+    /// Its properties; there must be no formula among them.
     pub properties: &'a [Property],
     /// See [`Options::limit`].
     pub limit: u64,
@@ -347,7 +347,7 @@ impl<'a> Setting<'a> {
     }
 }
 
-/// Decides properties of a network whose tables are complete; there must be no formula among them. A run that is told to
+/// Decides properties of a network whose tables are complete; there must be no formula among them. A run that is asked to
 /// stop ends with [`Verdict::Unknown`].
 pub fn check(net: &Network, properties: &[Property], options: &Options) -> Result<PartsReport> {
     no_formulas(properties)?;
@@ -384,7 +384,7 @@ impl Obligation {
     }
 }
 
-/// What has to be decided, in order. Of several wishes for freedom from deadlock the strictest counts.
+/// What has to be decided, in order. Of several properties that ask for freedom from deadlock the strictest counts.
 pub(super) fn obligations(faulty: bool, properties: &[Property]) -> Vec<Obligation> {
     let faults = (faulty && !mutants::is(mutants::Mutant::DropFaults)).then_some(Obligation::Faults);
     let deadlock = property::deadlock_freedom(properties).map(|(index, _)| index);

@@ -179,7 +179,8 @@ impl Rounds<'_> {
             Err(Trouble::Memory) => return Ok(Round::Done(Answer::Left(Why::Run))),
             Err(trouble) => return Err(trouble),
         };
-        // Others may be where nobody has looked yet while some come to a violation, and a replay looks at all of them.
+        // Others may be in states that were not looked at yet while some come to a violation, and a replay looks at all of
+        // them.
         let missing = unexpanded(self.net, &trace);
         if !missing.is_empty() {
             return Ok(Round::Missing(missing));

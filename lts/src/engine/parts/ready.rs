@@ -1,8 +1,8 @@
 //! Whether components that are made deterministic can be stuck together.
 //!
 //! A deadlock is a choice of one stable member, which cannot move alone, for each component, such that no sync is offered
-//! by all its parts. Of what stable members offer, their *ready sets*, only the minimal ones matter: who offers less
-//! hinders more. The members of a group are tuples, and choices in these have ready sets again.
+//! by all its parts. Of what stable members offer, their *ready sets*, only the minimal ones matter: a member that offers
+//! less hinders more. The members of a group are tuples, and choices in these have ready sets again.
 
 use super::Trouble;
 use super::interface::{Group, Interfaces, Kind, ReadySets};
@@ -123,7 +123,7 @@ impl Interfaces<'_> {
     }
 }
 
-/// Whether the last of the chosen sets makes a step possible that nobody outside takes part in.
+/// Whether the last of the chosen sets makes a step possible in which no component outside takes part.
 fn moves_alone(group: &Group, chosen: &[&[u32]]) -> bool {
     let last = chosen.len() - 1;
     let offered = |&(child, label): &(u32, u32)| chosen[child as usize].binary_search(&label).is_ok();

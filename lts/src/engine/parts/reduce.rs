@@ -5,7 +5,7 @@
 //! | no deadlock | branching bisimulation that preserves divergence | a congruence for syncs and hiding that keeps states without steps apart |
 //! | nothing bad | weak trace equivalence, or branching bisimulation where that is smaller or too expensive | a congruence; whether `BAD` can happen is read off the weak traces |
 //!
-//! Both need that nobody synchronises with tau, nor hinders it. A component that observes is [trimmed](trim) besides:
+//! Both need that no component synchronises with tau or hinders it. A component that observes is [trimmed](trim) besides:
 //! only what leads to [`BAD`] matters.
 
 use super::mutants::{self, Mutant};

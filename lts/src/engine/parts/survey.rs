@@ -1,4 +1,4 @@
-//! What components of a network are to each other: what they do inside, what they do together, and how many different
+//! How the components of a network depend on each other: what they do inside, what they do together, and how many different
 //! runs they have.
 //!
 //! The counts are those of interface reduction (Guo and others, SOSP 2011). A *skeleton* is what components do together,

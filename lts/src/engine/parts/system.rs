@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 /// The label of steps that a component takes alone.
 pub(in crate::engine) const TAU: u32 = 0;
-/// The label by which the observer says that the property is violated. Nobody can hinder it.
+/// The label by which the observer says that the property is violated. No component can hinder it.
 pub(in crate::engine) const BAD: u32 = 1;
 /// The first label by which a component takes part in syncs.
 pub(in crate::engine) const FIRST: u32 = 2;
@@ -126,7 +126,7 @@ pub(in crate::engine) fn bytes_of(lts: &Lts) -> u64 {
     (lts.num_states() * 16 + lts.num_transitions() * 12 + lts.labels().len() * 40) as u64
 }
 
-/// What is asked.
+/// The question about a system.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) enum SystemQuestion<'a> {
     /// That no fault is reachable.
@@ -303,9 +303,9 @@ impl System {
         self.components[slot as usize].as_ref().expect("the slot is in use")
     }
 
-    /// What components in one or two slots do, seen from the others: steps without anybody else are hidden, and steps in
-    /// which the others cannot tell the difference get one label. Also the syncs of the product, which stands in the first
-    /// slot.
+    /// What components in one or two slots do, seen from the others: steps without other components are hidden, and steps
+    /// in which the others cannot tell the difference get one label. Also the syncs of the product, which stands in the
+    /// first slot.
     pub(in crate::engine) fn table(&self, first: u32, second: Option<u32>) -> (Table, Vec<Sync>) {
         // For each pair of labels the contexts in which it occurs: the parts of the others.
         let mut contexts: Map<(u32, u32), Vec<Sync>> = Map::default();

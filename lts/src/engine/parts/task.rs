@@ -1,4 +1,4 @@
-//! What there is to compute, as values: threads, other processes, or nobody may compute it, if an earlier run has.
+//! The computations of a search, as values: threads or other processes may do them, or an earlier run may have done them.
 //!
 //! A [`Task`] brings along all that it needs, so its worker need not know the network, nor what was put together
 //! before. Most components are small by the time they are looked at in pairs; sending them costs less than finding out
@@ -18,7 +18,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// See the module head.
+/// A self-contained computation.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Task {
     pub(super) what: What,
@@ -89,7 +89,7 @@ impl<'de> Deserialize<'de> for Body {
     }
 }
 
-/// What came of a task.
+/// The result of a task.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Answered {
     pub(super) end: End,
@@ -121,7 +121,7 @@ pub(super) enum End {
 }
 
 impl Answered {
-    /// Whether the task was told to stop before it was done.
+    /// Whether the task was asked to stop before it was done.
     pub fn is_stopped(&self) -> bool {
         self.end == End::Stopped
     }
@@ -156,7 +156,7 @@ pub(super) fn size(lts: &Lts) -> (u64, u64) {
 }
 
 impl Task {
-    /// Does it. `received`: it came from another process, and its components count as memory of this one.
+    /// Runs the task. `received`: it came from another process, and its components count as memory of this one.
     pub fn run(
         &self,
         budget: &Arc<Budget>,

@@ -65,7 +65,7 @@ impl Workers<'_> {
     }
 }
 
-/// Does some tasks, and tells what came of them in their order.
+/// Does some tasks and returns their results in the order of the tasks.
 pub(super) fn all(tasks: &[Task], setting: Setting, options: &Options) -> Vec<Answered> {
     let one = |task: &Task| task.run(setting.budget, options.stop, false);
     if options.workers <= 1 || tasks.len() <= 1 {

@@ -49,7 +49,7 @@ impl Allowance {
         ledger.spent
     }
 
-    /// Does the search, and says that it has ended, also if it panics: nobody must wait for it then.
+    /// Does the search, and notes that it has ended, even if it panics: nothing may wait for it then.
     pub fn until_end<R>(&self, search: impl FnOnce() -> R) -> R {
         let _end = AtEnd(|| self.change(|ledger| ledger.ended = true));
         search()

@@ -185,7 +185,7 @@ impl Closure {
         }
     }
 
-    /// Takes a vector out; who does that removes it from the members, or puts it back.
+    /// Takes a vector out; the caller then removes it from the members, or puts it back.
     pub(super) fn take(&mut self, tables: &Tables, vector: u32) {
         self.contains[vector as usize] = false;
         self.work += 1 + tables.parts(vector).len() as u64;

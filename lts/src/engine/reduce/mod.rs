@@ -7,10 +7,10 @@
 //! when `T` grows, the union of two such sets is one, and a set can be had by adding what is missing, or by taking out of a
 //! larger one what does not belong.
 //!
-//! What is kept: every deadlock with its exact depth, if one is asked for, since `T` then has a *key*, a vector that
-//! nobody outside can disable; and for everything forbidden (faults, forbidden steps, bad monitors) whether it is
-//! reachable, since `T` either blocks all that is forbidden or has a key that raises a potential (see
-//! [`potential`]). If `T` always blocks, shortest lengths are kept as well. The proof stands in `docs/architecture.md`.
+//! What is kept: every deadlock with its exact depth, if one is asked for, since `T` then has a *key*, a vector that no
+//! vector outside can disable; and for everything forbidden (faults, forbidden steps, bad monitors) whether it is
+//! reachable, since `T` either blocks all that is forbidden or has a key that raises a potential (see [`potential`]). If
+//! `T` always blocks, shortest lengths are kept as well. The proof stands in `docs/architecture.md`.
 //!
 //! Invariants: the set is a function of the state alone, so every search, thread and rank sees the same graph; and the
 //! reduction reads complete tables only, because of tables that still grow it could not tell what is reachable. A search
@@ -40,7 +40,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use stubborn::Stubborn;
 use tables::Tables;
 
-/// What a reduction is to be like.
+/// The parameters of a reduction.
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted {
     pub(crate) keep: Keep,

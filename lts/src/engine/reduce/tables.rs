@@ -1,9 +1,9 @@
 //! The tables of a network as the reduction reads them: flat, with what is never used left out.
 //!
-//! Three things differ from the network itself. Moves whose label occurs in no vector are gone, since nobody can take
-//! them. The bad states of monitors are absorbing, so that a run stays a violation when a step is put before it. And each
-//! monitor that can become bad has a *phantom*: a vector that is never taken, with one label that only bad states offer.
-//! To keep a phantom disabled is to keep the monitor from becoming bad, so that monitors need no code of their own.
+//! Three things differ from the network itself. Moves whose label occurs in no vector are gone, since they can never be
+//! taken. The bad states of monitors are absorbing, so that a run stays a violation when a step is put before it. And each
+//! monitor that can become bad has a *phantom*: a vector that is never taken, with one label that only bad states offer. To
+//! keep a phantom disabled is to keep the monitor from becoming bad, so that monitors need no code of their own.
 
 use super::potential;
 use crate::model::network::{self as model, LeafIx, Local, Network, Outcome, VectorIx};

@@ -1,10 +1,10 @@
 //! The two-phase search (Palmer, Gopalakrishnan: "Partial order reduction assisted parallel model-checking"), for
 //! comparison with stubborn sets.
 //!
-//! A process has a *singleton ample set* if it and those that it may have to wait for have one step together, and nobody else
-//! can take part in what they offer. Phase 1 takes such steps, process by process, until no process has one; phase 2 takes every
-//! step of the state where that ends. What is published as a depth-first search, and as a breadth-first search on ranks, is
-//! here a [`Pass`]: any search whose steps are ways past phase 1.
+//! A process has a *singleton ample set* if it and those that it may have to wait for have one step together, and no other
+//! process can take part in what they offer. Phase 1 takes such steps, process by process, until no process has one; phase
+//! 2 takes every step of the state where that ends. What is published as a depth-first search, and as a breadth-first
+//! search on ranks, is here a [`Pass`]: any search whose steps are ways past phase 1.
 //!
 //! Which of the states of phase 1 are saved is a matter of [`Save`]. A state that is seen twice in one phase 1 ends the turn
 //! of its process, so that phase 1 ends. In the publication a saved state is also not searched from again when another step
@@ -191,7 +191,8 @@ impl Scratch {
         step
     }
 
-    /// One of those that a disabled vector waits for must move first. The phantom of a monitor that is bad waits for nobody.
+    /// One of those that a disabled vector waits for must move first. The phantom of a monitor that is bad waits for no
+    /// process.
     fn wait(&mut self, tables: &Tables, vector: u32, mutant: Mutant) {
         let waits =
             |leaf: u32, label: u32| !tables.leaves[leaf as usize].offers(self.locals[leaf as usize], label);

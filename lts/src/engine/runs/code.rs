@@ -5,7 +5,7 @@
 //! they are. A state of one word always differs, so there one less is written, and neighbours cost half a byte.
 //! The key is not written: it is that of the slice.
 //!
-//! Reading takes eight bytes at a time wherever a number has fewer; so [`SLACK`] more bytes must follow.
+//! Reading takes eight bytes at a time even where a number has fewer; so [`SLACK`] more bytes must follow.
 
 use super::layout::Layout;
 use crate::base::error::{Error, Result};

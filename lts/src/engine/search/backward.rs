@@ -1,11 +1,11 @@
 //! Rebuilds a shortest trace without a table of parents.
 //!
 //! The visited set keeps the depth of each state in bits that its word has free anyway, modulo `M`. A state at depth `d`
-//! has a predecessor at depth `d - 1`, and no predecessor is nearer to the initial state than that. If the search went
-//! less deep than `M`, the depths are exact, and going back costs one step of the reversed tables for each step of the
-//! trace. Two bits would do if steps could be undone; in a directed graph a predecessor can be any number of levels
-//! too deep, so a short counter is ambiguous where the search went deeper (that a depth modulo three is enough was
-//! believed here first, and refuted by the random networks).
+//! has a predecessor at depth `d - 1`, and no predecessor is nearer to the initial state than that. If the search went less
+//! deep than `M`, the depths are exact, and going back costs one step of the reversed tables for each step of the trace.
+//! Two bits would do if steps could be undone; in a directed graph a predecessor can be any number of levels too deep, so a
+//! short counter is ambiguous where the search went deeper (an earlier version kept depths modulo three; random networks
+//! refuted that).
 //!
 //! Where the depths are ambiguous, and where there are very many combinations of local predecessors (all of fifty
 //! leaves terminate at once), the way is found by searching forwards again: each state of the frontier carries its

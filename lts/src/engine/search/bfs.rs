@@ -1,9 +1,10 @@
 //! Breadth-first search, level by level, on many threads.
 //!
 //! The states of a level are divided into chunks that workers take one at a time, each from its own stretch of the level
-//! and then from those of others; what they find new becomes the chunks of the next level. Invariant: a level is expanded completely before the next begins, also when it contains a
-//! violation, and of several findings the least is reported. So states, transitions, depth, deadlocks and the finding
-//! itself do not depend on the number of workers, and a finding is as near to the initial state as any.
+//! and then from those of others; the new states become the chunks of the next level. Invariant: a level is expanded
+//! completely before the next begins, also when it contains a violation, and of several findings the least is reported. So
+//! states, transitions, depth, deadlocks and the finding itself do not depend on the number of workers, and a finding is as
+//! near to the initial state as any.
 //!
 //! Threads are started for each level that has several chunks: that costs some ten microseconds against a millisecond
 //! or more of work, and there is no barrier that a worker could miss.
@@ -162,8 +163,9 @@ pub(super) fn search<S: Successors>(run: &Run<S>) -> Option<(Found, u64)> {
     None
 }
 
-/// All states, level by level, for who goes through them again: `keep` is given each level. `enough` is asked after each,
-/// with the number of states, whether to end. False: it said so, something was found, or the search was stopped.
+/// All states, level by level, for a caller that goes through them again: `keep` gets each level. `enough` is called after
+/// each with the number of states, and says whether to end. False: it said so, something was found, or the search was
+/// stopped.
 pub(super) fn levels<'a, S: Successors>(
     run: &Run<'a, S>,
     enough: &mut dyn FnMut(u64) -> bool,
@@ -243,7 +245,7 @@ pub(super) fn missing<S: Successors>(run: &Run<S>, level: &[Chunk]) -> BTreeSet<
     missing
 }
 
-/// Has them filled.
+/// Fills these tables.
 pub(super) fn fill<S: Successors>(
     run: &Run<S>,
     level: &mut [Chunk],
@@ -380,7 +382,7 @@ impl<'r, 'a, S: Successors, R: Route<S>> Worker<'r, 'a, S, R> {
         }
     }
 
-    /// Lets others move the visited set. Who waits for anything must have done so.
+    /// Lets other threads move the visited set. A thread must call this before it waits for anything.
     pub(super) fn let_go(&mut self) {
         self.table = None;
     }

@@ -1,9 +1,8 @@
 //! Exhaustive searches: does a network have its properties, and if not, by which trace.
 //!
-//! [`check`] is the whole road: it builds the properties into the network, compiles it, searches, rebuilds the trace and
-//! replays it with code that shares nothing with the search. Invariant: a verdict other than [`Verdict::Unknown`] is a
-//! fact about the network. It holds only if every reachable state was expanded, and a violation carries a trace that
-//! replays.
+//! [`check`] does everything: it builds the properties into the network, compiles it, searches, rebuilds the trace and
+//! replays it with code that shares nothing with the search. Invariant: a verdict other than [`Verdict::Unknown`] is a fact
+//! about the network. It holds only if every reachable state was expanded, and a violation carries a trace that replays.
 
 mod backward;
 mod bfs;
@@ -46,7 +45,7 @@ pub enum Order {
     DepthFirst,
 }
 
-/// What a search may spend, and whom it tells.
+/// The limits of a search, and where it reports progress.
 #[derive(Clone, Copy)]
 pub struct Options<'a> {
     /// The order in which states are visited.
@@ -60,21 +59,21 @@ pub struct Options<'a> {
     /// Bytes that visited states, frontiers and tables may take. `None`: 80 % of what the machine or its control group
     /// has.
     pub max_memory: Option<u64>,
-    /// Stop after so much time.
+    /// Stop after this time.
     pub time_limit: Option<Duration>,
     /// Stop when this becomes true.
     pub cancel: Option<&'a AtomicBool>,
-    /// Which limit it was if that became true; `None`: that the run was interrupted.
+    /// The limit to report if `cancel` became true; `None`: the run was interrupted.
     pub reason: Option<&'a (dyn Fn() -> Limit + Sync)>,
-    /// Is told now and then how far the search is, from one of its threads.
+    /// Called now and then with the progress, from one of the search's threads.
     pub progress: Option<&'a (dyn Fn(&Stats) + Sync)>,
     /// Whether steps are left out that are not needed, and what is kept besides verdicts. Only for complete tables.
     pub reduce: Option<Keep>,
     /// Whether of states that differ only in which of several like leaves is which one is searched. Only for complete
     /// tables.
     pub symmetry: bool,
-    /// Is asked whether to end, at points that depend on the system only: after each level, whose depth is given, or depth
-    /// first after some states. A search that it ends was interrupted.
+    /// Called at points that depend on the system only: after each level, whose depth is given, or depth first after some
+    /// states. It says whether to end; a search that it ends was interrupted.
     pub pause: Option<&'a (dyn Fn(&Stats) -> bool + Sync)>,
     /// With a reduction: what its work is taken from. It waits when nothing is left.
     pub allowance: Option<&'a Arc<Allowance>>,
@@ -157,7 +156,7 @@ pub struct Level {
     pub ended: Duration,
 }
 
-/// What came out of a search.
+/// The result of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     /// The answer.
@@ -181,13 +180,13 @@ pub fn check(net: &Network, properties: &[Property], options: &Options) -> Resul
     check_here(net, properties, options, None)
 }
 
-/// The same for all properties that are no formulas; the caller looks after those.
+/// As [`check`], for all properties that are no formulas; the caller decides those.
 pub fn check_but_formulas(net: &Network, properties: &[Property], options: &Options) -> Result<Report> {
     check_here(net, properties, options, None)
 }
 
 /// The same, breadth first, together with other ranks, which must all do so with the same network, properties and options
-/// (apart from memory, workers, and whom to tell). Every rank owns a part of the states. The report is the same on all.
+/// (apart from memory, workers and progress). Every rank owns a part of the states. The report is the same on all.
 pub fn check_on_ranks(
     net: &Network,
     properties: &[Property],
@@ -395,7 +394,7 @@ fn examine<S: Successors>(
         saved: system.saved().map(saved_here),
         like_leaves: system.like_leaves().map(<[_]>::to_vec),
     };
-    // A finding is a fact, whatever else ended the search at the same time.
+    // A finding is a fact, even if something else ended the search at the same time.
     let verdict = match (found, stop) {
         (Some((found, way)), _) => networks
             .with(|net, network, packing| conclude(&run, (net, network, packing), found, way, task, mesh)),

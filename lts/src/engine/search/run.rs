@@ -88,7 +88,7 @@ impl<'a, S: Successors> Run<'a, S> {
     pub(super) fn stop(&self, why: Error) {
         let cancelled = self.options.cancel.is_some_and(|cancel| cancel.load(Relaxed));
         let why = match why {
-            // A table source that is told to stop fails, and that is no fault of it.
+            // A table source fails when it is asked to stop; that is no error of the source.
             Error::Input(_) | Error::Internal(_) if cancelled => self.cancelled().into(),
             why => why,
         };
@@ -144,12 +144,12 @@ impl<'a, S: Successors> Run<'a, S> {
         self.expanded.load(Relaxed)
     }
 
-    /// Looks at the limits, and reports progress if it is time, for who waits. The caller must not hold the table.
+    /// Looks at the limits, and reports progress if it is time, for threads that wait. The caller must not hold the table.
     pub(super) fn look_around(&self) {
         self.tell(&mut Done::default());
     }
 
-    /// Adds what a worker has done since it last told, looks at the limits, and reports progress if it is time.
+    /// Adds what a worker has done since its last report, looks at the limits, and reports progress if it is time.
     pub(super) fn tell(&self, done: &mut Done) {
         self.transitions.fetch_add(done.transitions, Relaxed);
         self.deadlocks.fetch_add(done.deadlocks, Relaxed);
@@ -236,7 +236,7 @@ impl<'a, S: Successors> Run<'a, S> {
     }
 }
 
-/// What a worker has done since it last told.
+/// What a worker has done since its last report.
 #[derive(Default, Debug)]
 pub(super) struct Done {
     pub(super) expanded: u64,

@@ -1,10 +1,11 @@
 //! Finds the permutations of a network.
 //!
-//! Leaves that may take each other's place are told by *colours*: leaves, local states, labels and vectors begin with what is
-//! known of each by itself, and get new ones from the colours around them until no more differ. Then places are guessed:
-//! two neighbours of a class exchanged, alone or together with those at the same places of all classes of that size (a
-//! process with its channel), and all such classes turned by one. For each guess the colours are worked out again with the leaves
-//! told apart, once as they are and once in their new places; states and labels of equal colour belong together.
+//! Leaves that may take each other's place are recognised by *colours*: leaves, local states, labels and vectors begin with
+//! what is known of each by itself, and get new ones from the colours around them until no more differ. Then places are
+//! guessed: two neighbours of a class exchanged, alone or together with those at the same places of all classes of that
+//! size (a process with its channel), and all such classes turned by one. For each guess the colours are worked out again
+//! with the leaves told apart, once as they are and once in their new places; states and labels of equal colour belong
+//! together.
 //!
 //! Invariant: colours only guess. What is returned was compared entry by entry.
 
@@ -57,7 +58,7 @@ struct Colours {
     rounds: usize,
 }
 
-/// See the module head.
+/// Guesses permutations of a network and returns those that were checked.
 pub(super) fn permutations(
     net: &Network,
     alarms: &Alarms,

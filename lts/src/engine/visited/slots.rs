@@ -83,7 +83,7 @@ pub(super) struct Mark(u64);
 pub(super) trait Word {
     fn read(&self) -> u64;
     fn read_acquire(&self) -> u64;
-    /// Replaces 0 by a value; otherwise says what is there.
+    /// Replaces 0 by a value; otherwise returns the value that is present.
     fn claim(&self, value: u64) -> Result<(), u64>;
     fn write(&self, value: u64);
     fn write_release(&self, value: u64);

@@ -27,7 +27,7 @@ const BRIM: f64 = 0.96;
 /// 8 / 0.70.
 const GROWTH: f64 = 1.25;
 /// The part of the budget below which a table grows twofold. Growing by a quarter moves every state four times as often,
-/// and that took a quarter of the time of a search; memory that nobody needs is not worth it.
+/// and that took a quarter of the time of a search; saving memory that is not short is not worth that.
 const PLENTY: u64 = 32;
 /// Tables below this many bytes grow fourfold.
 const SMALL: u64 = 4 << 20;
@@ -286,7 +286,7 @@ impl<W: Width> Table<W> {
         self.marks.modulus()
     }
 
-    /// The depth of a state modulo [`Table::depth_modulus`], if it is in the table.
+    /// The depth of a state modulo [`Table::depth_modulus`]; `None` if it is not in the table.
     pub fn depth_of(&self, key: &[u64]) -> Option<u64> {
         self.slots().find(key)
     }

@@ -13,8 +13,8 @@ use crate::model::network::Label;
 
 const UNSEEN: u32 = u32::MAX;
 
-/// The quotient by a bisimulation, and the state in it of each state. All states must be reachable. `None` if it is told
-/// to stop.
+/// The quotient by a bisimulation, and for each state its state in the quotient. All states must be reachable. `None` if it
+/// is asked to stop.
 pub(crate) fn quotient_by(
     lts: &Lts,
     bisimulation: Equivalence,
@@ -50,8 +50,8 @@ pub(crate) fn quotient_by(
     Some((builder.finish_numbered(labels, State(0)), places))
 }
 
-/// The smallest deterministic system with the same weak traces, if it can be found within the limit. `None` also if it
-/// is told to stop.
+/// The smallest deterministic system with the same weak traces, if it can be found within the limit. `None` also if it is
+/// asked to stop.
 pub(crate) fn deterministic(lts: &Lts, limit: DeterminisationLimit, stop: &dyn Fn() -> bool) -> Option<Lts> {
     let deterministic = determinise(lts, true, limit).ok()?;
     quotient_by(&deterministic, Equivalence::Strong, stop).map(|(small, _)| small)

@@ -1,10 +1,10 @@
-//! The quotient of an LTS: one state for each block of a bisimulation, and its canonical appearance.
+//! The quotient of an LTS: one state for each block of a bisimulation, and its canonical form.
 //!
-//! The states are numbered breadth-first from the initial state, which is 0, following transitions in the order of
-//! their labels. Of the labels those remain that occur, in alphabetical (byte) order after `tau`. The transitions of a
-//! state are sorted by label and target, none twice. So a deterministic system has one appearance, whatever order
-//! the input had. Where a state has several transitions with one label, the numbers of the original states decide
-//! between them, and what is minimal already does not change.
+//! The states are numbered breadth-first from the initial state, which is 0, following transitions in the order of their
+//! labels. Of the labels those remain that occur, in alphabetical (byte) order after `tau`. The transitions of a state are
+//! sorted by label and target, none twice. So a deterministic system has one canonical form, for any order of the input.
+//! Where a state has several transitions with one label, the numbers of the original states decide between them, and what
+//! is minimal already does not change.
 
 use super::partition::Partition;
 use crate::model::explicit::{Builder, Lts, State};

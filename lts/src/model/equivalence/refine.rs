@@ -49,7 +49,7 @@ pub(super) fn refine(lts: &Lts, inert_tau: bool, inheritance: Inheritance) -> Op
     refine_until(lts, inert_tau, inheritance, &|| false)
 }
 
-/// The same; `None` also if it is told to stop, which it asks before each round.
+/// The same; `None` also if it is asked to stop, which it checks before each round.
 pub(super) fn refine_until(
     lts: &Lts,
     inert_tau: bool,

@@ -20,7 +20,8 @@ use std::sync::Arc;
 /// A state by its number, and a position.
 type Pair = (u32, Position);
 
-/// Makes the proof that a run is against a formula, and checks it. An error if it is not: a defect of who found the run.
+/// Makes the proof that a run is against a formula, and checks it. An error means that it is not: a defect of the search
+/// that found the run.
 pub fn certify(net: &Network, equations: &dyn Equations, run: &Trace, ending: Ending) -> Result<Evidence> {
     let wrong = || Error::internal("a run against a formula does not replay");
     let mut follow = Follow::new(net, equations, run, ending).ok_or_else(wrong)?;

@@ -1,13 +1,14 @@
-//! What searches need that look for runs against a formula, and do not solve its game.
+//! Support for searches that look for runs against a formula without solving its game.
 //!
 //! To refute a position in a state is to choose one of its [`alternatives`](Refuter::alternatives): pairs of states and
-//! positions all of which are then to be refuted. Two kinds of refutation need no solver. A *run* chooses, pair after pair, an
-//! alternative of one pair only, until nothing is left to refute or it goes round with an odd rank as the greatest. A *trap*
-//! is a set of pairs that have one alternative each, which lies in the set, and no even rank: whatever the other player does,
-//! he stays there for ever. [`shape`] says which kinds a formula may have, [`certify`] makes a certificate of what was found,
+//! positions all of which are then to be refuted. Two kinds of refutation need no solver. A *run* chooses, pair after pair,
+//! an alternative of one pair only, until nothing is left to refute or it goes round with an odd rank as the greatest. A
+//! *trap* is a set of pairs that have one alternative each, which lies in the set, and no even rank: no move of the other
+//! player ever leaves it. [`shape`] says which kinds a formula may have, [`certify`] makes a certificate of what was found,
 //! and [`super::certificate::check`] checks it on the plain network.
 //!
-//! Invariant: what is found does not depend on the numbers of positions, which depend on who asked first.
+//! Invariant: what is found does not depend on the numbers of positions, which depend on the order in which they were asked
+//! for.
 
 mod certify;
 mod shape;
@@ -24,7 +25,7 @@ use crate::property::formula::{Class, Equations, Modality, Position, Tree};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Pairs of a trap at most: what is larger is not checked, and so not told.
+/// The most pairs of a trap: a larger one is not checked, and therefore not reported.
 pub const MOST_PAIRS: usize = MOST_CHECKED;
 
 /// Alternatives of a pair at most that come from choosing in several places at once.
@@ -56,7 +57,7 @@ pub struct Refuter<'e> {
 }
 
 impl<'e> Refuter<'e> {
-    /// One for a formula that was prepared for its network.
+    /// A refuter for a formula that was prepared for its network.
     pub fn new(equations: &'e dyn Equations) -> Self {
         Refuter { equations, trees: Trees::default(), after: Map::default(), classes: Vec::new() }
     }

@@ -18,12 +18,12 @@ pub struct Shape {
     pub trap: bool,
 }
 
-/// What a position asks the two players to choose, whatever the state.
+/// The choices that a position leaves to the two players, independent of the state.
 #[derive(Default)]
 struct Asks {
-    /// The one who refutes may have to choose among positions.
+    /// The player who refutes may have to choose among positions.
     choice: bool,
-    /// The other one may.
+    /// The other player may have to.
     obligation: bool,
     /// It may be false at once.
     decides: bool,

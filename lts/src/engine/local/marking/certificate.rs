@@ -16,7 +16,7 @@ const MOST_DENOMINATOR: i64 = 1000;
 /// How near a fraction must be.
 const NEAR: f64 = 1e-6;
 
-/// See the module head.
+/// A multiplier for each equation and each inequality.
 #[derive(Clone, Debug)]
 pub(super) struct Certificate {
     /// For each place, of the equation of its tokens.

@@ -10,7 +10,7 @@ use crate::engine::parts::system::TAU;
 use crate::model::explicit::State;
 use microlp::{ComparisonOp, Error, LinearExpr, OptimizationDirection, Problem, Solution, Variable};
 
-/// See the module head. Places and classes are numbered over all leaves.
+/// The net of a frame, from which the equations are made. Places and classes are numbered over all leaves.
 #[derive(Debug)]
 pub(super) struct Equations {
     /// For each place whether a token is there at the beginning.

@@ -7,9 +7,9 @@
 //! putting one into them. A trap that has a token at the beginning always has one, which is one more inequality. A final place
 //! that holds a part of a token is tried both as full and as empty.
 //!
-//! A solver that computes with floating-point numbers looks for solutions. It is not believed that there are none: that takes
-//! a certificate, rounded to fractions and checked exactly by other code ([`certificate`]). Invariant: *proved* is said only
-//! if every case has such a certificate.
+//! A solver that computes with floating-point numbers looks for solutions. Its claim that there are none is not trusted:
+//! that takes a certificate, rounded to fractions and checked exactly by other code ([`certificate`]). Invariant: *proved*
+//! is said only if every case has such a certificate.
 
 mod certificate;
 mod equations;
@@ -27,7 +27,7 @@ const MOST_VARIABLES: usize = 4000;
 /// What counts as nothing among the solver's numbers.
 const NEARLY: f64 = 1e-6;
 
-/// How it was proved.
+/// Figures of a proof by the marking equation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Marking {
     /// Systems that the solver was given.

@@ -1,11 +1,11 @@
-//! Levels that have ended: when they did, and who goes through them again.
+//! Levels that have ended: their times, and a listener that goes through them again.
 
 use crate::engine::mesh::Mesh;
 use crate::engine::search::Level;
 use crate::engine::search::bfs::Chunk;
 use std::time::Duration;
 
-/// Levels that are told one by one; of more, neighbours are taken together.
+/// The most levels that are reported one by one; of more, neighbours are merged.
 const MOST_LEVELS: usize = if cfg!(test) { 8 } else { 2048 };
 
 /// Remembers a level that has ended.
@@ -20,11 +20,12 @@ pub(super) fn remember(levels: &mut Vec<Level>, states: u64, ended: Duration) {
     levels.push(Level { states, ended });
 }
 
-/// Who goes through the levels again, and may end the search before.
+/// A listener that goes through the levels again, and may end the search early.
 pub(in crate::engine::search) struct Listener<'a, 'l> {
     /// This rank's part of each level that was expanded.
     pub(in crate::engine::search) levels: Vec<Vec<Chunk<'a>>>,
-    /// Is asked after each level, with the number of states of all ranks, whether to end. One rank that says so is enough.
+    /// Called after each level with the number of states of all ranks; says whether to end. One rank that says so is
+    /// enough.
     pub(in crate::engine::search) has_enough: &'l mut dyn FnMut(u64) -> bool,
     /// Whether it said so.
     pub(in crate::engine::search) over: bool,

@@ -1,10 +1,10 @@
-//! What goes out and what comes in: the part of a mesh that all threads of a rank share.
+//! Outgoing and incoming messages: the part of a mesh that all threads of a rank share.
 //!
 //! A thread collects the states of each other rank in a small buffer of its own, then in that of the rank, which becomes a
 //! message when it is full. One thread has the mesh ([`Post::pump`]): it posts messages and takes what comes; every thread
-//! looks up what came. Who would have to wait until messages leave takes one that came first, so there is no cycle of
-//! waiting; and since no more than a few messages are taken before they are looked up, ranks that send faster than this one
-//! can look up are held back.
+//! looks up what came. A thread that would have to wait until messages leave first takes one that has come, so there is no
+//! cycle of waiting; and since no more than a few messages are taken before they are looked up, ranks that send faster than
+//! this one can look up are held back.
 //!
 //! Invariant: of every message that is sealed the print, a hash of its level, sender, receiver, number and contents, is added
 //! to a sum, and of every message that is looked up to another. A message that is lost, comes twice, in another level or
@@ -44,7 +44,7 @@ struct Open {
     sent: Sum,
 }
 
-/// See the module head.
+/// The messages of one rank.
 pub(in crate::engine::search) struct Post {
     me: usize,
     ranks: usize,
@@ -249,7 +249,7 @@ impl Post {
         }
     }
 
-    /// Takes a message that came while a sum was made, if there is room and somebody else to look it up.
+    /// Takes a message that came while a sum was made, if there is room and another thread to look it up.
     pub(super) fn keep(&self, came: (usize, Vec<u64>), others: bool) -> Option<(usize, Vec<u64>)> {
         let mut inbox = lock(&self.inbox);
         if !others || inbox.len() >= self.most_inbox {
@@ -259,7 +259,7 @@ impl Post {
         None
     }
 
-    /// Who waits for a thread that has panicked panics.
+    /// Panics if a thread of this rank has panicked, since others would wait for it for ever.
     pub(super) fn check(&self) {
         assert!(!self.broken.load(Relaxed), "another thread of this rank has panicked");
     }

@@ -1,14 +1,14 @@
-//! What ranks tell each other at the end of a level, and what must be true of it.
+//! The records that ranks exchange at the end of a level, and what must be true of them.
 //!
 //! Every rank gets the records of all, so every rank takes the same decision. Invariant: the search goes on, or says that
-//! everything was expanded, only if [`certify`] finds nothing wrong. What it finds is a fault of ours, never a verdict.
+//! everything was expanded, only if [`certify`] finds nothing wrong. What it finds is an internal error, never a verdict.
 
 use super::post::Sum;
 use crate::base::error::{Error, Result};
 use crate::engine::search::RankStats;
 use std::time::Duration;
 
-/// What a rank says of a level.
+/// One rank's record of a level.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Record {
     pub(super) rank: u64,
@@ -32,7 +32,7 @@ pub(super) struct Record {
     pub(super) words_sent: u64,
     /// Nanoseconds without anything to do.
     pub(super) waited: u64,
-    /// Whether there is more to say: a finding, a reason to stop.
+    /// Whether the rank has more to share: a finding, or a reason to stop.
     pub(super) found: bool,
     pub(super) stopped: bool,
     /// Whether it is time for a checkpoint.

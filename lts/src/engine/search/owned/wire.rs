@@ -1,4 +1,4 @@
-//! Findings and reasons to stop as words, for ranks to tell each other.
+//! Findings and reasons to stop as words, for messages between ranks.
 
 use crate::base::error::{Error, Limit, Result};
 use crate::engine::look::{Found, What};

@@ -17,7 +17,7 @@ use std::io::{self, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
 const MAGIC: &[u8; 8] = b"GRIDLVL1";
-/// Bytes of the head of a file: what it is, the run, generation, rank, words of a state, checksum.
+/// Bytes of the head of a file: the format, the run, generation, rank, words of a state, checksum.
 const FILE_HEAD: usize = 32;
 /// Bytes of the head of a block: level, states, bytes, checksum of the content, checksum of the head.
 const BLOCK_HEAD: usize = 24;

@@ -33,22 +33,22 @@ use std::time::{Duration, Instant};
 
 pub(super) use file::Block;
 
-/// Where a search keeps its levels, and what it is to resume.
+/// Where a search keeps its levels, and which checkpoint it resumes.
 #[derive(Clone, Copy)]
 pub struct Checkpoint<'a> {
     /// The directory, which is there. All ranks must see the same.
     pub dir: &'a Path,
     /// A number for the run: files of runs with another are refused.
     pub print: u64,
-    /// What is to be resumed.
+    /// The checkpoint to resume.
     pub resume: Option<&'a Saved>,
     /// How much time may pass between two checkpoints.
     pub every: Duration,
-    /// Is told of checkpoints.
+    /// Records the checkpoints.
     pub keeper: &'a dyn Keeper,
 }
 
-/// Who looks after the one file that says what counts.
+/// Maintains the one file that says which data counts.
 pub trait Keeper: Sync {
     /// Everything that this speaks of is on disk: writes it in the place of the one before, whole or not at all. Is called
     /// on rank 0.
@@ -106,9 +106,9 @@ pub struct SavedFile {
     pub generation: u32,
     /// The rank that wrote it.
     pub rank: u32,
-    /// The first and the last level in it.
+    /// The first level in it.
     pub first: u64,
-    /// See there.
+    /// The last level in it.
     pub last: u64,
     /// Bytes that count.
     pub bytes: u64,

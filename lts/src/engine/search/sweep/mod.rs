@@ -8,8 +8,8 @@
 //! along them ([`rest`]). Bits change in one direction only, so the result depends neither on the order nor on the number of
 //! threads. Invariant: an answer is one about all reachable states, none of which has a fault.
 //!
-//! Evidence is made by who listens ([`Audience`]): a game ([`game`](crate::engine::game)) that asks what is known of states and
-//! positions ([`Truths`]) and is small therefore.
+//! Evidence is made by the [`Audience`]: a game ([`game`](crate::engine::game)) that asks what is known of states and
+//! positions ([`Truths`]) and therefore stays small.
 
 mod blocks;
 mod levels;
@@ -61,7 +61,7 @@ pub struct Swept {
     pub spilled: u64,
 }
 
-/// Who listens to sweeps.
+/// Receives the results of sweeps.
 pub trait Audience {
     /// Is asked after each level of the search, with the number of states, whether it knows the answer by now.
     fn has_enough(&mut self, states: u64) -> bool;
@@ -70,13 +70,13 @@ pub trait Audience {
     fn hear(&mut self, truths: &dyn Truths) -> Result<()>;
 }
 
-/// What sweeps have found out.
+/// Access to the results of sweeps.
 pub trait Truths {
     /// Whether the formula holds.
     fn holds(&self) -> bool;
 
     /// Whether a position holds in a reachable state, if that is known. Where the formula is about all states, it is said
-    /// to hold wherever the run to the first one that is against it ([`Truths::way`]) does not come along.
+    /// to hold in all states that are not on the run to the first one that is against it ([`Truths::way`]).
     fn truth(&self, state: &[u64], position: Position) -> Option<bool>;
 
     /// If the formula says something of all states, a shortest run to one of which it is not true.

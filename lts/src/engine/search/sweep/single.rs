@@ -6,9 +6,9 @@
 //! neither are those whose bit depends on nothing else. Else states that cannot reach a goal would be looked at in every sweep, with
 //! all its steps. Targets of either kind are remembered for a while, since neighbours share successors.
 //!
-//! Invariant: a state that is said never to change has no step that is enough to change it, and of the steps that all must agree
-//! one refuses, or leads to itself or to another such state. So no state of that kind is the first one of them to change, whatever
-//! the order in which states are looked at.
+//! Invariant: a state that is said never to change has no step that is enough to change it, and of the steps that all must
+//! agree one refuses, or leads to itself or to another such state. So no state of that kind is the first one of them to
+//! change, in any order in which states are looked at.
 
 use super::blocks::{Block, Blocks, Kind, Node};
 use super::look::{BATCH, FEW, Scratch};

@@ -1,4 +1,4 @@
-//! What sweeps tell: which positions hold where, and the run to a state that is against the formula.
+//! The results of sweeps: which positions hold where, and the run to a state that is against the formula.
 
 use super::{Buffer, Sweeps, Truths};
 use crate::base::error::{Error, Result};
@@ -42,7 +42,7 @@ impl<S: EveryStep> Sweeps<'_, '_, S> {
 
 impl<S: EveryStep> Truths for Sweeps<'_, '_, S> {
     fn holds(&self) -> bool {
-        // Nobody is told of formulas that hold.
+        // The audience is not asked to show formulas that hold.
         false
     }
 

@@ -1,7 +1,7 @@
-//! What sweeps on ranks tell: which positions hold where, and the run to a state that is against the formula.
+//! The results of sweeps on ranks: which positions hold where, and the run to a state that is against the formula.
 //!
 //! Rank 0 asks, in calls that all ranks make together, so that nothing can get lost; the owner of a state answers. It asks
-//! about a state and others near it at a time, since who asks about one mostly asks about those next.
+//! about a state and others near it at a time, since those are mostly asked about next.
 
 use super::Sweeps;
 use crate::base::error::{Error, Result};
@@ -123,7 +123,7 @@ struct Asking<'s, 'r, 'a, 'm, S: EveryStep> {
     mesh: RefCell<&'s mut (dyn Mesh + 'm)>,
     /// What others have answered.
     known: RefCell<Map<Vec<u64>, u64>>,
-    /// Whether somebody does not know a state.
+    /// Whether a rank did not know a state.
     strange: Cell<bool>,
 }
 
@@ -190,7 +190,7 @@ impl<S: EveryStep> Asking<'_, '_, '_, '_, S> {
 
 impl<S: EveryStep> Truths for Asking<'_, '_, '_, '_, S> {
     fn holds(&self) -> bool {
-        // Nobody is told of formulas that hold.
+        // The audience is not asked to show formulas that hold.
         false
     }
 

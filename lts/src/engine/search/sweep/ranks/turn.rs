@@ -118,8 +118,8 @@ impl<S: EveryStep> Sweeps<'_, '_, S> {
         }
     }
 
-    /// Sends the questions of all threads, answers those of others, and gets the answers. Both exchanges take place
-    /// whatever happens.
+    /// Sends the questions of all threads, answers those of others, and gets the answers. Both exchanges take place even
+    /// after an error.
     fn exchange(&mut self, goal: &Goal, threads: &mut [Thread], mesh: &mut dyn Mesh) -> Result<()> {
         let words = self.words();
         let (number, per) = (self.exchange, 64 / goal.each().max(1));
@@ -319,7 +319,7 @@ impl<S: EveryStep> Sweeps<'_, '_, S> {
         Ok(asked)
     }
 
-    /// Looks up at most so many targets of each of some states, of those that this rank owns.
+    /// Looks up at most `most` targets of each of some states, of those targets that this rank owns.
     fn look_up_own(&self, goal: &Goal, hand: &mut Hand, begin: usize, open: &[usize], most: usize) {
         let mine = Target::Of(self.me as u32);
         hand.wanted.clear();
