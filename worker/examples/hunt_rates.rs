@@ -69,7 +69,7 @@ impl Visitor for Rates<'_> {
     }
 }
 
-/// Walks that only walk: states a second.
+/// The rate of walks that record nothing, in states per second.
 fn bare_walk<S: Successors>(system: &S, states: u64) -> f64 {
     let mut steps = Steps::new(system.width().words());
     let (mut rng, begun) = (Rng::new(5), processor_time());
@@ -90,7 +90,7 @@ fn bare_walk<S: Successors>(system: &S, states: u64) -> f64 {
     states as f64 / (processor_time() - begun)
 }
 
-/// Seconds that this thread has been running, if the system tells; of a machine that others use as well.
+/// Processor time of this thread in seconds, if the system reports it: elapsed time says little on a shared machine.
 fn processor_time() -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let nanoseconds = text.split_whitespace().next().and_then(|text| text.parse::<f64>().ok());

@@ -1,15 +1,15 @@
-//! Searches for a guide that is discovered: what the subsystem can do is not known beforehand but told by the searches.
+//! Searches for a guide that is discovered: the searches themselves report what the subsystem can do; it is not known before.
 //!
 //! Tables are filled while the system is searched, so there is no LTS of the subsystem to follow. A *place* is where the
-//! subsystem stands, as its local states. A job is given places with all states that are known there, and expands those that
-//! wait, over the moves of the others and over moves of the subsystem between its places. It tells which moves of the
-//! subsystem have happened, and hands on states at places that are not its own.
+//! subsystem stands, as its local states. A job gets places with all states that are known there. It expands the waiting
+//! states, over moves of the other leaves and over moves of the subsystem between its places. It reports which moves of the
+//! subsystem have happened, and hands on states at places of other jobs.
 //!
 //! Local states are numbered in the order in which tables are filled, and a packed state means something only with these
-//! numbers. So a job fills nothing. It comes with everything that is to be filled before it begins, in an order that is
-//! the same for all workers; a state that needs more waits, and what it needs is told. Invariants: a feedback depends on the
-//! job and the system only; every state that was given or that a step from an expanded one leads to is among the states of
-//! its place or handed on, and is expanded, waits, or is somebody else's.
+//! numbers. So a job fills no tables. It comes with the list of entries to fill before it begins, in an order that is the
+//! same for all workers. A state that needs more entries waits, and the feedback lists them. Invariants: a feedback depends
+//! on the job and the system only; every state that the job was given, and every target of a step from an expanded state, is
+//! either handed on or kept at its place, expanded or waiting.
 
 use crate::guided::search::look_at;
 use crate::job::{Effort, Finding, JobEnd, JobLimits};
@@ -37,7 +37,7 @@ pub type Entry = (u32, u32);
 pub struct Known {
     /// Packed states, one after the other; there is at least one.
     pub states: Vec<u64>,
-    /// The numbers of those that are not expanded.
+    /// The numbers of the states that are not expanded.
     pub waiting: Vec<u32>,
 }
 
@@ -46,24 +46,24 @@ pub struct Known {
 pub struct Job {
     /// Numbered from 0 in the order in which jobs are made.
     pub number: u64,
-    /// Everything that is filled before any job of this round, in this order.
+    /// The table entries to fill before any job of this round, in this order.
     pub filled: Vec<Entry>,
-    /// The places, which no other job has at the time.
+    /// The places; no other job has them at the same time.
     pub places: Vec<Known>,
-    /// Whether these are all places, so that one which is not among them is new and the job's own.
+    /// Whether the job has all places. A place that is not among them is then new, and belongs to the job.
     pub all: bool,
     /// The most that the search may use.
     pub limits: JobLimits,
 }
 
-/// What became of a place.
+/// A place of the job after its search.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Grown {
-    /// States that are new there, behind those that were known.
+    /// New states of the place; they are numbered after the known ones.
     pub states: Vec<u64>,
     /// Where each of them came from: the position of a place in the job's list, the number of a state there, a vector.
     pub origins: Vec<Origin>,
-    /// The numbers of all that are not expanded.
+    /// The numbers of all states that are not expanded.
     pub waiting: Vec<u32>,
 }
 
@@ -83,11 +83,11 @@ pub struct Edge {
 pub struct Feedback {
     /// The job's number.
     pub number: u64,
-    /// How it ended. The path of a finding is its last step, or nothing if it is a deadlock.
+    /// How it ended. The path of a finding is its last step only, and empty for a deadlock.
     pub end: JobEnd,
     /// If something was found: the position of the place and the number of the state there.
     pub at: Option<(u32, u32)>,
-    /// The job's places; those behind them are new.
+    /// The job's places, then the new ones.
     pub places: Vec<Grown>,
     /// States at places that are not the job's.
     pub elsewhere: Vec<u64>,
@@ -95,7 +95,7 @@ pub struct Feedback {
     pub origins: Vec<Origin>,
     /// Moves of the subsystem, ascending.
     pub edges: Vec<Edge>,
-    /// What states need that were put aside, ascending.
+    /// The table entries that the states set aside need, ascending.
     pub missing: Vec<Entry>,
     /// How much was done.
     pub effort: Effort,
@@ -106,7 +106,7 @@ pub struct Feedback {
 pub struct Stand(Vec<u64>);
 
 impl Stand {
-    /// Those of some leaves.
+    /// The bits of some leaves.
     pub fn new(packing: &Packing, leaves: &[LeafIx]) -> Self {
         let mut mask = vec![0; packing.words()];
         for &leaf in leaves {
@@ -116,7 +116,7 @@ impl Stand {
         Stand(mask)
     }
 
-    /// Where the subsystem stands in a state: that state with all else 0.
+    /// Where the subsystem stands in a state: the state with all other bits 0.
     pub fn of(&self, state: &[u64]) -> Vec<u64> {
         state.iter().zip(&self.0).map(|(word, mask)| word & mask).collect()
     }
@@ -126,23 +126,23 @@ impl Stand {
     }
 }
 
-/// A system whose tables are filled, shared by the workers of a process.
+/// A system whose tables are filled as jobs need them, shared by the workers of a process.
 pub struct Growing {
     /// The system.
     pub lazy: Arc<Lazy<'static>>,
     /// The subsystem.
     pub leaves: Vec<LeafIx>,
-    /// How much of what jobs want filled is.
+    /// How many of the entries that jobs list are filled.
     filled: Mutex<usize>,
 }
 
 impl Growing {
-    /// A system of which nothing was filled yet for a job.
+    /// A system for which no job has filled an entry yet.
     pub fn new(lazy: Lazy<'static>, leaves: Vec<LeafIx>) -> Self {
         Growing { lazy: Arc::new(lazy), leaves, filled: Mutex::new(0) }
     }
 
-    /// The network as far as it is known, and the source of its tables.
+    /// Returns the network as far as it is known, and the source of its tables.
     pub fn take_parts(growing: Arc<Self>) -> Result<(Network, Box<dyn TableSource>)> {
         match Arc::try_unwrap(growing) {
             Ok(growing) => Lazy::take_parts(growing.lazy),
@@ -150,7 +150,7 @@ impl Growing {
         }
     }
 
-    /// Fills tables as far as a job needs it. Those of a later round, which fill more, come when nobody needs this one.
+    /// Fills the table entries that a job lists. Jobs of a later round list more; they come when no job of this round is left.
     pub fn fill(&self, wanted: &[Entry], life: &Life) -> Result<()> {
         let mut filled = self.filled.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some(&(leaf, local)) = wanted.get(*filled) {
@@ -168,7 +168,7 @@ impl Growing {
 pub struct Worker<'a> {
     growing: &'a Growing,
     stand: Stand,
-    /// For each vector the least in which the subsystem does the same.
+    /// For each vector the least vector in which the subsystem does the same.
     alike: Vec<u32>,
     first: Map<Vec<(LeafIx, LocalLabel)>, u32>,
 }
@@ -199,7 +199,7 @@ impl<'a> Worker<'a> {
     }
 }
 
-/// Looks at vectors that are new.
+/// Learns for new vectors what the subsystem does in them.
 fn learn(
     net: &Network,
     growing: &Growing,
@@ -226,15 +226,15 @@ fn ended(job: &Job, stop: Stop) -> Feedback {
     }
 }
 
-/// A place and how far it is searched.
+/// A place and how far its search is.
 struct Here<'b> {
     states: States<'b>,
     /// States that were known before.
     known: usize,
-    /// The numbers of those that waited, and how many of these and of the new ones had their turn.
+    /// The numbers of the states that waited at first, and how many of these and of the new states had their turn.
     waiting: &'b [u32],
     turns: usize,
-    /// States that had their turn and need tables which are not there.
+    /// States that had their turn and need table entries that are not filled.
     aside: Vec<u32>,
 }
 
@@ -357,7 +357,7 @@ impl<'s, S: Successors> PlaceSearch<'s, S> {
         Ok(())
     }
 
-    /// Expands what waits, place by place, until nothing does that could be expanded.
+    /// Expands waiting states, place by place, until none is left that can be expanded.
     fn search(&mut self, life: &Life) -> Result<Option<((u32, u32), Found)>, Stop> {
         loop {
             let before = self.effort.states;
@@ -416,7 +416,7 @@ impl<'s, S: Successors> PlaceSearch<'s, S> {
         Ok(None)
     }
 
-    /// Puts the targets of a state's steps where they belong.
+    /// Adds the targets of a state's steps to their places, or hands them on.
     fn take(&mut self, position: usize, index: usize, state: &[u64], steps: &Steps) -> Result<(), Stop> {
         for (target, via) in steps.iter() {
             let vector = via.vector().0;

@@ -1,7 +1,7 @@
 //! Threads that do one job together.
 //!
-//! They are started when there is something to do together for the first time, wait between two tasks, and end with the
-//! worker. What is done together may borrow: [`Helpers::run`] returns when no thread is at it any more, whatever happens.
+//! They are started with the first task, wait between two tasks, and end with the worker. A task may borrow: [`Helpers::run`]
+//! returns only when no thread works on the task any more, also after a panic.
 
 use gridlock_lts::base::error::{Error, Result};
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -14,7 +14,7 @@ pub struct Helpers {
 }
 
 impl Helpers {
-    /// So many threads for a job; none if the worker does it alone.
+    /// Helpers with this number of threads for a job; `None` if the worker does it alone.
     pub fn new(count: usize) -> Option<Self> {
         (count > 1).then(|| Helpers { count, pool: OnceLock::new() })
     }
@@ -24,8 +24,8 @@ impl Helpers {
         self.count
     }
 
-    /// Does a task on all threads at the same time, while this one waits. The task says itself who does which part. A panic there
-    /// is one here.
+    /// Runs a task on all threads at the same time, while this thread waits. The task itself divides the work among the
+    /// threads. A panic in one of them is a panic here.
     pub fn run(&self, task: &(dyn Fn() + Sync)) -> Result<()> {
         self.pool()?.broadcast(|_| task());
         Ok(())

@@ -46,10 +46,10 @@ pub struct JobLimits {
     pub memory: u64,
 }
 
-/// States at one place of a guide: for a job to begin with, or left over by one.
+/// States at one place of a guide: those that a job begins with, or those that it leaves.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Border {
-    /// A way of the subsystem to the place, from the guide's initial state: that of the state that came first.
+    /// A path of the subsystem from the guide's initial state to the place: that of the state that came first.
     pub path: Vec<u32>,
     /// Packed states, one after the other.
     pub states: Vec<u64>,
@@ -57,10 +57,10 @@ pub struct Border {
     pub expanded: u64,
 }
 
-/// What a job begins with that does not begin with the initial state.
+/// The states that a job begins with, if not with the initial state.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Handed {
-    /// States at different places; none at all stand for the initial state.
+    /// States at different places; an empty list stands for the initial state.
     pub starts: Vec<Border>,
     /// Places, ascending, that other jobs reach as well: states there are handed on and not expanded.
     pub shared: Vec<u32>,
@@ -83,7 +83,7 @@ pub struct Job {
     pub order: Order,
     /// The most that the search may use.
     pub limits: JobLimits,
-    /// If the job begins with states that others have handed on: these. Then it searches place by place.
+    /// The states that other jobs have handed on, if the job begins with them. Then it searches place by place.
     pub handed: Option<Handed>,
 }
 
@@ -92,19 +92,19 @@ pub struct Job {
 pub enum JobEnd {
     /// All states were visited that are reachable while the subsystem follows the path, and then does as the job says.
     Complete,
-    /// The limits were reached. Feedback up to the last position reported is complete; what came after is not. Of a job
-    /// that hands on what it leaves everything counts.
+    /// The limits were reached. Feedback up to the last position reported is complete; later positions are not. If the job
+    /// hands on the states that it leaves, all of its feedback counts.
     OverBudget,
     /// A violation was found; the rest was not searched.
     Found(Finding),
-    /// The worker was told to stop.
+    /// The worker was cancelled.
     Interrupted,
     /// The job makes no sense or an internal check failed.
     Failed(Error),
 }
 
 impl JobEnd {
-    /// The end of a search that was stopped; an error if it failed.
+    /// The end of a job whose search stopped early; an error if the search failed.
     pub(crate) fn of(stop: Stop) -> Result<Self> {
         match stop {
             Stop::OverBudget => Ok(JobEnd::OverBudget),
@@ -152,7 +152,7 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// Adds what another job did; of `memory` and `widest` the greater one stays.
+    /// Adds the effort of another job; `memory` and `widest` become the greater of both.
     pub fn add(&mut self, other: &Effort) {
         self.states = self.states.saturating_add(other.states);
         self.transitions = self.transitions.saturating_add(other.transitions);
@@ -177,21 +177,21 @@ pub struct Feedback {
     /// Whether the subsystem could have moved on where the guide or the job forbids it: an edge that was cut to bound
     /// cycles was possible and was not followed. Then the swarm is not exhaustive.
     pub bounded: bool,
-    /// How much was done.
+    /// How much the job did.
     pub effort: Effort,
     /// A sketch of the different states that were expanded, as far as the subsystem moved freely; see
     /// [`crate::sketch`]. Empty for a job along a whole trace.
     pub seen: Vec<u8>,
-    /// What a job that begins with states handed on leaves to others.
+    /// What the job leaves to others, if it began with states that were handed on.
     pub left: Left,
-    /// If the moves could come in any order: every position that was reached. Only of a job that is complete.
+    /// If the moves may come in any order: every position that was reached. Only a complete job reports them.
     pub positions: Vec<Position>,
 }
 
-/// What was seen when some moves of a path were done, in any order.
+/// What a search saw after some moves of a path, done in any order.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Position {
-    /// For each leaf of the subsystem how many of its moves on the path are done.
+    /// For each leaf of the subsystem the number of its moves on the path that are done.
     pub done: Vec<u32>,
     /// The edges of the guide that were possible in some state, ascending.
     pub possible: Vec<u32>,
@@ -200,12 +200,12 @@ pub struct Position {
 /// What a job leaves to others.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Left {
-    /// States that are not expanded, place by place. Empty at the end of a job over its budget: it could not expand a
-    /// single one.
+    /// States that are not expanded, place by place. If a job over its budget leaves none, it could not expand a single
+    /// state.
     pub border: Vec<Border>,
     /// The words of a packed state.
     pub words: u32,
-    /// If something was found: the state that was handed on to the job and from which the way to the finding begins.
+    /// If there is a finding: the state handed on to the job from which the path to the finding begins.
     pub from: Option<Spot>,
 }
 

@@ -1,24 +1,24 @@
-//! How many different states there were, from a small sketch (HyperLogLog; Flajolet et al. 2007).
+//! Estimates the number of different states from a small sketch (HyperLogLog; Flajolet et al. 2007).
 //!
 //! A state's hash chooses a register by its first bits; a register keeps the longest run of zeros among the other bits.
-//! Invariant: the sketch of a union is the [`merge`] of the sketches, whatever the order.
+//! Invariant: the sketch of a union is the [`merge`] of the sketches, in any order.
 
 use crate::states;
 
 /// Registers of a sketch; any power of two from 128 on will do.
 pub const REGISTERS: usize = 1 << 12;
-/// Registers of a sketch that goes with every job. It is wrong by 7 % on average.
+/// Registers of the sketch in the feedback to a job. Its standard error is about 7 %.
 pub const SMALL: usize = 1 << 8;
 /// The standard error of [`estimate`] with [`REGISTERS`], as a part of the estimate.
 pub const ERROR: f64 = 1.04 / 64.0;
 
-/// A hash of a state all of whose bits are good, the same in every job.
+/// A hash of a state, the same in every job. All of its bits are well mixed.
 #[inline]
 pub fn hash(state: &[u64]) -> u64 {
     finish(states::hash(state))
 }
 
-/// Makes all bits of a hash depend on all others; no two hashes become one.
+/// Makes every bit of a hash depend on all others; different hashes stay different.
 #[inline]
 pub fn finish(mut hash: u64) -> u64 {
     hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -26,7 +26,7 @@ pub fn finish(mut hash: u64) -> u64 {
     hash ^ (hash >> 31)
 }
 
-/// Adds the hash of a state, whose bits must all be good.
+/// Adds the hash of a state; all of its bits must be well mixed.
 pub fn add(sketch: &mut [u8], hash: u64) {
     let precision = sketch.len().ilog2();
     let register = &mut sketch[(hash >> (64 - precision)) as usize];
@@ -41,7 +41,7 @@ pub fn merge(sketch: &mut [u8], other: &[u8]) {
     }
 }
 
-/// How many different hashes were added.
+/// Estimates how many different hashes were added.
 pub fn estimate(sketch: &[u8]) -> f64 {
     let m = sketch.len() as f64;
     let sum: f64 = sketch.iter().map(|&register| (-f64::from(register)).exp2()).sum();

@@ -1,7 +1,7 @@
-//! A set of packed states that remembers the order in which they came, and if asked where they came from.
+//! A set of packed states in the order of their insertion, with their origins if these are wanted.
 //!
-//! For one thread: the states themselves stand one after the other, and serve as the queue of a breadth-first search; a
-//! hash table holds their indices. Invariant: memory is taken from the budget before it is allocated.
+//! It is for one thread. The states stand one after the other and serve as the queue of a breadth-first search; a hash table
+//! holds their indices. Invariant: memory is taken from the budget before it is allocated.
 
 use gridlock_lts::base::memory::{Budget, Exhausted, Stack};
 use hashbrown::HashTable;
@@ -39,7 +39,7 @@ impl<'b> States<'b> {
         States { words, states: Stack::new(budget), table: HashTable::new(), table_bytes: 0, origins, budget }
     }
 
-    /// How many there are.
+    /// The number of states.
     pub fn len(&self) -> usize {
         self.states.len() / self.words
     }
@@ -53,7 +53,7 @@ impl<'b> States<'b> {
         }
     }
 
-    /// Whether there are none.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.states.is_empty()
     }
@@ -64,12 +64,12 @@ impl<'b> States<'b> {
         &self.states[index * self.words..(index + 1) * self.words]
     }
 
-    /// Where a state came from first; only if origins are kept.
+    /// The first origin of a state; only if origins are kept.
     pub fn origin(&self, index: usize) -> Option<Origin> {
         self.origins.as_ref().map(|origins| origins[index])
     }
 
-    /// The number of a state that is there.
+    /// The number of a state, if the set contains it.
     #[inline]
     pub fn find(&self, state: &[u64]) -> Option<usize> {
         self.find_hashed(hash(state), state)
@@ -84,27 +84,27 @@ impl<'b> States<'b> {
         self.table.find(hash, |&index| same(index)).map(|&index| index as usize)
     }
 
-    /// The hash of a state, and whether it is there.
+    /// The hash of a state, and whether the set contains it.
     #[inline]
     pub fn look_up(&self, state: &[u64]) -> (u64, bool) {
         let hash = hash(state);
         (hash, self.find_hashed(hash, state).is_some())
     }
 
-    /// Says that a state came from elsewhere; only if origins are kept.
+    /// Replaces the origin of a state; only if origins are kept.
     pub fn set_origin(&mut self, index: usize, origin: Origin) {
         if let Some(origins) = &mut self.origins {
             origins.as_mut_slice()[index] = origin;
         }
     }
 
-    /// Adds a state unless it is there; whether it is new.
+    /// Adds a state; returns whether it is new.
     #[inline]
     pub fn insert(&mut self, state: &[u64], origin: impl FnOnce() -> Origin) -> Result<bool, Exhausted> {
         self.number(state, origin).map(|(_, new)| new)
     }
 
-    /// The same with the hash that [`States::look_up`] told.
+    /// The same with the hash that [`States::look_up`] returned.
     #[inline]
     pub fn insert_hashed(
         &mut self,
@@ -115,7 +115,7 @@ impl<'b> States<'b> {
         self.number_hashed(hash, state, origin).map(|(_, new)| new)
     }
 
-    /// Adds a state unless it is there; its number, and whether it is new.
+    /// Adds a state; returns its number and whether it is new.
     #[inline]
     pub fn number(
         &mut self,
@@ -174,7 +174,7 @@ impl Drop for States<'_> {
     }
 }
 
-/// A hash whose high and low bits are both good.
+/// A hash whose high and low bits are both well mixed.
 #[inline]
 pub fn hash(state: &[u64]) -> u64 {
     let mix = |hash: u64, word: &u64| {

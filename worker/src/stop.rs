@@ -1,4 +1,4 @@
-//! Why a search that a worker does ends before it is through.
+//! Why the search of a worker ends early.
 
 use gridlock_lts::base::error::{Error, Limit};
 use gridlock_lts::base::memory::Exhausted;

@@ -1,12 +1,13 @@
 //! Steps of states that wait, computed ahead of their turn by all threads of a job.
 //!
-//! Threads look at the next states in blocks: they expand them, say what each step is to the search, and leave out the
-//! steps that bring nothing new. Then the search takes the states in its own order, one after the other, as it does
-//! alone. Invariant: it comes to the same. What a search knows only grows, so what is known when a state is looked at
-//! is known when it is its turn, and to take it then would change nothing. Whatever counts is counted when it is the
-//! state's turn: limits are reached at the same state, and memory is taken for the same states in the same order.
+//! Threads look at the next states in blocks: they expand them, classify each step, and leave out the steps that bring
+//! nothing new. Then the search takes the states in its own order, one after the other, as it does without helpers.
+//! Invariant: the result is that of one thread. A search never forgets a state that it knows, so a target that is known when
+//! a thread looks at the step is still known at the state's turn, and taking the step then would change nothing. States,
+//! steps and memory are counted at the state's turn: the same state reaches the limits, and memory is taken for the same
+//! states in the same order.
 //!
-//! What was looked at is no part of the memory of the job: it is bounded by [`BYTES`] for each block.
+//! The blocks are no part of the memory of the job; each is bounded by [`BYTES`].
 
 use super::mutants::{self, Mutant};
 use super::search::{GuidedSearch, look_at};
@@ -26,12 +27,12 @@ use std::sync::{Mutex, PoisonError};
 const BLOCK: usize = if cfg!(test) { 4 } else { 64 };
 /// Blocks for each thread: some take longer than others.
 const BLOCKS: usize = 16;
-/// With fewer states than this the search is sooner ready alone.
+/// With fewer states than this the search is faster without helpers.
 const LEAST: usize = if cfg!(test) { 6 } else { 256 };
-/// A block ends early once what is kept of it takes so many bytes.
+/// A block ends early once its kept steps take this many bytes.
 const BYTES: usize = if cfg!(test) { 200 } else { 1 << 18 };
 
-/// What is new behind states. `T` is what a step is to the search.
+/// New steps of the states that were looked at. `T` is the class of a step.
 pub(super) struct Ahead<'h, T> {
     helpers: Option<&'h Helpers>,
     /// The number of the first state that was looked at, and of the one after the last.
@@ -39,12 +40,12 @@ pub(super) struct Ahead<'h, T> {
     blocks: Vec<Mutex<Block<T>>>,
 }
 
-/// What is new behind the states of a block, as many of them as were looked at.
+/// New steps of the states of a block, as far as they were looked at.
 struct Block<T> {
     looked: Vec<Looked>,
-    /// Of each step that is kept what it is, its vector, and the hash of its target.
+    /// For each kept step its class, its vector, and the hash of its target.
     kept: Vec<(T, u32, u64)>,
-    /// The targets of these.
+    /// The targets of the kept steps.
     targets: Vec<u64>,
 }
 
@@ -52,7 +53,7 @@ struct Block<T> {
 struct Looked {
     counts: Result<Counts>,
     wrong: Option<Found>,
-    /// Where the steps end that are kept of it.
+    /// The end of its kept steps.
     end: usize,
 }
 
@@ -65,7 +66,7 @@ struct Counts {
 /// A state that was looked at, when it is its turn.
 pub(super) struct Outlook<'a, T> {
     counts: &'a Result<Counts>,
-    /// What is wrong with it or its steps.
+    /// The violation in the state or in its steps, if there is one.
     pub(super) wrong: &'a Option<Found>,
     kept: &'a [(T, u32, u64)],
     targets: &'a [u64],
@@ -78,7 +79,7 @@ impl<T> Default for Block<T> {
 }
 
 impl<T> Block<T> {
-    /// Forgets what is in it, and keeps no more memory than it should need.
+    /// Empties the block, and keeps no more memory than it should need.
     fn clear(&mut self) {
         if self.bytes(self.kept.capacity(), self.targets.capacity()) > 2 * BYTES {
             *self = Block::default();
@@ -109,7 +110,7 @@ impl<T> Outlook<'_, T> {
 }
 
 impl<T: Copy> Outlook<'_, T> {
-    /// The steps that may bring something new: what each is, its vector, and its target with the hash.
+    /// The steps that may bring something new: the class of each, its vector, and its target with the hash.
     pub(super) fn steps(&self) -> impl Iterator<Item = (T, u32, u64, &[u64])> {
         let words = self.targets.len() / self.kept.len().max(1);
         let targets = self.targets.chunks_exact(words.max(1));
@@ -122,12 +123,12 @@ impl<'h, T: Copy + Send> Ahead<'h, T> {
         Ahead { helpers, range: 0..0, blocks: Vec::new() }
     }
 
-    /// Forgets all states: numbers will be those of others.
+    /// Forgets all states: their numbers will be given to other states.
     pub(super) fn forget(&mut self) {
         self.range = 0..0;
     }
 
-    /// The states to look at now, if it pays. Those are waiting that are not expanded.
+    /// The states to look at now, if that pays. A state waits until it is expanded.
     #[inline]
     pub(super) fn next<S>(
         &self,
@@ -147,8 +148,8 @@ impl<'h, T: Copy + Send> Ahead<'h, T> {
         (most >= LEAST).then(|| waiting.start..waiting.end.min(waiting.start + most))
     }
 
-    /// Has all threads look at some states. `get` tells a state by its number, and `new` what a step of it is, with the
-    /// hash of its target: nothing if it brings nothing new.
+    /// Has all threads look at some states. `get` returns a state by its number; `new` returns the class of a step and the
+    /// hash of its target, or `None` if the step brings nothing new.
     pub(super) fn look<'s, S: Successors>(
         &mut self,
         search: &GuidedSearch<S>,
@@ -186,7 +187,7 @@ impl<'h, T: Copy + Send> Ahead<'h, T> {
         Ok(())
     }
 
-    /// What is new behind a state, if it was looked at.
+    /// The new steps of a state, if it was looked at.
     #[inline]
     pub(super) fn of(&mut self, index: usize) -> Option<Outlook<'_, T>> {
         if !self.range.contains(&index) {
@@ -212,7 +213,7 @@ impl<'h, T: Copy + Send> Ahead<'h, T> {
 }
 
 impl<T> Block<T> {
-    /// Looks at one more state; whether there is room for another.
+    /// Looks at one more state; returns whether there is room for another.
     fn look<S: Successors>(
         &mut self,
         search: &GuidedSearch<S>,

@@ -1,10 +1,10 @@
 //! The search that begins with states which others have handed on, and hands on what it leaves.
 //!
-//! A state is expanded once at each place of the guide. Places have their turn in an order in which edges lead forwards,
-//! so a place is entered no more once it has begun, and is forgotten when it is through. States at places that other jobs
-//! reach as well are not expanded but handed on, and so is everything that is left when the limits are reached: nothing
-//! that was done is done again. Invariant: every state that was handed to the job, or that a step from an expanded one
-//! leads to and that is not passed over as irrelevant, has been expanded or is in what the job leaves.
+//! A state is expanded once at each place of the guide. Places have their turn in an order in which edges lead forwards, so
+//! once the turn of a place has begun no other place adds states to it, and it is forgotten after its turn. States at places
+//! that other jobs reach as well are not expanded but handed on, and so are all states that are left when the limits are
+//! reached: no work is done twice. Invariant: every state that was handed to the job, and every target of a step from an
+//! expanded state, unless it is irrelevant, has been expanded or is among the states that the job leaves.
 
 use super::Observer;
 use super::ahead::Ahead;
@@ -22,13 +22,13 @@ use gridlock_lts::engine::successors::{Steps, Successors};
 use gridlock_lts::guide::{EdgeIx, StateIx};
 use std::collections::BTreeMap;
 
-/// The vector of a state that was handed to the job.
+/// Stands in place of a vector in the origin of a state that was handed to the job.
 const HANDED: u32 = u32::MAX;
 
 /// Steps to a state, as vectors and packed targets, and the state that was handed on from which they begin.
 pub(super) type Way = (Spot, Vec<(u32, Vec<u64>)>);
 
-/// A search and what was handed to it.
+/// A search and the states that were handed to it.
 pub(super) struct Task<'s, S> {
     pub(super) search: &'s GuidedSearch<'s, S>,
     pub(super) handed: &'s Handed,
@@ -36,7 +36,7 @@ pub(super) struct Task<'s, S> {
     pub(super) forwards: &'s [u32],
 }
 
-/// Searches, until something is found. The way to that is rebuilt with `rebuild` as the budget.
+/// Searches until there is a finding. The path to it is rebuilt with `rebuild` as the budget.
 pub(super) fn run<S: Successors>(
     task: &Task<S>,
     budget: &Budget,
@@ -74,7 +74,7 @@ pub(super) fn run<S: Successors>(
     Ok(feedback)
 }
 
-/// The way to a state that the job expands or hands on.
+/// The path to a state that the job expands or hands on.
 pub(super) fn way<S: Successors>(task: &Task<S>, to: &Spot, budget: &Budget) -> Result<Way, Stop> {
     let mut places = Places::new(task, budget, true, Some(to));
     places.search(&mut |_| {})?;
@@ -91,10 +91,10 @@ pub(super) fn no_way(budget: &Budget) -> Error {
 /// States at a place.
 struct Here<'b> {
     place: StateIx,
-    /// How the subsystem came here first.
+    /// The path by which the subsystem came here first.
     path: Vec<u32>,
     states: States<'b>,
-    /// How many are expanded: the first ones.
+    /// How many states are expanded: the first ones.
     expanded: usize,
 }
 
@@ -105,7 +105,7 @@ impl Here<'_> {
     }
 }
 
-/// Something that was found, and the state that it was found in.
+/// A finding, and the state in which it was found.
 struct Hit {
     at: Spot,
     wrong: Found,
@@ -124,9 +124,9 @@ struct Places<'t, 's, 'b, S> {
     expanded: bool,
     /// The places that have states to expand, in the order of their turns.
     open: BTreeMap<u32, Here<'b>>,
-    /// Those that belong to nobody yet.
+    /// Shared places, whose states are handed on.
     shared: BTreeMap<u32, Here<'b>>,
-    /// Those that are through, if they are kept.
+    /// Places that are fully expanded, if they are kept.
     closed: Map<StateIx, Here<'b>>,
     steps: Steps,
     /// The state that is expanded.
@@ -150,7 +150,7 @@ impl<'t, 's, 'b, S: Successors> Places<'t, 's, 'b, S> {
         }
     }
 
-    /// The states at a place. `path` is asked if there are none yet.
+    /// The states at a place. `path` is called if there are none yet.
     fn at(&mut self, place: StateIx, path: impl FnOnce() -> Vec<u32>) -> &mut Here<'b> {
         let shared = self.task.handed.shared.binary_search(&place.0).is_ok();
         let places = if shared { &mut self.shared } else { &mut self.open };
@@ -206,7 +206,7 @@ impl<'t, 's, 'b, S: Successors> Places<'t, 's, 'b, S> {
         Ok(None)
     }
 
-    /// Expands the states at a place, until all are or the one that is wanted is known.
+    /// Expands the states at a place, until all are expanded or the wanted state is known.
     fn place(
         &mut self,
         here: &mut Here<'b>,
@@ -259,7 +259,7 @@ impl<'t, 's, 'b, S: Successors> Places<'t, 's, 'b, S> {
         Ok(None)
     }
 
-    /// Has the threads of the job look at the states that are next, if that pays.
+    /// Has the threads of the job look at the next states, if that pays.
     fn look_ahead(&self, here: &Here, outgoing: &Outgoing, ahead: &mut Ahead<Move>) -> Result<(), Stop> {
         let search = self.task.search;
         let states = &here.states;
@@ -292,7 +292,7 @@ impl<'t, 's, 'b, S: Successors> Places<'t, 's, 'b, S> {
         self.open.get(&turn).or_else(|| self.shared.get(&turn))
     }
 
-    /// Puts the targets of a state's steps where they belong.
+    /// Adds the targets of a state's steps to their places.
     fn take(&mut self, here: &mut Here<'b>, outgoing: &Outgoing, steps: &Steps) -> Result<(), Stop> {
         let guide = self.task.search.guide;
         let state = std::mem::take(&mut self.state);
@@ -311,7 +311,7 @@ impl<'t, 's, 'b, S: Successors> Places<'t, 's, 'b, S> {
         taken
     }
 
-    /// Puts the target of a step where it belongs, and tells what the step shows.
+    /// Adds the target of a step to its place, and records what the step shows.
     #[inline(always)]
     fn put(
         &mut self,
@@ -350,13 +350,13 @@ impl<'t, 's, 'b, S: Successors> Places<'t, 's, 'b, S> {
         self.open.get(turn).or_else(|| self.shared.get(turn)).or_else(through)
     }
 
-    /// Whether the state that is wanted is known, apart from those at the place whose turn it is.
+    /// Whether the wanted state is known, the states at the place whose turn it is left out.
     fn is_known(&self) -> bool {
         let known = |to: &Spot| self.find(to.place).is_some_and(|here| here.states.find(&to.state).is_some());
         self.until.is_some_and(known)
     }
 
-    /// The way to the state that was wanted.
+    /// The path to the wanted state.
     fn way(&self) -> Option<Way> {
         let to = self.until?;
         let mut here = self.find(to.place)?;

@@ -1,9 +1,9 @@
 //! The guided search position by position.
 //!
-//! The states of a position are those reachable while the subsystem stands there; they are closed under free moves before
-//! the next position begins, and then forgotten: where the guide is acyclic they cannot come back. What lies behind the
-//! path is one more position, in which the subsystem moves. Invariant: states are numbered within their position in an
-//! order that depends on the job only, so a second search finds them under the same numbers.
+//! The states of a position are those reachable while the subsystem stands there; they are closed under free moves before the
+//! next position begins, and then forgotten: where the guide is acyclic they cannot come back. Everything behind the path is
+//! one more position, in which the subsystem moves. Invariant: states are numbered within their position in an order that
+//! depends on the job only, so a second search finds them under the same numbers.
 
 use super::Observer;
 use super::ahead::Ahead;
@@ -20,7 +20,7 @@ use gridlock_lts::engine::pack::Width;
 use gridlock_lts::engine::successors::{Steps, Successors};
 use gridlock_lts::guide::StateIx;
 
-/// Where something was found.
+/// A violation and the state in which it was found.
 pub(super) struct Found {
     pub(super) at: Spot,
     pub(super) wrong: look::Found,
@@ -51,7 +51,7 @@ impl Keep {
     }
 }
 
-/// Searches, until something is found.
+/// Searches until there is a finding.
 pub(super) fn run<S: Successors>(
     search: &GuidedSearch<S>,
     budget: &Budget,
@@ -128,7 +128,7 @@ impl<'s, 'b, S: Successors> Layers<'s, 'b, S> {
         self.until.is_some_and(|spot| spot.position == position && states.len() > spot.index as usize)
     }
 
-    /// Searches until all is done, something is found, or the state that is wanted is known.
+    /// Searches until all is done, there is a finding, or the wanted state is known.
     pub(super) fn search(&mut self, observer: Observer) -> Result<Option<Found>, Stop> {
         let behind = self.search.path.len() as u32 + 1;
         let mut free = self.states(behind);
@@ -229,7 +229,7 @@ impl<'s, 'b, S: Successors> Layers<'s, 'b, S> {
         Ok(None)
     }
 
-    /// Visits what lies behind the path.
+    /// Visits the states behind the path.
     fn behind(
         &mut self,
         position: u32,
@@ -291,18 +291,18 @@ impl<'s, 'b, S: Successors> Layers<'s, 'b, S> {
     }
 }
 
-/// Where the states go that a position of the path leads to.
+/// The sets that take the targets of a position of the path.
 struct Sets<'x, 'b> {
     position: u32,
     current: &'x mut States<'b>,
-    /// Those of the next position.
+    /// The states of the next position.
     next: &'x mut States<'b>,
-    /// Those behind the path.
+    /// The states behind the path.
     free: &'x mut States<'b>,
 }
 
 impl Sets<'_, '_> {
-    /// The hash of a target in its set, and whether it is there. One that goes nowhere brings nothing new.
+    /// The hash of a target in its set, and whether the set contains it. A step that is not taken brings nothing new.
     fn look_up(&self, to: Option<Where>, target: &[u64]) -> (u64, bool) {
         match to {
             Some(Where::On(to)) if to == self.position => self.current.look_up(target),
@@ -328,7 +328,7 @@ impl Sets<'_, '_> {
     }
 }
 
-/// The hash of a target behind the path, and whether it is there.
+/// The hash of a target behind the path, and whether it is known.
 fn look_up(free: &States, to: Option<Where>, target: &[u64]) -> (u64, bool) {
     match to {
         Some(Where::Within(place)) => free.look_up(&with_place(target, place)),
@@ -367,7 +367,7 @@ fn insert(states: &mut States, state: &[u64], hash: Option<u64>, origin: Origin)
 struct Outgoings(Map<StateIx, Option<Outgoing>>);
 
 impl Outgoings {
-    /// Where the subsystem is, by what follows a packed state.
+    /// Where the subsystem is, from the words behind a packed state.
     fn is_at(place: &[u64]) -> Where {
         place.first().map_or(Where::Anywhere, |&place| Where::Within(StateIx(place as u32)))
     }
@@ -381,7 +381,7 @@ impl Outgoings {
         }
     }
 
-    /// The same of a place that was asked for before.
+    /// The same for a place that was asked for before.
     fn known(&self, place: &[u64]) -> (Where, Option<&Outgoing>) {
         match Outgoings::is_at(place) {
             at @ Where::Within(state) => (at, self.0.get(&state).and_then(Option::as_ref)),

@@ -1,9 +1,9 @@
 //! The guided search along the path first: for hunting, where the end of a trace is of more interest than all its
 //! beginnings.
 //!
-//! A state is visited once for each place of the subsystem. Nothing is forgotten, so the way to a finding is at hand. If
-//! it runs to its end the feedback is that of the search position by position; if it is stopped nothing is known to be
-//! complete.
+//! A state is visited once for each place of the subsystem. Nothing is forgotten, so the path to a finding is at hand. If the
+//! search runs to its end the feedback is that of the search position by position; if it is stopped no position is known to
+//! be complete.
 
 use super::Observer;
 use super::outgoing::Outgoing;
@@ -19,7 +19,7 @@ use gridlock_lts::engine::pack::Width;
 use gridlock_lts::engine::successors::{Steps, Successors};
 use gridlock_lts::guide::StateIx;
 
-/// Searches, until something is found.
+/// Searches until there is a finding.
 pub(super) fn run<S: Successors>(
     search: &GuidedSearch<S>,
     budget: &Budget,
@@ -52,7 +52,7 @@ struct Walk<'s, 'b, S> {
     feedback: Feedback,
     /// States, each with the place of the subsystem behind it.
     states: States<'b>,
-    /// Those that wait for their expansion.
+    /// The states that wait for their expansion.
     stack: Stack<'b, u32>,
     /// For each position that was reached the edges that were possible.
     possible: Vec<Option<Possible>>,
@@ -60,7 +60,7 @@ struct Walk<'s, 'b, S> {
 }
 
 impl<S: Successors> Walk<'_, '_, S> {
-    /// Places as numbers: positions on the path, anywhere, states of the guide.
+    /// Encodes a place as a number: positions on the path first, then "anywhere", then states of the guide.
     fn number(&self, at: Where) -> u64 {
         let behind = self.search.path.len() as u64 + 1;
         match at {

@@ -1,7 +1,7 @@
 //! States that a guided search passes over, because no violation can follow from them.
 //!
-//! They are known by what the subsystem and the monitors stand at, for every job and guide. Invariant: it says yes
-//! only of states that a [`Relevance`] calls irrelevant.
+//! The local states of the subsystem and the monitors decide, for every job and guide. Invariant: only states that a
+//! [`Relevance`] calls irrelevant are passed over.
 
 use gridlock_lts::engine::pack::Packing;
 use gridlock_lts::guide::Relevance;

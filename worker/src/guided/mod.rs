@@ -1,11 +1,12 @@
 //! Guided searches: every state of the system that is reachable while a subsystem follows a path.
 //!
-//! Moves in which the subsystem takes no part, or that leave it where it is, are free. A move of the subsystem is taken
-//! only if it is the next edge of the path; behind the path the subsystem stops or moves freely, as the job says. For
-//! each position on the path the search records which edges of the guide were possible in some state it visited there:
-//! an edge that is missing cannot happen after that beginning of the path anywhere in the system.
+//! Moves in which the subsystem takes no part, or that leave it where it is, are free. A move of the subsystem is taken only
+//! if it is the next edge of the path; behind the path the subsystem stops or moves freely, as the job says. For each
+//! position on the path the search records which edges of the guide were possible in some state it visited there: no state of
+//! the system that is reached along that beginning of the path has a step along an edge that is missing.
 //!
-//! A job may also allow all orders of the independent moves on its path (`orders`), or begin with states of others (`border`).
+//! A job may also allow all orders of the independent moves on its path (`orders`), or begin with states that other jobs have
+//! handed on (`border`).
 //!
 //! States from which no violation can follow (see [`Relevance`]) are passed over, as if no step led there.
 //!
@@ -48,7 +49,7 @@ pub const REFINED_LIMIT: usize = 1 << 20;
 /// Guides for single traces that are kept, since several jobs in a row use the same.
 const GUIDES_KEPT: usize = 16;
 
-/// Rebuilding the way to a finding may take this many times the memory of its job.
+/// Rebuilding the path to a finding may take this many times the memory of its job.
 const REBUILD: u64 = 8;
 
 /// What a worker needs to know of the system.
@@ -59,7 +60,7 @@ pub struct Setting<'a, S> {
     pub net: &'a Network,
     /// The first guide of the swarm.
     pub guide: Arc<Guide>,
-    /// What need not be searched because no violation can follow, if that is known.
+    /// Which states need not be searched because no violation can follow, if that is known.
     pub relevance: Option<Arc<Relevance>>,
 }
 
@@ -70,7 +71,7 @@ impl<S> Clone for Setting<'_, S> {
     }
 }
 
-/// Is told of every state that a search expands.
+/// Called for every state that a search expands.
 pub type Observer<'o> = &'o mut dyn FnMut(&[u64]);
 
 /// Does jobs, one at a time.
@@ -96,13 +97,13 @@ impl<'a, S: Successors> Worker<'a, S> {
         Worker { setting, irrelevant, guides: Vec::new(), forwards: None, helpers: None }
     }
 
-    /// With so many threads for each job, the worker's own included. What comes of a job does not depend on them. Only
+    /// With this number of threads for each job, the worker's own included. The feedback to a job does not depend on it. Only
     /// searches that go position by position or place by place have work for more than one.
     pub fn with_threads(self, threads: usize) -> Self {
         Worker { helpers: Helpers::new(threads), ..self }
     }
 
-    /// Does a job. It ends early, as interrupted, soon after it is cancelled.
+    /// Does a job. If it is cancelled it soon ends as interrupted.
     pub fn run(&mut self, job: &Job, life: &Life) -> Feedback {
         if job.then == Then::Stop {
             return self.observed(job, life, &mut |_| {});
@@ -112,7 +113,7 @@ impl<'a, S: Successors> Worker<'a, S> {
         Feedback { seen, ..feedback }
     }
 
-    /// Does a job and tells of every state it expands.
+    /// Does a job and calls the observer for every state that it expands.
     pub fn observed(&mut self, job: &Job, life: &Life, observer: Observer) -> Feedback {
         let begun = Instant::now();
         let mut feedback = match self.search(job, life, observer) {
@@ -176,8 +177,8 @@ impl<'a, S: Successors> Worker<'a, S> {
         }
     }
 
-    /// The way to a state that a job expands or hands on, from one of the states that were handed to it: that state, and
-    /// the steps as vectors and packed targets.
+    /// The path to a state that a job expands or hands on: the state handed to the job from which it begins, and the steps as
+    /// vectors and packed targets.
     pub fn way(&mut self, job: &Job, to: &Spot, life: &Life) -> Result<(Spot, Vec<(u32, Vec<u64>)>)> {
         let handed = job.handed.as_ref().ok_or_else(|| Error::internal("nothing was handed to the job"))?;
         let forwards = self.accept(job, handed)?;
@@ -201,7 +202,7 @@ impl<'a, S: Successors> Worker<'a, S> {
         })
     }
 
-    /// Looks at what was handed to a job, since it comes from elsewhere; returns the order of places.
+    /// Checks the states that were handed to a job, since they come from another process; returns the order of places.
     fn accept(&mut self, job: &Job, handed: &Handed) -> Result<Arc<[u32]>> {
         let (guide, system) = (&self.setting.guide, self.setting.system);
         let words = system.width().words();
@@ -222,7 +223,7 @@ impl<'a, S: Successors> Worker<'a, S> {
         Ok(forwards.clone())
     }
 
-    /// The guide of some refinements, made if it is not known.
+    /// The guide of some refinements; it is made if it is not kept.
     fn guide(&mut self, refinements: &[Refinement]) -> Result<Arc<Guide>> {
         let Some((last, before)) = refinements.split_last() else { return Ok(self.setting.guide.clone()) };
         if let Some(at) = self.guides.iter().position(|(known, _)| known == refinements) {
@@ -251,12 +252,12 @@ impl<'a, S: Successors> Worker<'a, S> {
     }
 }
 
-/// What rebuilding a way may take.
+/// The memory for rebuilding a path.
 fn way_budget(job: &Job) -> Budget {
     Budget::new(job.limits.memory.saturating_mul(REBUILD))
 }
 
-/// A path that comes from elsewhere, as edges that follow each other.
+/// Checks that the edges of a path from another process follow each other.
 fn checked_path(guide: &Guide, path: &[u32]) -> Result<Vec<EdgeIx>> {
     let mut state = guide.end(&[]);
     for (k, &edge) in path.iter().enumerate() {

@@ -3,11 +3,11 @@
 /// A mistake.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Mutant {
-    /// Two states that stand beside each other get what was seen of the other one.
+    /// Two neighbouring states are given each other's steps.
     Order,
     /// The last step of a state that is new is forgotten.
     Loss,
-    /// States that were looked at ahead are expanded beyond the limit.
+    /// States that were looked at ahead of their turn are expanded beyond the limit.
     Limit,
 }
 

@@ -1,10 +1,10 @@
 //! The search along a path in any order of its independent moves.
 //!
-//! A *position* says how many of its moves on the path each leaf of the subsystem has done: the moves that are done are a
-//! beginning of the path in one of its orders. A move of the subsystem is taken if it is the next one on the path for all
-//! leaves that take part. Positions have their turn by the number of moves that are done, so all that leads to one was
-//! searched before, and what is through is forgotten. Invariant: a feedback that says `Complete` has each position that is
-//! reachable in the system, once, with all edges that are possible there, along the path or not.
+//! A *position* gives, for each leaf of the subsystem, the number of its moves on the path that are done. The moves that are
+//! done are a beginning of the path in one of its orders. A move of the subsystem is taken if it is the next one on the path
+//! for all leaves that take part. Positions have their turn in the order of the number of moves that are done. So all
+//! positions that lead to one are searched before it, and are then forgotten. Invariant: a feedback that says `Complete` has
+//! each position that is reachable in the system, once, with all edges that are possible there, along the path or not.
 
 use super::Observer;
 use super::border::{Way, no_way};
@@ -21,7 +21,7 @@ use gridlock_lts::engine::pack::Width;
 use gridlock_lts::engine::successors::{Steps, Successors};
 use gridlock_lts::guide::{EdgeIx, Guide, StateIx};
 
-/// Searches, until something is found. The way to that is rebuilt with `rebuild` as the budget.
+/// Searches until there is a finding. The path to it is rebuilt with `rebuild` as the budget.
 pub(super) fn run<S: Successors>(
     search: &GuidedSearch<S>,
     budget: &Budget,
@@ -54,7 +54,7 @@ pub(super) fn run<S: Successors>(
     Ok(feedback)
 }
 
-/// The way to a state from the initial one: the same search again, which remembers.
+/// The path from the initial state to a state: repeats the search, and keeps the origins.
 fn way<S: Successors>(search: &GuidedSearch<S>, to: At, budget: &Budget) -> Result<Way, Stop> {
     let mut positions = Positions::new(search, budget, Some(to));
     positions.search(&mut |_| {})?;
@@ -81,7 +81,7 @@ struct At {
     index: u32,
 }
 
-/// Something that was found, and the state that it was found in.
+/// A finding, and the state in which it was found.
 struct Hit {
     at: At,
     wrong: Found,
@@ -141,7 +141,7 @@ struct Positions<'s, 'b, S> {
     /// The search ends once this state is known; then all states are kept, with their origins.
     until: Option<At>,
     feedback: Feedback,
-    /// By number: positions are numbered when they are met first.
+    /// The states of each position, by its number; positions are numbered in the order in which they are met.
     here: Vec<Here<'b>>,
     /// The positions with as many moves done as the present one, and with one more.
     known: Map<Vec<u32>, u32>,
@@ -162,7 +162,7 @@ impl<'s, 'b, S: Successors> Positions<'s, 'b, S> {
         }
     }
 
-    /// The number of a position, which may be new.
+    /// The number of a position; a new one gets the next number.
     fn number(&mut self, place: StateIx, done: Vec<u32>) -> u32 {
         if let Some(&number) = self.known.get(&done) {
             return number;

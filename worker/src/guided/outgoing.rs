@@ -1,4 +1,4 @@
-//! A state of a guide as a search meets it: how to tell which of its edges a step of the system is.
+//! The outgoing edges of a state of a guide: decides which of them a step of the system takes.
 
 use gridlock_lts::engine::pack::Packing;
 use gridlock_lts::guide::{EdgeIx, Guide, StateIx};
@@ -18,7 +18,7 @@ pub(super) enum Move {
 /// The edges of a state of a guide.
 pub(super) struct Outgoing {
     state: StateIx,
-    /// The bits of a packed state that are the subsystem's.
+    /// The bits of the subsystem in a packed state.
     mask: Vec<u64>,
     /// Projection, packed local states of the target under the mask, edge; sorted.
     edges: Vec<(u32, Vec<u64>, EdgeIx)>,

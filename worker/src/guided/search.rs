@@ -1,4 +1,4 @@
-//! What both orders of a guided search share: the question, and the look at a state's steps.
+//! What all orders of a guided search share: the question, and the check of a state and its steps.
 
 use super::ahead::Outlook;
 use super::irrelevant::Irrelevant;
@@ -28,9 +28,9 @@ pub(super) struct GuidedSearch<'s, S> {
 }
 
 /// Whether the subsystem moves without regard to the guide once it has followed the path of a job. The other way to move
-/// freely is within the guide. One that was made for a prefix of another (`nested`) must not be left: beyond it other
-/// jobs are at work. One whose cycles were cut must not be left either, or a job would be as large as the whole system
-/// wherever that goes round; only the job without a path tries everything.
+/// freely is within the guide. One that was made for a prefix of another (`nested`) must not be left: beyond it other jobs
+/// are at work. One whose cycles were cut must not be left either: in a system with cycles every job would be as large as the
+/// whole system. Only the job without a path tries everything.
 pub(super) fn moves_anywhere(guide: &Guide, nested: bool, job: &Job) -> bool {
     job.then == Then::Free && !nested && (job.path.is_empty() || !guide.is_bounded())
 }
@@ -119,8 +119,8 @@ impl<S: Successors> GuidedSearch<'_, S> {
         }
     }
 
-    /// Replaces `steps` by those of a state, faults left out, and says what is wrong with the state or its steps: of
-    /// several things the one an exhaustive search prefers. Looks at the limits before.
+    /// Replaces `steps` by those of a state, faults left out, and returns the violation in the state or its steps: of several
+    /// the one that an exhaustive search prefers. Checks the limits first.
     pub(super) fn expand(
         &self,
         state: &[u64],
@@ -133,7 +133,7 @@ impl<S: Successors> GuidedSearch<'_, S> {
         Ok(look_at(self.system, state, steps, effort))
     }
 
-    /// The same of a state whose steps are known: counts it, and says what is wrong with it or with them.
+    /// The same for a state whose steps are known: counts it, and returns the violation in it or in them.
     pub(super) fn expand_known<T>(
         &self,
         outlook: &Outlook<'_, T>,
@@ -159,7 +159,7 @@ impl<S: Successors> GuidedSearch<'_, S> {
     }
 }
 
-/// What is wrong with a state or its steps, from which faults are removed; counts what there is.
+/// Returns the violation in a state or its steps, and removes faults from the steps; counts the state, its steps and deadlocks.
 pub(crate) fn look_at<S: Successors>(
     system: &S,
     state: &[u64],

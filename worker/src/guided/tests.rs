@@ -30,7 +30,7 @@ fn job(path: &[EdgeIx], then: Then, order: Order) -> Job {
     }
 }
 
-/// Does jobs one after the other; the states expanded come unpacked, without monitors.
+/// Does jobs one after the other, and returns the states that were expanded, unpacked and without monitors.
 struct Do<'a, F> {
     prepared: &'a Prepared,
     guide: Arc<Guide>,
@@ -78,7 +78,8 @@ fn reachable(net: &Network) -> BTreeSet<Vec<Local>> {
     seen
 }
 
-/// What a search that follows a path and stops should see, and the edges possible at each position, naively.
+/// The states that a search along a path should visit if the subsystem then stops, and the edges possible at each position,
+/// computed naively.
 fn naive(net: &Network, guide: &Guide, path: &[EdgeIx]) -> (BTreeSet<Vec<Local>>, Vec<BTreeSet<u32>>) {
     let mut seen = BTreeSet::from([(0, net.initial())]);
     let mut queue = vec![(0, net.initial())];

@@ -1,7 +1,7 @@
-//! The way to a finding of a search that has forgotten where it came from: the search is done again, and remembers.
+//! The path to a finding of a search that keeps no origins: the search is repeated with origins.
 //!
-//! First everything is remembered. If that takes too much memory, one position at a time is, with one more search for
-//! each position on the way.
+//! First all positions keep their origins. If that takes too much memory, one position at a time does, with one more search
+//! for each position on the path.
 
 use super::breadth::{Found, Keep, Layers, Spot};
 use super::search::GuidedSearch;

@@ -1,11 +1,12 @@
-//! Breadth-first search with bounded levels that aims at steps: one that was not seen yet, and from there at the next.
+//! Breadth-first search with bounded levels that aims at steps: one that was not seen yet, and then, from the state that it
+//! leads to, the next one.
 //!
-//! A vector is drawn among those that were possible nowhere yet, later among those that were aimed at least often. The
-//! distance of a state is the sum over the leaves that take part of how far each is, in its own table, from where it can
-//! take its part. Of a level the states nearest are kept. Where the distance is 0 the step is possible; it is taken, and
-//! the search goes on from there with another aim. Where no level of the last ones came nearer, or no state is left, it
-//! begins anew at the initial state. So it gets to what needs many steps of the same kind and none of another: other
-//! searches are led astray by any one of those.
+//! The aim is a vector, drawn from those that were possible in no state yet, later from those that were least often an aim.
+//! The distance of a state is a sum over the leaves that take part in the vector: how far each is, in its own table, from a
+//! local state where it can take its part. The nearest states of a level are kept. Where the distance is 0 the step is
+//! possible; it is taken, and the search goes on from there with another aim. If none of the last levels came nearer, or no
+//! state is left, the search begins anew at the initial state. So it reaches states that need many steps of one kind and none
+//! of another; other searches are led astray by a single step of the other kind.
 
 use super::depth::way;
 use super::distance::{Distances, FAR};
@@ -78,19 +79,19 @@ struct Aimed<'h> {
     rng: Rng,
     aims: Aims,
     distances: Distances,
-    /// What making distances has cost, counted in states.
+    /// The cost of computing distances, counted in states.
     cost: u64,
-    /// The way from the initial state to the root: states but the first, and vectors.
+    /// The path from the initial state to the root: its states but the first, and its vectors.
     path: Stack<'h, u64>,
     vectors: Stack<'h, u32>,
     root: Vec<u64>,
-    /// The states kept on the way from the root to the aim.
+    /// The states kept between the root and the aim.
     kept: States<'h>,
     next: Candidates<'h>,
     steps: Steps,
 }
 
-/// Searches until it is stopped, or nothing can be aimed at.
+/// Searches until it is stopped or no vector can be an aim.
 pub(super) fn run<'h, S: Successors>(
     survey: &mut Survey<'h, S>,
     moves: &'h Moves,
@@ -161,8 +162,8 @@ impl<'h> Aimed<'h> {
         self.moves.leaves_in(aim).map(far).fold(0, u32::saturating_add)
     }
 
-    /// Searches from the root for a state in which the aim is possible; its index among those kept, and its steps are
-    /// there.
+    /// Searches from the root for a state in which the aim is possible. Returns its index among the kept states; its steps
+    /// are then in the survey.
     fn approach<S: Successors>(
         &mut self,
         survey: &mut Survey<'h, S>,
@@ -197,7 +198,7 @@ impl<'h> Aimed<'h> {
         Ok(None)
     }
 
-    /// Expands a state of a level; whether the aim is possible there.
+    /// Expands a state of a level; returns whether the aim is possible there.
     fn expand<S: Successors>(
         &mut self,
         survey: &mut Survey<'h, S>,
@@ -234,7 +235,7 @@ impl<'h> Aimed<'h> {
         Ok(is_there)
     }
 
-    /// Takes the aim's step from the state of that index, whose steps are there. One that leads nowhere is not taken.
+    /// Takes the aim's step from the state of that index, whose steps were just computed. A step that is a fault is not taken.
     fn go_on(&mut self, aim: VectorIx, index: usize) -> Result<(), Exhausted> {
         let is_aim = |&k: &usize| self.steps.vias()[k].vector() == aim;
         let possible: Vec<usize> = (0..self.steps.len()).filter(is_aim).collect();

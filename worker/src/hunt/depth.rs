@@ -1,12 +1,12 @@
 //! Depth-first search with a random order of successors, over any kind of visited set.
 //!
-//! A state enters the visited set when it is visited, not when it is generated, so the order is the true depth-first one.
-//! A state at the bound is looked at, but none of its steps is taken. Whether a state that was first reached along a long
-//! path is expanded again when a shorter one leads to it is up to the visited set. Those of the members `dfs` and `bitstate`
-//! say no: what lay beyond the bound then may stay unseen, as in SPIN without its option for exact bounds. To do otherwise
-//! visits states again and again, and another seed is a better use of the time; the search only never says that it has
-//! seen everything once the bound cut something off. The member `prefix` wants to know that nothing within the bound was
-//! left out, so its set keeps depths ([`super::nearest`]).
+//! A state enters the visited set when it is visited, not when it is generated, so the order is the true depth-first one. A
+//! state at the bound is looked at, but none of its steps is taken. Whether a state that was first reached along a long path
+//! is expanded again when a shorter one leads to it is up to the visited set. Those of the members `dfs` and `bitstate` say
+//! no: what lay beyond the bound then may stay unseen, as in SPIN without its option for exact bounds. To do otherwise visits
+//! states again and again, and another seed is a better use of the time; once the bound cut something off, the search does
+//! not claim to have seen everything. The member `prefix` wants to know that nothing within the bound was left out, so its
+//! set keeps depths ([`super::nearest`]).
 //!
 //! Invariant: `path` is a run of the system from its initial state, and `pending` holds, frame by frame, the steps of its
 //! states that were not taken yet. The first frame is that of the state where the search begins.
@@ -22,20 +22,20 @@ use gridlock_lts::model::network::VectorIx;
 
 /// A visited set.
 pub(super) trait Visited {
-    /// Whether no state is ever taken for another one.
+    /// Whether no state is ever mistaken for another one.
     const EXACT: bool;
-    /// Whether a search that is stopped by its limits says what remains.
+    /// Whether a search that is stopped by its limits returns the states that remain.
     const GIVES_BACK: bool = false;
 
-    /// Adds a state that is to be expanded at a depth; whether it is new.
+    /// Adds a state that is to be expanded at a depth; returns whether it is new.
     fn insert(&mut self, state: &[u64], depth: u32) -> Result<bool, Exhausted>;
 
-    /// Replaces `absent` by the indices of those of some states, one after the other in `targets`, that are not there, or
-    /// would be new at that depth.
+    /// Replaces `absent` by the indices of the states in `targets` that the set does not contain, or that would be new at
+    /// that depth. The states stand one after the other.
     fn absent(&mut self, targets: &[u64], depth: u32, absent: &mut Vec<u32>);
 
-    /// The bound cuts off steps of a state that was added last. Whether that is so for good: a set that remembers which
-    /// states these are says no.
+    /// The bound cuts off steps of the state that was added last. Returns whether that is final: a set that remembers these
+    /// states returns false.
     fn cut_off(&mut self, _state: &[u64]) -> bool {
         true
     }
@@ -45,28 +45,28 @@ pub(super) trait Visited {
         false
     }
 
-    /// A state that was added was not expanded after all, or not all that follows from it.
+    /// Takes a state back that was added and then not expanded, or whose successors were not all searched.
     fn take_back(&mut self, _state: &[u64]) {}
 
-    /// Whether nothing was left out since another search has seen it.
+    /// Whether no state was left out because another search has seen it.
     fn is_all(&self) -> bool {
         true
     }
 }
 
-/// States that a search gives back to its manager at most, unless a single state has more steps. The systems of tests are
-/// small.
+/// The most states that a search gives back to its manager, unless a single state has more steps. Fewer in tests, whose
+/// systems are small.
 const MOST_LEFT: usize = if cfg!(test) { 12 } else { 256 };
 
 struct Depth<'b, V> {
     visited: V,
     bound: u32,
-    /// Steps of the path before the state where the search begins.
+    /// The number of steps of the path before the state where the search begins.
     base: usize,
     /// The state that is taken from the pending ones, and the vector of the step to it.
     state: Vec<u64>,
     vector: u32,
-    /// If it is not expanded yet: the frames and the pending steps without it.
+    /// If this state is not expanded yet: the numbers of frames and of pending steps without it.
     open: Option<(usize, usize)>,
     rng: Rng,
     words: usize,
@@ -79,21 +79,21 @@ struct Depth<'b, V> {
     pending_vectors: Stack<'b, u32>,
     absent: Vec<u32>,
     steps: Steps,
-    /// Whether a bound left something out.
+    /// Whether the bound left something out.
     cut: bool,
 }
 
-/// What a depth-first search came to.
+/// The result of a depth-first search.
 pub(super) struct Searched<V> {
     pub(super) end: HuntEnd,
     pub(super) visited: V,
-    /// If the limits were reached: what remains to be searched. None if not even one state was expanded.
+    /// What remains to be searched if the limits were reached. `None` if not even one state was expanded.
     pub(super) left: Option<Left>,
-    /// Whether a bound left something out.
+    /// Whether the bound left something out.
     pub(super) cut: bool,
 }
 
-/// Searches from the end of a path to the end or until it is stopped.
+/// Searches from the end of a path until all is searched or the search is stopped.
 pub(super) fn run<'h, S: Successors, V: Visited>(
     survey: &mut Survey<'h, S>,
     visited: V,
@@ -224,17 +224,17 @@ impl<V: Visited> Depth<'_, V> {
         Ok(())
     }
 
-    /// What remains to be searched: the pending states of the first frames and, where these would be too many, the state
-    /// of the next frame in place of all that is pending behind it. None if the first state was not expanded.
+    /// What remains to be searched: the pending states of the first frames and, where these would be too many, the state of
+    /// the next frame in place of all states pending behind it. `None` if the first state was not expanded.
     ///
-    /// Every state within the bound was expanded or is as near to one of those given back as it was to the first state,
-    /// less the steps between them. For let its shortest way from the first state be given. If all states on it were
-    /// expanded at the depths that they have there, it was expanded. Else the first one that was not was pending in the
-    /// frame of the one before it: it is given back, or it lies behind the state that stands for that frame, and the way
-    /// over that state is no longer.
+    /// Every state within the bound was expanded or is as near to one of those given back as it was to the first state, less
+    /// the steps between them. For let its shortest way from the first state be given. If all states on it were expanded at
+    /// the depths that they have there, it was expanded. Else the first one that was not was pending in the frame of the one
+    /// before it: it is given back, or it lies behind the state that stands for that frame, and the path through that state
+    /// is not longer.
     ///
     /// The states of the frames for which another one stands are taken back: their own pending steps are not given back, so
-    /// nobody may rely on them.
+    /// no job may count them as expanded.
     fn left(&mut self) -> Option<Left> {
         let (words, base) = (self.words, self.base);
         let mut open = None;

@@ -1,8 +1,8 @@
 //! How far a state is from another, or from a step, leaf by leaf.
 //!
-//! The distance of a leaf is that in its own table, as if no other leaf were in its way; so a state in which some leaf
-//! cannot reach its goal at all cannot reach the goal either, and may be forgotten. The sum over the leaves says how much
-//! is to be done; it is not a lower bound, because leaves move together.
+//! The distance of a leaf is that in its own table, as if no other leaf were in its way; so a state in which some leaf cannot
+//! reach its own goal cannot reach the goal either, and may be forgotten. The sum over the leaves estimates how many steps
+//! remain; it is not a lower bound, because leaves move together.
 
 use super::moves::Moves;
 use gridlock_lts::model::network::VectorIx;
@@ -15,14 +15,14 @@ pub(super) struct Backwards {
     sources: Vec<u32>,
 }
 
-/// For each local state of each leaf the distance to that of one state; [`FAR`] if there is no way.
+/// For each local state of each leaf the distance to its local state in one state; [`FAR`] if no path leads there.
 pub(super) struct Distances(pub(super) Vec<u32>);
 
-/// No way leads there.
+/// No path leads there.
 pub(super) const FAR: u32 = u32::MAX;
 
 impl Backwards {
-    /// Turns the transitions round.
+    /// Reverses the transitions.
     pub(super) fn new(moves: &Moves) -> Self {
         let mut first = vec![0u32; moves.locals() + 1];
         moves.for_each(|_, to| first[to + 1] += 1);
@@ -37,7 +37,7 @@ impl Backwards {
         Backwards { first, sources }
     }
 
-    /// What making distances costs, counted in states expanded.
+    /// The cost of computing distances, counted in states expanded.
     pub(super) fn cost(&self) -> u64 {
         (self.sources.len() + self.first.len()) as u64 / 64
     }

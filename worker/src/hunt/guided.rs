@@ -1,7 +1,7 @@
-//! Guided jobs of a hunt: done by the worker of informed swarms, with an observer that records what was seen.
+//! Guided jobs of a hunt: done by the worker of informed swarms, with an observer that records coverage.
 //!
-//! The worker tells of states only, so their steps are made once more for the record; a guided search spends most of its
-//! time elsewhere.
+//! The worker passes states only to the observer, so their steps are computed once more for the record; a guided search
+//! spends most of its time elsewhere.
 
 use super::job::{HuntEnd, HuntFinding};
 use super::survey::Survey;
@@ -11,8 +11,8 @@ use crate::sketch::hash;
 use gridlock_lts::engine::pack::Width;
 use gridlock_lts::engine::successors::{Steps, Successors};
 
-/// Does a guided job within the limits of the hunt's job. A finding goes to the survey. The feedback then says that the
-/// limits were reached: what was not searched any more must not pass for searched.
+/// Does a guided job within the limits of the hunt's job. A finding goes to the survey. The feedback then reports that the
+/// limits were reached, so that what the search left out does not count as searched.
 pub(super) fn run<S: Successors>(
     survey: &mut Survey<S>,
     worker: &mut Worker<S>,

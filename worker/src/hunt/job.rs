@@ -1,4 +1,4 @@
-//! The messages of a hunt: one cheap search of a portfolio, and what it saw.
+//! The messages of a hunt: a job, which is one cheap search of a portfolio, and the feedback to it.
 //!
 //! As in [`crate::job`], everything is named by numbers that all ranks agree on. Invariant: a feedback depends on the job
 //! and the network only, not on who worked on it or when; only its times do.
@@ -16,11 +16,11 @@ pub enum Keep {
     Random,
     /// Those reached by steps of these vectors first, then at random: beam search. The vectors are ascending.
     Preferred(Vec<u32>),
-    /// Those reached by local transitions that the search has taken least often.
+    /// States reached by local transitions that the search has taken least often.
     Rare,
 }
 
-/// How one search goes about it.
+/// The way in which one job searches.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Method {
     /// A search guided by a trace of a subsystem. The limits of the guided job are those of the hunt's job.
@@ -39,14 +39,14 @@ pub enum Method {
         /// Not deeper than this.
         depth: u32,
     },
-    /// Depth first from the end of a path, successors in random order, leaving out nothing within the bound; over its
-    /// limits the job says what remains ([`Left`]).
+    /// Depth first from the end of a path, successors in random order; within the bound no state is left out. If its limits
+    /// are reached, the job returns the states that remain ([`Left`]).
     Prefix {
         /// Steps from the initial state: vectors and packed targets.
         path: Vec<(u32, Vec<u64>)>,
         /// States within this many steps of the initial state, along the path, are expanded.
         bound: u32,
-        /// What it knows of other jobs; it tells of its own states then. None: it knows nothing and tells nothing.
+        /// The states that other jobs have reported; the job then reports its own. `None`: it gets no states and reports none.
         known: Option<Known>,
     },
     /// Random walks from the initial state, one after another.
@@ -63,20 +63,20 @@ pub enum Method {
         /// Which states are kept.
         keep: Keep,
     },
-    /// Depth first, in random order, for a run that goes round against a formula; see [`super::live`].
+    /// Depth first, in random order, for a lasso that violates a formula; see [`super::live`].
     Lasso {
         /// The formula, by the number of the property.
         property: u32,
         /// Not deeper than this.
         depth: u32,
     },
-    /// Random walks, and from their ends all that can follow, for a trap; see [`super::live`].
+    /// Random walks, and searches from their ends for traps; see [`super::live`].
     Trap {
         /// The formula, by the number of the property.
         property: u32,
         /// Steps of a walk.
         length: u32,
-        /// Pairs of a state and a part of the formula that are looked at for one trap.
+        /// The most pairs of a state and a part of the formula that are examined for one trap.
         pairs: u32,
     },
     /// Breadth first with a bounded number of states a level, those nearest to a step that was not seen yet; see
@@ -84,7 +84,7 @@ pub enum Method {
     Aimed {
         /// States kept of a level.
         width: u32,
-        /// Levels that may come no nearer.
+        /// The most levels in a row that come no nearer.
         patience: u32,
     },
 }
@@ -98,7 +98,7 @@ pub struct HuntLimits {
     pub memory: u64,
     /// Different findings after which the search ends.
     pub findings: u32,
-    /// States that may be expanded to shorten each finding.
+    /// The most states that may be expanded to shorten one finding.
     pub shorten: u64,
 }
 
@@ -107,7 +107,7 @@ pub struct HuntLimits {
 pub struct HuntJob {
     /// Numbered from 0 in the order in which jobs are made.
     pub number: u64,
-    /// The source of all its choices.
+    /// The seed of all its random choices.
     pub seed: u64,
     /// The kind of search, with its settings.
     pub method: Method,
@@ -120,11 +120,11 @@ pub struct HuntJob {
 pub enum HuntEnd {
     /// It has expanded every reachable state, exactly; nothing was left out by a bound, a hash or a guide.
     Everything,
-    /// It has done all that its method allows: bounds, hashes or a guide may have left out something.
+    /// It has done all that its method allows; bounds, hashes or a guide may have left out states.
     Complete,
     /// The limits were reached.
     OverBudget,
-    /// The worker was told to stop.
+    /// The worker was cancelled.
     Interrupted,
     /// The job makes no sense or an internal check failed.
     Failed(Error),
@@ -133,7 +133,7 @@ pub enum HuntEnd {
 /// A state that a search has not expanded.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Pending {
-    /// The step to it begins after this many steps of the spine.
+    /// The number of steps of the spine before the step to it.
     pub frame: u32,
     /// The vector of that step.
     pub vector: u32,
@@ -141,8 +141,8 @@ pub struct Pending {
     pub state: Vec<u64>,
 }
 
-/// What remains of a job with a path and a bound. Each state within the bound that was not expanded can be reached from a
-/// pending one within the bound.
+/// The states that remain of a job with a path and a bound. Each state within the bound that was not expanded can be reached
+/// from a pending one within the bound.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Left {
     /// The steps that go on from the end of the job's path.
@@ -151,28 +151,28 @@ pub struct Left {
     pub pending: Vec<Pending>,
 }
 
-/// The answer to a job with a path and a bound, besides how it ended.
+/// The part of the feedback that only a job with a path and a bound has.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Below {
-    /// Where it began, packed.
+    /// The packed state in which it began.
     pub from: Vec<u64>,
     /// Whether steps were cut off by the bound.
     pub cut_off: bool,
-    /// If its limits were reached: what remains. None if not even the first state could be expanded.
+    /// What remains if its limits were reached. `None` if not even the first state could be expanded.
     pub left: Option<Left>,
-    /// The states that it has expanded, as far as others may rely on that: what follows from them was expanded, or lies
-    /// behind what is given back, or was known. None if it was not to tell.
+    /// The states that it has expanded, as far as others may rely on them: the states that follow from them were expanded, or
+    /// lie behind states that are given back, or were known. `None` if the job was not to report them.
     pub told: Option<Told>,
-    /// How often a step led to a state that was left out because it was known of others.
+    /// The number of steps to a state that was left out because another job had reported it.
     pub skipped: u64,
 }
 
 /// A violation that a search found.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct HuntFinding {
-    /// As it was found, then without its loops and short cuts taken: the shortened one.
+    /// The finding after shortening: without loops, and with short cuts.
     pub finding: Finding,
-    /// If it is a run against a formula: how that ends.
+    /// How the run ends, if it is a run that violates a formula.
     pub ending: Option<Ending>,
     /// Steps when it was found, before anything was shortened.
     pub found_steps: u64,
@@ -180,20 +180,20 @@ pub struct HuntFinding {
     pub after_states: u64,
 }
 
-/// What became of walks that may end in a trap.
+/// Counts of the walks that may end in a trap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Traps {
-    /// Walks that came to their end.
+    /// Walks that were finished.
     pub walks: u64,
-    /// Those that ended in a trap.
+    /// Walks that ended in a trap.
     pub proved: u64,
-    /// Those from whose end what is asked for can still be reached.
+    /// Walks from whose end the formula can still be fulfilled.
     pub discarded: u64,
-    /// Those of which the budget left open what they are.
+    /// Walks for which the budget was too small to decide.
     pub undecided: u64,
 }
 
-/// What a search has seen of the system. Sets are bits packed into words, least first, without zero words at the end.
+/// The coverage of a search. Sets are bits packed into words, least first, without zero words at the end.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Coverage {
     /// For each leaf of the network as specified: the local states that it had in some state that was expanded.
@@ -215,17 +215,17 @@ pub struct HuntFeedback {
     pub number: u64,
     /// How it ended.
     pub end: HuntEnd,
-    /// Different violations, in the order in which they were found.
+    /// Its findings, all different, in the order in which they were found.
     pub findings: Vec<HuntFinding>,
     /// What was seen.
     pub coverage: Coverage,
-    /// The feedback of the guided search, for the swarm that asked for it; its end never has a finding.
+    /// The feedback of the guided search, for the swarm that made the job; its end never has a finding.
     pub guided: Option<crate::job::Feedback>,
-    /// What a job with a path and a bound says, for the pool that it came from.
+    /// The part that belongs to a job with a path and a bound, for the pool that made the job.
     pub below: Option<Below>,
-    /// What a job that looks for traps says of its walks.
+    /// Counts of walks, of a job that looks for traps.
     pub traps: Traps,
-    /// How much was done, without the shortening.
+    /// How much the job did, shortening left out.
     pub effort: Effort,
     /// States expanded to shorten.
     pub shortening: u64,

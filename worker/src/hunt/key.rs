@@ -1,9 +1,9 @@
 //! When two findings are the same.
 //!
-//! A fault or a forbidden step is known by what it violates and by its label before hiding: the same step taken elsewhere is
-//! the same bug more often than not, and a user wants to see the others. A deadlock has no step, and two states without
-//! steps seldom have to do with each other; it is known by its state, monitors left out since they only watch. A run that
-//! goes round is known by the least label on its round, no matter where that begins; one that ends by its last label.
+//! A fault or a forbidden step is identified by what it violates and by its label before hiding: the same step in another
+//! state is usually the same bug, and a user wants to see the other bugs. A deadlock has no step, and two states without
+//! steps are seldom related; it is identified by its state, monitors left out since they only observe. A lasso is identified
+//! by the least label on its cycle, no matter where the cycle begins; a run that ends by its last label.
 
 use super::job::HuntFinding;
 use crate::job::{Finding, What};
@@ -11,7 +11,7 @@ use gridlock_lts::engine::game::live::Ending;
 use gridlock_lts::engine::pack::Packing;
 use gridlock_lts::model::network::{LeafIx, Network};
 
-/// What a finding is known by. The order has no meaning; it is there for sorted sets.
+/// The identity of a finding. The order has no meaning; sorted sets need one.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Key {
     /// A fault by its number and the label of its step.
@@ -20,9 +20,9 @@ pub enum Key {
     Step(usize, u32),
     /// A deadlock by the number of the property and the packed state, the fields of monitors zero.
     Deadlock(usize, Vec<u64>),
-    /// A run that goes round against the formula of that number, by the least label on the round.
+    /// A lasso that violates the formula of that number, by the least label on its cycle.
     Round(usize, u32),
-    /// A run against a formula that ends, by its last label if it has a step, and whether it ends in a trap.
+    /// A run that violates a formula and ends, by its last label if it has a step, and whether it ends in a trap.
     Run(usize, Option<u32>, bool),
 }
 
@@ -39,7 +39,7 @@ impl Key {
         Key::step(net, finding.what, last?.0)
     }
 
-    /// The key of what a hunt found; `None` as above.
+    /// The key of a finding of a hunt; `None` as for [`Key::of`].
     pub fn of_any(net: &Network, packing: &Packing, found: &HuntFinding) -> Option<Key> {
         match (found.ending, found.finding.what) {
             (Some(ending), What::Property(property)) => Key::run(net, property, ending, &found.finding.path),

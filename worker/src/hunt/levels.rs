@@ -1,8 +1,9 @@
-//! Breadth-first search with a bounded number of states a level: highway search, beam search, and one after what is rare.
+//! Breadth-first search with a bounded number of states a level: highway search, beam search, and search for rare local
+//! transitions.
 //!
-//! All states kept are remembered, with their origins, so none is expanded twice and the way to a finding is at hand. A
+//! All states kept are remembered, with their origins, so none is expanded twice and the path to a finding is at hand. A
 //! state that was not kept is forgotten, and may come back at a later level. Invariant: a level has at most `width` states,
-//! and if nothing was ever left out all reachable states were expanded.
+//! and if no level left out a state, all reachable states were expanded.
 
 use super::job::{HuntEnd, Keep};
 use super::moves::Tally;
@@ -27,7 +28,7 @@ struct Levels<'h> {
     dropped: bool,
 }
 
-/// States that may become the next level, and how much each is wanted: less is more.
+/// States that may become the next level, each with a rank: those with the least rank are kept.
 pub(super) struct Candidates<'h> {
     pub(super) states: States<'h>,
     wanted: Stack<'h, u32>,
@@ -43,7 +44,7 @@ impl<'h> Candidates<'h> {
         self.wanted.clear();
     }
 
-    /// Adds a state. Of two ways to it the one by which it is wanted more counts.
+    /// Adds a state. Of two ranks of the same state the lesser one counts.
     pub(super) fn add(&mut self, state: &[u64], origin: Origin, wanted: u32) -> Result<(), Exhausted> {
         let (number, new) = self.states.number(state, || origin)?;
         if new {
@@ -55,12 +56,12 @@ impl<'h> Candidates<'h> {
         Ok(())
     }
 
-    /// How much the state is wanted that is wanted most.
+    /// The least rank of a state.
     pub(super) fn least(&self) -> Option<u32> {
         self.wanted.iter().copied().min()
     }
 
-    /// The indices of as many states as a level may have, ascending: those wanted most, any of those wanted equally.
+    /// The indices of as many states as a level may have, ascending: those of least rank, and a random choice among equal ranks.
     pub(super) fn best(
         &self,
         width: usize,
@@ -86,7 +87,7 @@ impl<'h> Candidates<'h> {
     }
 }
 
-/// Searches to the end or until it is stopped; the tally is for one after what is rare.
+/// Searches until no state is left or it is stopped. A search for rare local transitions needs the tally.
 pub(super) fn run<'h, S: Successors>(
     survey: &mut Survey<'h, S>,
     tally: Option<Tally<'h>>,
@@ -158,7 +159,7 @@ impl<'h> Levels<'h> {
         Ok(())
     }
 
-    /// Keeps the states that are wanted most; any of those that are wanted equally.
+    /// Keeps the states of least rank, and a random choice among equal ranks.
     fn keep(&mut self, next: &Candidates<'h>) -> Result<(), Stop> {
         let chosen = next.best(self.width, &mut self.rng, self.budget)?;
         self.dropped |= chosen.len() < next.states.len();
@@ -175,7 +176,7 @@ impl<'h> Levels<'h> {
     }
 }
 
-/// The steps from the initial state to one of a set with origins in itself.
+/// The steps from the initial state to a state of a set whose origins are in the same set.
 pub(super) fn way_to(states: &States, mut index: usize) -> Path {
     let mut path = Vec::new();
     while index > 0 {

@@ -1,7 +1,7 @@
 //! The searches of a hunt: cheap, very different ways through a system that is too large to verify.
 //!
-//! A [`Hunter`] does one job at a time: a search by some method ([`job::Method`]) within limits. What a search sees goes
-//! through one survey, which records coverage and keeps findings; what differs is only which state comes next. Findings
+//! A [`Hunter`] does one job at a time: a search by some method ([`job::Method`]) within limits. All searches expand states
+//! through one survey, which records coverage and keeps findings; they differ only in the choice of the next state. Findings
 //! are shortened at the end of the search, when its memory is free again. Invariant: a feedback depends on the network and
 //! the job only, unless the job is interrupted; a job that makes no sense ends as failed, never in a panic.
 
@@ -62,15 +62,15 @@ pub struct Setting<'a, S> {
     pub system: &'a S,
     /// The network as specified.
     pub net: View<'a>,
-    /// What is asked; formulas among it are for the searches that look for runs.
+    /// The properties to check; formulas among them are for the searches that look for runs.
     pub properties: &'a [Property],
     /// The first guide of guided jobs; without one they fail.
     pub guide: Option<Arc<Guide>>,
-    /// What all hunters can share.
+    /// The tables that all hunters share.
     pub shared: Arc<Shared>,
 }
 
-/// Tables that all hunters of a process look at: as large as the network's own, so there is one of them.
+/// Tables that all hunters of a process share: they are as large as the network's own, so there is one copy.
 #[derive(Debug)]
 pub struct Shared {
     /// None if tables are filled as needed.
@@ -83,7 +83,7 @@ impl Shared {
         Arc::new(Shared { moves: Some(Moves::new(net, system.packing())) })
     }
 
-    /// There are none of a system whose tables are filled as needed.
+    /// No tables, for a system whose tables are filled as needed.
     pub fn none() -> Arc<Self> {
         Arc::new(Shared { moves: None })
     }
@@ -127,8 +127,8 @@ impl<'a, S: Successors> Hunter<'a, S> {
         Hunter { setting, worker }
     }
 
-    /// Does a job. It ends early, as interrupted, soon after it is cancelled. Where tables are filled as needed, job and
-    /// feedback are as messages have them ([`portable`]).
+    /// Does a job. If it is cancelled it soon ends as interrupted. Where tables are filled as needed, job and feedback have
+    /// the form that they have in messages ([`portable`]).
     pub fn run(&mut self, job: &HuntJob, life: &Life) -> HuntFeedback {
         let begun = Instant::now();
         let done = match self.setting.net {
@@ -228,7 +228,7 @@ impl<'a, S: Successors> Hunter<'a, S> {
     }
 }
 
-/// The feedback to a job that came to nothing.
+/// The feedback to a job that failed.
 fn failed(job: &HuntJob, why: Error) -> HuntFeedback {
     HuntFeedback {
         number: job.number,

@@ -1,4 +1,4 @@
-//! The local transitions of all leaves under one numbering, and which of them a step takes.
+//! The local transitions of all leaves under one numbering, and the ones among them that a step takes.
 //!
 //! Leaves come one after the other, within a leaf the local states, within a local state its table. A step says which
 //! vector was taken and between which states; where each of the vector's leaves moved follows from a table of the leaf's
@@ -105,7 +105,7 @@ impl Moves {
         Ok(moves)
     }
 
-    /// Makes tables as far as there is room; for each group where its table begins.
+    /// Makes tables as far as there is room; returns for each group where its table begins.
     fn tables(&mut self, net: &Network) -> Vec<u32> {
         let mut tables = Vec::with_capacity(self.groups.len());
         for (leaf, table) in net.leaves.iter().enumerate() {
@@ -159,7 +159,8 @@ impl Moves {
         (&self.group_sizes, &self.groups)
     }
 
-    /// The leaves' transitions inside, as numbers of local states among those of all leaves: calls with source and target.
+    /// Calls a function for each local transition, with the numbers of its source and target among the local states of all
+    /// leaves.
     pub(super) fn for_each(&self, mut call: impl FnMut(usize, usize)) {
         for leaf in 0..self.leaves() {
             let locals = self.locals_of(leaf);
@@ -171,7 +172,7 @@ impl Moves {
         }
     }
 
-    /// The transitions turned round, made when they are first asked for.
+    /// The reversed transitions, computed when they are first asked for.
     pub(super) fn backwards(&self) -> &Backwards {
         self.backwards.get_or_init(|| Backwards::new(self))
     }
@@ -229,7 +230,7 @@ impl Moves {
         })
     }
 
-    /// What a table would say.
+    /// The entry that a table would have, found by search.
     fn search(&self, part: &Part, local: usize) -> u32 {
         let state = self.first_local[part.leaf as usize] as usize + local;
         let (begin, end) = (self.first_move[state] as usize, self.first_move[state + 1] as usize);
@@ -260,7 +261,7 @@ pub(super) struct Tally<'m> {
 }
 
 impl<'m> Tally<'m> {
-    /// Nothing was taken yet.
+    /// A tally in which no transition was taken yet.
     pub(super) fn new(moves: &'m Moves) -> Self {
         Tally { moves, taken: vec![0; moves.len()] }
     }

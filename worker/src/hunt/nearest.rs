@@ -1,8 +1,8 @@
-//! A visited set that knows how near its states are, for searches that must leave out nothing within a bound.
+//! A visited set with the depths of its states, for searches that must leave out no state within a bound.
 //!
-//! A bounded depth-first search that meets a state far from its beginning cuts off what it would see from there. If a
-//! shorter way leads to the state later it has to be expanded again. Invariant: each state has the least depth at which it
-//! was expanded; it is marked if the bound cut off some of its steps then.
+//! A bounded depth-first search that meets a state far from its beginning cuts off the states that follow. If a shorter path
+//! leads to the state later, it has to be expanded again. Invariant: each state has the least depth at which it was expanded;
+//! it is marked if the bound cut off some of its steps then.
 
 use super::depth::Visited;
 use super::told::{Known, Told};
@@ -22,13 +22,13 @@ pub(super) struct Nearest<'b> {
     /// The depth of each state, by its number.
     depths: Stack<'b, u32>,
     words: usize,
-    /// What was told by other jobs, and how often a state was left out for that.
+    /// The states that other jobs reported, and how often a state was left out because of them.
     known: Option<&'b Known>,
     skipped: u64,
 }
 
 impl<'b> Nearest<'b> {
-    /// An empty set of states of this many words, for a job that knows this of others.
+    /// An empty set of states of this many words, for a job that gets these states of other jobs.
     pub(super) fn new(words: usize, known: Option<&'b Known>, budget: &'b Budget) -> Self {
         let states = States::new(words, false, budget);
         Nearest { states, depths: Stack::new(budget), words, known, skipped: 0 }
@@ -39,7 +39,7 @@ impl<'b> Nearest<'b> {
         self.skipped
     }
 
-    /// The states that were expanded, with the least depths, without those that were taken back.
+    /// The states that were expanded, with their least depths; those that were taken back are left out.
     pub(super) fn told(&self) -> Told {
         let mut told = Told::default();
         for (number, depth) in self.depths.iter().map(|depth| depth & !CUT_OFF).enumerate() {

@@ -1,10 +1,9 @@
 //! Paths in messages where tables are filled as needed.
 //!
-//! Numbers of vectors and local states then mean something in one process only, and there only until it ends. What does not
-//! depend on that is the order of a state's steps ([`Lazy::in_order`]). So in a message a step is the number of the step
-//! among those of its state, in place of the vector, and its target is left out. Who gets the message takes the steps on
-//! its own tables. Invariant: a path that was put into a message and taken out again, here or elsewhere, leads to the
-//! same state.
+//! Numbers of vectors and local states then have a meaning in one process only, and lose it when that process ends. The order
+//! of a state's steps ([`Lazy::in_order`]) does not depend on these numbers. So in a message a step is the number of the step
+//! among those of its state, in place of the vector, and its target is left out. The receiver takes the steps on its own
+//! tables. Invariant: a path that is encoded and decoded again, in this process or in another one, leads to the same state.
 
 use super::job::{Below, HuntFeedback, HuntJob, Left, Method};
 use super::survey::Path;
@@ -15,7 +14,7 @@ use gridlock_lts::engine::pack::Width;
 use gridlock_lts::engine::successors::{Steps, Successors};
 use gridlock_lts::model::network::Outcome;
 
-/// Where a step is among those of its state, in place of vector and target, or the other way round.
+/// Translates a vector and a target to the number of the step among those of its state, and back.
 struct Translator<'a> {
     lazy: &'a Lazy<'static>,
     steps: Steps,
@@ -26,7 +25,7 @@ impl<'a> Translator<'a> {
         Translator { lazy, steps: Steps::new(lazy.width().words()) }
     }
 
-    /// What a step is in a message.
+    /// The number that stands for a step in a message.
     fn tell(&mut self, from: &[u64], step: &(u32, Vec<u64>)) -> Result<u32> {
         self.steps.clear();
         self.lazy.expand(from, &mut self.steps)?;
@@ -34,7 +33,7 @@ impl<'a> Translator<'a> {
         place.map(|place| place as u32).ok_or_else(|| Error::internal("a step of a path is not possible"))
     }
 
-    /// What a step of a message is here.
+    /// The step that a number in a message stands for in this process.
     fn hear(&mut self, from: &[u64], place: u32) -> Result<(u32, Vec<u64>)> {
         self.steps.clear();
         self.lazy.expand(from, &mut self.steps)?;
@@ -75,12 +74,12 @@ fn first_of(lazy: &Lazy<'static>, job: &HuntJob) -> Vec<u64> {
     .unwrap_or_else(|| lazy.initial())
 }
 
-/// A job as a message has it.
+/// Translates a job to the form that it has in messages.
 pub fn encode_job(lazy: &Lazy<'static>, job: &HuntJob) -> Result<HuntJob> {
     with_path(lazy, job, |speaker, from, path| speaker.encode_path(from, path))
 }
 
-/// A job of a message.
+/// Translates a job from the form that it has in messages.
 pub fn decode_job(lazy: &Lazy<'static>, job: &HuntJob) -> Result<HuntJob> {
     with_path(lazy, job, |speaker, from, path| speaker.decode_path(from, path))
 }
@@ -95,7 +94,7 @@ fn with_path(lazy: &Lazy<'static>, job: &HuntJob, change: Change) -> Result<Hunt
     Ok(job)
 }
 
-/// Makes the feedback to a job that has its path as it is here what a message has.
+/// Translates a feedback to the form that it has in messages. The job has its path in the numbers of this process.
 pub fn encode_feedback(lazy: &Lazy<'static>, job: &HuntJob, feedback: &mut HuntFeedback) -> Result<()> {
     let (mut speaker, end) = (Translator::new(lazy), first_of(lazy, job));
     for found in &mut feedback.findings {
@@ -118,7 +117,7 @@ pub fn encode_feedback(lazy: &Lazy<'static>, job: &HuntJob, feedback: &mut HuntF
     Ok(())
 }
 
-/// Makes a finding of a message what it is here.
+/// Translates a finding of a message to the numbers of this process.
 pub fn decode_finding(lazy: &Lazy<'static>, finding: &mut Finding) -> Result<()> {
     let mut speaker = Translator::new(lazy);
     finding.path = speaker.decode_path(&lazy.initial(), &finding.path)?;
@@ -141,7 +140,7 @@ pub fn decode_finding(lazy: &Lazy<'static>, finding: &mut Finding) -> Result<()>
     Ok(())
 }
 
-/// Makes what a feedback of a message says of prefixes, to a job that has its path as it is here, what it is here.
+/// Translates the part about prefixes in the feedback of a message. The job has its path in the numbers of this process.
 pub fn decode_below(lazy: &Lazy<'static>, job: &HuntJob, feedback: &mut HuntFeedback) -> Result<()> {
     let (mut speaker, end) = (Translator::new(lazy), first_of(lazy, job));
     if let Some(Below { from, left, .. }) = &mut feedback.below {

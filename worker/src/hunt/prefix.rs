@@ -1,8 +1,9 @@
-//! Bounded depth-first search below a path: what the jobs of the member `prefix` do.
+//! Bounded depth-first search below a path: the jobs of the member `prefix`.
 //!
-//! Invariant: if it is complete, every state was expanded that can be reached within the bound from the end of the path, the
-//! steps of the path counted; if its limits were reached, what was not expanded can be reached within the bound from a
-//! state that is given back, or was known of others at that depth or nearer. A search that ends with as many findings as it may have gives back what is left as well.
+//! Invariant: if a job is complete, it has expanded every state that can be reached from the end of the path within the
+//! bound, the steps of the path counted. If its limits were reached, every such state that was not expanded can be reached
+//! within the bound from a state that is given back, or other jobs have reported it at that depth or nearer. A search that
+//! ends because it has enough findings also gives back the states that are left.
 
 use super::depth::{self, Searched};
 use super::job::{Below, HuntEnd};

@@ -1,4 +1,4 @@
-//! What a search has seen of the system, recorded as it goes.
+//! The coverage of a search, recorded while it runs.
 //!
 //! A state that is expanded was reached by a step from one that was expanded before, so only the leaves that took part
 //! can be in local states that are new; and a vector none of whose leaves has a transition left that was not seen needs no
@@ -15,25 +15,25 @@ use gridlock_lts::model::network::{Network, VectorIx};
 #[derive(Debug)]
 pub(super) struct Seen<'h> {
     net: Option<&'h Network>,
-    /// None if tables are filled as needed: then there is no saying how much of them was seen.
+    /// `None` if tables are filled as needed: the total that coverage refers to is then unknown.
     moves: Option<&'h Moves>,
     locals: Vec<bool>,
     taken: Vec<bool>,
-    /// For each group of transitions how many were not seen.
+    /// For each group the number of transitions that were not seen.
     unseen: Vec<u32>,
-    /// For each vector in how many of its groups something was not seen.
+    /// For each vector the number of its groups with a transition that was not seen.
     open: Vec<u32>,
     sketch: Vec<u8>,
 }
 
-/// The hash of a state of a system, also if its numbers mean something in this process only.
+/// The hash of a state of a system, the same in every process even if the numbers of local states are not.
 #[inline]
 pub(super) fn hash_of<S: Successors>(system: &S, state: &[u64]) -> u64 {
     system.content(state).map_or_else(|| hash(state), finish)
 }
 
 impl<'h> Seen<'h> {
-    /// Nothing was seen yet.
+    /// An empty record.
     pub(super) fn new(net: Option<&'h Network>, moves: Option<&'h Moves>) -> Self {
         let mut seen = Seen {
             net,
@@ -53,8 +53,8 @@ impl<'h> Seen<'h> {
         seen
     }
 
-    /// A state with this hash is expanded that was reached by a step of that vector from a state expanded before, or from
-    /// nowhere known.
+    /// Records that a state with this hash is expanded. `vector` is that of the step from a state expanded before, if that is
+    /// known.
     #[inline]
     pub(super) fn enter(&mut self, vector: Option<VectorIx>, state: &[u64], hash: u64) {
         sketch::add(&mut self.sketch, hash);
@@ -73,7 +73,7 @@ impl<'h> Seen<'h> {
         }
     }
 
-    /// The steps of a state are looked at.
+    /// Records the steps of a state.
     #[inline]
     pub(super) fn look_at(&mut self, state: &[u64], steps: &Steps) {
         let Some(moves) = self.moves else { return };
@@ -95,7 +95,7 @@ impl<'h> Seen<'h> {
         }
     }
 
-    /// All transitions of a group were seen.
+    /// Notes that all transitions of a group were seen.
     #[cold]
     fn close(&mut self, group: usize) {
         let (Some(moves), Some(net)) = (self.moves, self.net) else { return };

@@ -1,7 +1,7 @@
-//! What all searches of a hunt do with a state: expand it within the limits, record it, and keep what is wrong.
+//! What all searches of a hunt do with a state: expand it within the limits, record coverage, and keep violations.
 //!
-//! A search goes on after a finding, past a forbidden step too; only faults lead nowhere. Invariant: every finding kept has
-//! a path of steps that this survey was shown, and no two have the same [`Key`].
+//! A search goes on after a finding, also past a forbidden step; only faults have no target. Invariant: every finding kept
+//! has a path of steps that this survey has computed, and no two have the same [`Key`].
 
 use super::job::{HuntEnd, HuntFinding, HuntLimits};
 use super::key::Key;
@@ -19,7 +19,7 @@ use gridlock_lts::model::network::VectorIx;
 use gridlock_lts::property::DeadEnd;
 use std::collections::BTreeSet;
 
-/// States expanded between two looks at whether to stop.
+/// The search asks whether to stop each time it has expanded this many states.
 pub(super) const LOOKS: u64 = 1_024;
 
 /// Steps by their vectors and packed targets.
@@ -64,8 +64,8 @@ impl<'h, S: Successors> Survey<'h, S> {
         Survey { system, net, limits, life, budget, seen, effort, findings, kept: 0, keys }
     }
 
-    /// Replaces `steps` by those of a state that was reached by a step of `vector`, faults left out, and keeps what is wrong
-    /// there. `way` gives the steps to the state, `length` their number.
+    /// Replaces `steps` by those of a state that was reached by a step of `vector`, faults left out, and keeps the violations
+    /// there. `way` returns the steps to the state, `length` is their number.
     #[inline]
     pub(super) fn expand(
         &mut self,
@@ -120,7 +120,7 @@ impl<'h, S: Successors> Survey<'h, S> {
         })
     }
 
-    /// Keeps a finding unless there is one like it. The search ends once there are enough.
+    /// Keeps a finding unless one with the same key is kept. The search ends once there are enough.
     fn keep(
         &mut self,
         key: Key,
@@ -140,7 +140,8 @@ impl<'h, S: Successors> Survey<'h, S> {
         self.push(key, HuntFinding { finding, ending: None, found_steps, after_states })
     }
 
-    /// Keeps a run against the formula of that index, unless there is one like it; it had `found` steps at first.
+    /// Keeps a run that violates the formula of that index, unless one with the same key is kept; `found` is the number of
+    /// its steps before it was shortened.
     pub(super) fn keep_run(
         &mut self,
         property: usize,
@@ -160,7 +161,7 @@ impl<'h, S: Successors> Survey<'h, S> {
         self.push(key, found)
     }
 
-    /// Takes room for a path. A step is a vector on the heap; the key is little beside it.
+    /// Takes memory for a path. Each step has a vector on the heap; the memory of the key is small beside that.
     fn take_room(&mut self, length: usize) -> Result<(), Stop> {
         let words = self.system.packing().words();
         let bytes = (length as u64 + 4).saturating_mul((words * 8 + 64) as u64);

@@ -181,7 +181,7 @@ fn packed(set: impl Iterator<Item = usize>) -> Vec<u64> {
     words
 }
 
-/// What the expansion of some states covers, from the tables of the network alone.
+/// The coverage of some states, computed from the tables of the network alone.
 fn naive_coverage(net: &Network, expanded: &BTreeSet<Vec<Local>>) -> (Vec<Vec<u64>>, Vec<Vec<u64>>) {
     let mut locals = vec![BTreeSet::new(); net.leaves.len()];
     let mut moves = vec![BTreeSet::new(); net.leaves.len()];

@@ -1,16 +1,17 @@
-//! What jobs of the member `prefix` tell each other: the states that they have expanded within one bound, and how deep.
+//! The states that jobs of the member `prefix` report to each other: those that they have expanded within one bound, with
+//! their depths.
 //!
-//! The manager appends what an answer tells when it processes that answer, and a job looks at the entries that were there
-//! when it was made. So what a job leaves out follows from answers that were processed before, and not from who is faster.
-//! Entries stay as they are: a state that is told again, nearer, gets another one. If there is no room left, nothing more is
-//! added, and states are searched again. States are compared exactly.
+//! The manager appends the states of an answer when it processes that answer, and a job uses the entries that existed when it
+//! was made. So the states that a job leaves out follow from answers that were processed before, and not from the speed of
+//! workers. Entries do not change: a state that is reported again, nearer, gets another entry. If there is no room left, no
+//! entry is added, and states are searched again. States are compared exactly.
 //!
-//! A rank has a copy of the summaries. It gets new entries with the next job that is sent there ([`Known::address`]), so
-//! each goes to each rank once, and its copy begins as those of rank 0 do.
+//! A rank has a copy of the summaries. It gets new entries with the next job that is sent there ([`Known::address`]), so each
+//! entry goes to each rank once, and the copy consists of the first entries of rank 0.
 //!
-//! Invariant: an entry (state, depth) means that the state was expanded at that depth or nearer, and that each of its
-//! steps leads to a state of which the same can be said one step deeper, or which lies behind what the job that told it
-//! gave back. A state may be left out only where it is met at that depth or deeper.
+//! Invariant: an entry (state, depth) means that the state was expanded at that depth or nearer, and that each of its steps
+//! leads to a state for which the same holds one step deeper, or to one that lies behind a state that the reporting job gave
+//! back. A state may be left out only where it is met at that depth or deeper.
 
 use crate::states::hash;
 use hashbrown::HashTable;
@@ -20,8 +21,8 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
-/// One answer tells of at most this many states, the nearest: it stands in the manager's memory until it is processed, and
-/// in the checkpoint.
+/// An answer reports at most this many states, the nearest: it stays in the manager's memory until it is processed, and goes
+/// into the checkpoint.
 pub const MOST_TOLD: usize = 1 << 17;
 /// Bytes of an entry besides the state: depth, link, two slots of the table.
 const ENTRY: u64 = 20;
@@ -35,12 +36,12 @@ pub struct Told {
     pub states: Vec<u64>,
     /// The depth of each.
     pub depths: Vec<u32>,
-    /// How many more there were.
+    /// The number of further states that were left out.
     pub left_out: u64,
 }
 
 impl Told {
-    /// Leaves out the farthest if there are more than `most`.
+    /// Leaves out the farthest states if there are more than `most`.
     pub(super) fn cut(&mut self, words: usize, most: usize) {
         if self.depths.len() <= most {
             return;
@@ -70,17 +71,17 @@ struct Entries {
     lossy: bool,
 }
 
-/// What was told within one bound.
+/// The entries within one bound.
 pub struct Summaries {
     words: usize,
     most: usize,
     entries: RwLock<Entries>,
-    /// For each rank how many entries were sent there.
+    /// For each rank the number of entries that were sent there.
     sent: Mutex<BTreeMap<u32, u32>>,
 }
 
 impl Summaries {
-    /// Nothing was told of states of this many words; entries may take so many bytes.
+    /// No entries, for states of this many words; entries may take `bytes` bytes.
     pub fn new(words: usize, bytes: u64) -> Self {
         let most = (bytes / (words as u64 * 8 + ENTRY)).min(u64::from(NONE) - 1) as usize;
         Summaries { words, most, entries: RwLock::default(), sent: Mutex::default() }
@@ -91,23 +92,23 @@ impl Summaries {
         self.entries.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Entries so far.
+    /// The number of entries so far.
     pub fn len(&self) -> u32 {
         self.read().depths.len() as u32
     }
 
-    /// Whether nothing was told.
+    /// Whether there are no entries.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Different states among the entries, and whether none was lost.
+    /// The number of different states among the entries, and whether no reported state was dropped.
     pub fn different(&self) -> (u64, bool) {
         let entries = self.read();
         (entries.newest.len() as u64, !entries.lossy)
     }
 
-    /// Adds what an answer tells, as far as it is news and there is room.
+    /// Adds the states of an answer that are new, or nearer than before, as far as there is room.
     pub fn add(&self, told: &Told) {
         let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
         entries.lossy |= told.left_out > 0;
@@ -116,12 +117,12 @@ impl Summaries {
         }
     }
 
-    /// Whether a state was told at this depth or nearer, by any entry.
+    /// Whether any entry has the state at this depth or nearer.
     pub fn covers(&self, state: &[u64], depth: u32) -> bool {
         self.read().depth(self.words, state, NONE).is_some_and(|known| known <= depth)
     }
 
-    /// The entries before one that a rank has not got yet; it gets them now.
+    /// The entries before a number that a rank has not got yet. They count as sent from now on.
     fn news(&self, rank: u32, to: u32) -> Option<News> {
         let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
         let from = sent.insert(rank, to).unwrap_or(0);
@@ -151,7 +152,7 @@ impl Entries {
         self.newest.find(hash(state), same).copied()
     }
 
-    /// The least depth of a state by the entries before one.
+    /// The least depth of a state among the entries before a number.
     fn depth(&self, words: usize, state: &[u64], end: u32) -> Option<u32> {
         let mut entry = self.find(words, state)?;
         while entry >= end {
@@ -200,23 +201,23 @@ struct News {
     told: Told,
 }
 
-/// What a job knows of others: the first entries of the summaries of its round.
+/// What a job knows of other jobs: the first entries of the summaries of its round.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Known {
     /// Which summaries these are: the round of the member.
     pub round: u64,
     /// How many of the entries.
     pub entries: u32,
-    /// No job that is still wanted belongs to an earlier round.
+    /// The earliest round with a job whose answer still counts.
     pub oldest: u64,
     /// The summaries themselves. They do not go with the job to files.
     #[serde(skip)]
     pub summaries: Option<Arc<Summaries>>,
-    /// What the rank that the job is sent to needs besides what it has.
+    /// The entries that the rank lacks to which the job is sent.
     news: Option<News>,
 }
 
-/// A round's summaries are the same wherever they are.
+/// The summaries of a round are the same in every process, so the round and the number of entries decide.
 impl PartialEq for Known {
     fn eq(&self, other: &Self) -> bool {
         (self.round, self.entries) == (other.round, other.entries)
@@ -238,23 +239,23 @@ impl fmt::Debug for Known {
 }
 
 impl Known {
-    /// What a job of a round knows: all that was told until now.
+    /// What a job of a round knows: all entries so far.
     pub fn new(round: u64, oldest: u64, summaries: Arc<Summaries>) -> Self {
         Known { round, entries: summaries.len(), oldest, summaries: Some(summaries), news: None }
     }
 
-    /// The job is about to be sent to a rank: what that has not got yet goes with it.
+    /// Adds the entries that a rank has not got yet, before the job is sent there.
     pub fn address(&mut self, rank: u32) {
         self.news = self.summaries.as_ref().and_then(|summaries| summaries.news(rank, self.entries));
     }
 
-    /// Whether the entries are there, if the job is to know any.
+    /// Whether this process has the entries that the job is to know.
     pub(super) fn is_there(&self) -> bool {
         self.entries == 0 || self.summaries.as_ref().is_some_and(|told| told.len() >= self.entries)
     }
 
-    /// Leaves out those of some states, one after the other in `targets` and named by `kept`, that are known at this depth
-    /// or nearer. Returns how many.
+    /// Removes from `kept` the indices of states that are known at this depth or nearer; `targets` has the states one after
+    /// the other. Returns how many were removed.
     pub(super) fn leave_out(&self, targets: &[u64], depth: u32, kept: &mut Vec<u32>) -> u64 {
         let Some(summaries) = self.summaries.as_ref().filter(|_| self.entries > 0 && !kept.is_empty()) else {
             return 0;
@@ -276,8 +277,8 @@ pub struct Copies {
 }
 
 impl Copies {
-    /// Takes what comes with a job, in the order in which jobs were sent here; the job then knows what it is to know. `words`
-    /// of a state.
+    /// Takes the entries that come with a job, in the order in which jobs were sent here, and gives the job its summaries. A
+    /// state has `words` words.
     pub fn take_in(&self, words: usize, known: &mut Known) {
         let mut rounds = self.rounds.lock().unwrap_or_else(PoisonError::into_inner);
         rounds.retain(|round, _| *round >= known.oldest);

@@ -1,4 +1,4 @@
-//! The network behind a hunt: its tables are complete, or filled while it goes.
+//! The network of a hunt: its tables are complete, or filled during the hunt.
 
 use gridlock_lts::base::error::{Error, Result};
 use gridlock_lts::engine::lazy::Lazy;
@@ -8,14 +8,14 @@ use std::sync::Arc;
 /// The network as it was specified, as far as it is known.
 #[derive(Clone, Copy)]
 pub enum View<'a> {
-    /// All of it.
+    /// All of the network.
     Complete(&'a Network),
-    /// What searches have needed so far. Steps must be in order ([`Lazy::in_order`]).
+    /// The tables that searches have needed so far. Steps must be in order ([`Lazy::in_order`]).
     Open(&'a Lazy<'static>),
 }
 
 impl<'a> View<'a> {
-    /// Lets `look` see it.
+    /// Calls `look` with the network.
     pub fn with<R>(self, look: impl FnOnce(&Network) -> R) -> R {
         match self {
             View::Complete(net) => look(net),
@@ -23,12 +23,12 @@ impl<'a> View<'a> {
         }
     }
 
-    /// All of it; an error if that is not known.
+    /// The network; an error if its tables are not complete.
     pub fn complete(self) -> Result<&'a Network> {
         self.known().ok_or_else(|| Error::internal("a search needs complete tables, and there are none"))
     }
 
-    /// All of it, if that is known.
+    /// The network, if its tables are complete.
     pub fn known(self) -> Option<&'a Network> {
         match self {
             View::Complete(net) => Some(net),

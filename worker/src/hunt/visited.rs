@@ -1,10 +1,10 @@
 //! The visited sets of depth-first searches: exact, or bits of an array.
 //!
 //! The array is a Bloom filter in blocks of a cache line: one part of a state's hash chooses the block, others the bits in it
-//! that the state sets. A state all of whose bits are set is taken for visited, and may not have been; one that was visited
-//! is never taken for new. A lookup is then one miss of all caches, however many bits there are. The price is that some
-//! blocks are fuller than others: with a tenth of the bits set, three a state, a new state is taken for visited in 0.0012
-//! of the cases instead of 0.0010. The hash depends on the seed of the job, so what one job leaves out another one does not.
+//! that the state sets. A state all of whose bits are set counts as visited, though it may be new; a visited state never
+//! counts as new. So a lookup is one cache miss, for any number of bits. The price is that some blocks are fuller than
+//! others: with a tenth of the bits set, three a state, a new state counts as visited in 0.0012 of the cases instead of
+//! 0.0010. The hash depends on the seed of the job, so what one job leaves out another one does not.
 
 use super::depth::Visited;
 use crate::sketch::finish;
@@ -56,14 +56,14 @@ const BLOCK: u32 = 9;
 pub(super) struct Bits<'b, S> {
     system: &'b S,
     words: Region,
-    /// Which bits of a hash choose the block, and which of another number a bit in it.
+    /// The bits of a hash that choose the block, and the bits of another number that choose a bit in it.
     block_mask: u64,
     bit_mask: u64,
     hashes: u8,
     salt: u64,
     /// Steps to states that were taken for visited.
     taken_for_visited: u64,
-    /// Where the states are that are being looked up.
+    /// The blocks and bits of the states that are being looked up.
     places: Vec<(usize, u64)>,
     bytes: u64,
     budget: &'b Budget,
@@ -115,7 +115,7 @@ impl<'b, S: Successors> Bits<'b, S> {
         self.taken_for_visited
     }
 
-    /// The first word of a state's block, and a number whose rotations say which bits.
+    /// The first word of a state's block, and a number whose rotations select the bits.
     #[inline(always)]
     fn place(&self, state: &[u64]) -> (usize, u64) {
         let hash = self.system.content(state).unwrap_or_else(|| states::hash(state));
@@ -146,7 +146,7 @@ impl<S: Successors> Visited for Bits<'_, S> {
         Ok(all == 0)
     }
 
-    /// All blocks are fetched before the first is looked at, and there is no branch on what is in them: that is what counts
+    /// All blocks are fetched before the first is looked at, and no branch depends on their contents: that decides the speed
     /// where each lookup misses all caches.
     #[inline]
     fn absent(&mut self, targets: &[u64], _depth: u32, absent: &mut Vec<u32>) {

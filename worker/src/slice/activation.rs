@@ -1,9 +1,9 @@
-//! One activation of a slice: load it, expand what is new, put it away again.
+//! One activation of a slice: load it, expand its new states, store it again.
 //!
-//! Invariant: what is returned is complete, for any amount of memory. States that were expanded are a new run,
-//! all their steps were counted and looked at, and those that leave the slice are in the outboxes. If the job memory ends
-//! before the slice does, states that were found and not expanded are returned as well, for the inbox of the same slice,
-//! and [`Done::overflow`] says that the slice must be divided. So no work is lost, and no state is counted twice.
+//! Invariant: the result is complete, for any amount of memory. States that were expanded are a new run, all their steps were
+//! counted and checked, and those that leave the slice are in the outboxes. If the job memory ends before the slice does,
+//! states that were found and not expanded are returned as well, for the inbox of the same slice, and [`Done::overflow`] says
+//! that the slice must be divided. So no work is lost, and no state is counted twice.
 
 use super::buffer::Buffer;
 use super::code::most_bytes;
@@ -41,7 +41,7 @@ pub struct Round<'a, S> {
     pub quota: u64,
     /// Whether to stop.
     pub life: &'a Life,
-    /// Is told now and then how many more states were expanded.
+    /// Counts the states that were expanded; it is raised from time to time.
     pub expanded: &'a AtomicU64,
 }
 
@@ -219,7 +219,7 @@ impl<'b, S: Successors> Activation<'_, 'b, S> {
         most_bytes(1, self.list.len()) as u64
     }
 
-    /// One that was given up says nothing any more: another one does the same work.
+    /// Reports expanded states. An activation that was given up reports none: another worker does the same work.
     fn tell(&self, states: usize) {
         if self.round.life.was_cancelled() {
             return;
@@ -296,8 +296,8 @@ impl<'b, S: Successors> Activation<'_, 'b, S> {
         keep_least(&mut self.done.found, end.found(state));
     }
 
-    /// Looks at the marked steps that were collected. Those that are findings are not followed: the search ends with
-    /// this round anyway, and behind a violation others would be found that are none.
+    /// Checks the marked steps that were collected. Steps that are findings are not followed: the search ends with this round
+    /// anyway, and behind a violation it would find others that are none.
     #[cold]
     fn look_at_marked(&mut self) {
         let words = self.words();
@@ -317,7 +317,7 @@ impl<'b, S: Successors> Activation<'_, 'b, S> {
         }
     }
 
-    /// Puts the outbox away, by target.
+    /// Stores the outbox, by target.
     fn flush(&mut self) -> Result<()> {
         let (width, words, partition) = (self.round.system.width(), self.words(), self.round.partition);
         let layout = partition.layout();
@@ -342,7 +342,7 @@ impl<'b, S: Successors> Activation<'_, 'b, S> {
         Ok(())
     }
 
-    /// Puts the new states away: a run of what was expanded, and the rest for the slice's own inbox.
+    /// Stores the new states: the expanded ones as a run, and the rest for the slice's own inbox.
     fn put_away(&mut self) -> Result<()> {
         let words = self.words();
         let (width, layout, sizes) = (self.round.system.width(), self.round.partition.layout(), self.sizes);

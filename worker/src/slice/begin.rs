@@ -1,5 +1,5 @@
 //! Where a search by slices begins: at the initial state, or, for a sample, at the ends of many random walks, so that the
-//! sample is not only of what is near the initial state.
+//! sample also has states far from the initial one.
 
 use super::layout::Layout;
 use super::message::SEGMENT_BYTES;
@@ -43,7 +43,7 @@ pub fn initial_states<S: Successors>(
     Ok(())
 }
 
-/// Appends states of random walks, the same for the same network.
+/// Appends states of random walks, which are the same for the same network.
 fn walk<S: Successors>(system: &S, states: &mut Vec<u64>) -> Result<(), Error> {
     let mut rng = Rng::new(1);
     let mut steps = Steps::new(system.width().words());

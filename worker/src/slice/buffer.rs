@@ -1,10 +1,10 @@
 //! A growing sequence of words whose memory is accounted for, and which can be sorted in place.
 //!
-//! Invariant: the budget has been asked for the capacity before it is allocated, for old and new while words are moved.
+//! Invariant: capacity is taken from the budget before it is allocated, and both old and new capacity while words are moved.
 
 use gridlock_lts::base::memory::{Budget, Exhausted};
 
-/// Words, accounted for.
+/// A buffer of words whose memory is accounted for.
 #[derive(Debug)]
 pub struct Buffer<'b> {
     words: Vec<u64>,
@@ -27,7 +27,7 @@ impl<'b> Buffer<'b> {
         Ok(buffer)
     }
 
-    /// Makes room for this many more words. Where doubling is too much, a smaller step may still do; not a very small one,
+    /// Makes room for this many more words. If doubling is too much, a smaller step may fit; a very small one is not tried,
     /// or all time would go into moving words.
     pub fn reserve(&mut self, more: usize) -> Result<(), Exhausted> {
         let (have, need) = (self.words.capacity(), self.words.len() + more);
@@ -48,7 +48,7 @@ impl<'b> Buffer<'b> {
         refused.map_or(Ok(()), Err)
     }
 
-    /// The words, to append as many as there is room for, to sort or to shorten. Not to grow beyond the room.
+    /// The words. Callers may append as many as there is room for, sort or shorten, but not grow beyond the room.
     #[inline]
     pub fn words(&mut self) -> &mut Vec<u64> {
         &mut self.words

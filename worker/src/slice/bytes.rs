@@ -1,6 +1,6 @@
 //! Segments in messages and checkpoints: the number of states, and their compressed bytes as they are.
 //!
-//! Invariant: bytes are copied as a whole and not one by one, and reading allocates no more than there is to read.
+//! Invariant: bytes are copied as a whole and not one by one, and reading allocates no more than the message has bytes.
 
 use super::code::SLACK;
 use super::store::Segment;

@@ -1,10 +1,8 @@
-//! What goes into an activation and what comes out of it: a slice and a result, as values and as bytes.
+//! The input and the result of an activation, as values and as bytes.
 //!
 //! Bytes are for checkpoints, and segments also go from rank to rank. A segment is written with its compressed states as they
-//! are, in memory or in files, and read into memory of its own; [`Done::put_away`] gives it to a store, which may put it
-//! into a file.
-//! Invariant: a result that was written, read and stored is as good as the one it was made from: the same states in
-//! the same segments.
+//! are, in memory or in files, and read into memory of its own; [`Done::put_away`] gives it to a store, which may put it into
+//! a file. Invariant: a result that was written, read and stored has the same states in the same segments as before.
 
 use super::partition::Target;
 use super::store::{Kind, Segment, Store};
@@ -31,13 +29,14 @@ pub struct Run {
 pub struct Slice {
     /// The bits that are the same for all states.
     pub mask: Box<[u64]>,
-    /// What they are.
+    /// The values of these bits.
     pub key: Box<[u64]>,
-    /// What was expanded so far, at the rank that has the slice; elsewhere there are only the numbers.
+    /// The states expanded so far, at the rank that has the slice; on other ranks only the numbers of states are known.
     pub runs: Vec<Run>,
     /// The number of states in all runs.
     pub visited: u64,
-    /// States that others have found for this slice; some more than once, some in a run already. At its rank as well.
+    /// States that other slices have found for this one; some more than once, some in a run already. Also only at the rank
+    /// that has the slice.
     pub inbox: Vec<Segment>,
     /// The number of states in the inbox.
     pub waiting: u64,
@@ -57,18 +56,18 @@ impl Slice {
     }
 }
 
-/// What came out of an activation.
+/// The result of an activation.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Done {
-    /// How many states were expanded. This comes first, so that a reader who only counts can stop here.
+    /// The number of states expanded. This field comes first, so that a reader that only counts can stop here.
     pub states: u64,
     /// These states.
     pub run: Vec<Segment>,
     /// Their steps, without faults.
     pub transitions: u64,
-    /// How many of them have no steps.
+    /// The number of deadlocks among them.
     pub deadlocks: u64,
-    /// How many segments of the inbox were read, from the first on.
+    /// The number of segments of the inbox that were read, from the first on.
     pub consumed: usize,
     /// The number of states in them.
     pub received: u64,
@@ -76,7 +75,7 @@ pub struct Done {
     pub left: Vec<Segment>,
     /// States for other slices.
     pub out: Vec<(Target, Segment)>,
-    /// The job memory is not enough for this slice.
+    /// Whether the job memory is too small for this slice.
     pub overflow: bool,
     /// The least finding.
     pub found: Option<Found>,
@@ -85,7 +84,7 @@ pub struct Done {
 }
 
 impl Done {
-    /// Gives a result that came from elsewhere to a store.
+    /// Gives a result that came from another rank or from a checkpoint to a store.
     pub fn put_away(mut self, store: &Store) -> Result<Self> {
         let segments = self.run.len() + self.left.len() + self.out.len();
         store.take(SEGMENT_BYTES * segments as u64)?;
@@ -98,7 +97,7 @@ impl Done {
 }
 
 impl Slice {
-    /// The first segments of the inbox that have this many bytes together; at least one.
+    /// The first segments of the inbox, as many as fit into this many bytes; at least one.
     pub fn inbox_within(&self, bytes: u64) -> &[Segment] {
         let mut left = bytes;
         let fits = |segment: &&Segment| {

@@ -29,7 +29,7 @@ impl Bit {
     }
 }
 
-/// Changes every bit of a word by every other; no two words become the same.
+/// Mixes the bits of a word; different words stay different.
 #[inline]
 fn mix(word: u64) -> u64 {
     let word = (word ^ (word >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
@@ -55,8 +55,8 @@ pub enum Target {
 #[derive(Clone, Debug)]
 pub struct Partition {
     layout: Layout,
-    /// By the mixed keys: the bits of a key often are the high ones of a word, and the hash of the map takes its place
-    /// from the low ones, so all keys were in one place.
+    /// By the mixed keys: the bits of a key often are the high ones of a word, and the hash of the map takes its place from
+    /// the low ones, so without mixing all keys would be in one place.
     roots: Map<Box<[u64]>, u32>,
     nodes: Vec<Node>,
 }
@@ -112,7 +112,7 @@ impl Partition {
         Some(node)
     }
 
-    /// The slice of a state, if it has one already.
+    /// The slice of a state, if there is one.
     pub fn slice_of(&self, state: &[u64]) -> Option<SliceIx> {
         match self.nodes[self.node(state)? as usize] {
             Node::Slice(slice) => Some(slice),
@@ -132,8 +132,8 @@ impl Partition {
         }
     }
 
-    /// Goes down to all slices below a node, with the bits on the way there, and sends each of them its part. There is
-    /// one buffer for all parts. Trees are as deep as a slice has bits at most.
+    /// Goes down to all slices below a node, with the bits on the way there, and sends each of them its part. There is one
+    /// buffer for all parts. A tree is at most as deep as a state has bits.
     fn route_below(
         &self,
         node: u32,

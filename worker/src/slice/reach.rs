@@ -1,8 +1,8 @@
-//! Which slices can still be entered: what the leaves of the subsystem can do, each for itself.
+//! Which slices can still be entered, from what each leaf of the subsystem can do on its own.
 //!
-//! Each leaf's own moves over-approximate what it does, whatever the others do. So a slice can be entered only if each
-//! leaf of the subsystem can get from its local state in some slice with waiting states to that in this slice.
-//! Invariant: a slice that is not contained is never entered again.
+//! The table of a leaf over-approximates what the leaf does in the system. So a slice can be entered only if each leaf of the
+//! subsystem can get to its local state in this slice from its local state in some slice with waiting states, which need not
+//! be the same slice for all leaves. Invariant: a slice that is not contained is never entered again.
 
 use gridlock_lts::engine::pack::{Field, Packing};
 use gridlock_lts::model::network::{LeafIx, Local, Network};
@@ -16,7 +16,7 @@ struct LeafGraph {
     seen: Vec<bool>,
 }
 
-/// What can be reached from some slices.
+/// The slices that can be reached from some slices.
 #[derive(Debug)]
 pub struct Reach {
     leaves: Vec<LeafGraph>,
@@ -37,7 +37,7 @@ impl Reach {
         Reach { leaves: subsystem.iter().map(graph).collect() }
     }
 
-    /// Looks from slices given by their keys.
+    /// Computes what can be reached from slices given by their keys.
     pub fn from<'k>(&mut self, keys: impl Iterator<Item = &'k [u64]> + Clone) {
         for leaf in &mut self.leaves {
             leaf.seen.fill(false);

@@ -1,9 +1,9 @@
 //! The set of states of the slice that is being searched: open addressing, one thread, gone with the activation.
 //!
-//! A slot holds the words of a state, with the highest bit of word 0 set, which no packed state uses; so 0 is an empty
-//! slot. Invariant: at most three quarters of the slots are used, and the budget is asked before the set grows. The
-//! shared set of [`gridlock_lts::engine::visited`] was not used because it maps memory for each set and writes with atomics; a
-//! slice often is a few thousand states that stay in the processor's cache.
+//! A slot holds the words of a state, with the highest bit of word 0 set, which no packed state uses; so 0 is an empty slot.
+//! Invariant: at most three quarters of the slots are used, and memory is taken from the budget before the set grows. The
+//! shared set of [`gridlock_lts::engine::visited`] was not used because it maps memory for each set and writes with atomics;
+//! a slice often is a few thousand states that stay in the processor's cache.
 
 use gridlock_lts::base::memory::{Budget, Exhausted};
 use gridlock_lts::engine::pack::Width;
@@ -51,7 +51,7 @@ impl<'b, W: Width> StateSet<'b, W> {
         self.len == 0
     }
 
-    /// Makes room for this many more states. Where doubling is too much, a smaller step may still do; not a very small one,
+    /// Makes room for this many more states. If doubling is too much, a smaller step may fit; a very small one is not tried,
     /// or all time would go into moving states.
     #[inline]
     pub fn reserve(&mut self, more: usize) -> Result<(), Exhausted> {
@@ -83,7 +83,7 @@ impl<'b, W: Width> StateSet<'b, W> {
         refused.map_or(Ok(()), Err)
     }
 
-    /// Inserts states, for which there must be room, and calls `new` with the index of each that was not there.
+    /// Inserts states, for which there must be room, and calls `new` with the index of each new one.
     #[inline]
     pub fn insert_all(&mut self, states: &[u64], mut new: impl FnMut(usize)) {
         let words = self.width.words();

@@ -1,6 +1,6 @@
-//! How large buffers and segments are, and states stored in segments of that size.
+//! The sizes of buffers and segments, and storing states in segments of that size.
 //!
-//! Invariant: the sizes depend on the job memory and the width of states only, so segments are the same everywhere.
+//! Invariant: the sizes depend on the job memory and the width of states only, so segments are the same on every rank.
 
 use super::code::{SLACK, most_bytes};
 use super::layout::Layout;
@@ -37,7 +37,7 @@ impl Sizes {
     }
 }
 
-/// Sorts different states of one slice and puts them away in segments.
+/// Sorts different states of one slice and stores them in segments.
 pub(super) fn put_states<W: Width>(
     store: &Store,
     kind: Kind,

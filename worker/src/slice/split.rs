@@ -1,9 +1,10 @@
 //! Divides a slice that is too large for the job memory in two, by one more bit of the state.
 //!
-//! The bit is chosen by what the slice contains: the parts should be of similar size, and few moves should lead from one
-//! to the other, since each of those is a state to send. Numbers of local states are given in the order of discovery, so
-//! one bit of a leaf tells early from late; that is usually better than a hash, which separates neighbours. Invariant:
-//! both parts have states, and together they have those of the slice. So dividing ends, at slices of one state.
+//! The states of the slice decide which bit is chosen: the parts should be of similar size, and few moves should lead from
+//! one to the other, since each of those is a state to send. Numbers of local states are given in the order of discovery, so
+//! one bit of a leaf separates states found early from states found late; that is usually better than a hash, which separates
+//! neighbours. Invariant: both parts have states, and together they have those of the slice. So dividing ends, at slices of
+//! one state.
 
 use super::layout::Layout;
 use super::message::{Run, SEGMENT_BYTES, Slice};
@@ -14,14 +15,14 @@ use gridlock_lts::base::error::Result;
 use gridlock_lts::engine::pack::Width;
 use gridlock_lts::engine::successors::{Steps, Successors};
 
-/// States that are looked at for the sizes of the parts.
+/// The number of states sampled for the sizes of the parts.
 const SAMPLE: usize = 1 << 14;
-/// States that are expanded to see which bits change.
+/// The number of states expanded to see which bits change.
 const EXPANDED: usize = 1 << 10;
 /// Each part should have one state in this many.
 const BALANCE: usize = 5;
 
-/// A slice as two.
+/// The two parts of a slice.
 #[derive(Debug)]
 pub struct Halves {
     /// The bit that tells the parts apart.

@@ -1,12 +1,12 @@
 //! Where slices and inboxes are stored: in memory up to a limit, then in files of the spill directory.
 //!
-//! A [`Block`] is what was written at once; a [`Segment`] is the part of a block that holds the states of one slice. A
-//! block is written once, to memory or to the end of a file, and goes when its last segment goes. Files have no names:
-//! the system removes them with the process, however it ends. Runs and inboxes are in different files, because inboxes
-//! are soon read and gone; a file is closed, and its space returned, with its last block.
+//! A [`Block`] is the unit of writing; a [`Segment`] is the part of a block that holds the states of one slice. A block is
+//! written once, to memory or to the end of a file, and is freed with its last segment. Files have no names: the system
+//! removes them with the process, however it ends. Runs and inboxes are in different files, because inboxes are soon read and
+//! freed; a file is closed, and its space returned, when its last block is freed.
 //!
-//! Invariant: memory is taken from the budget before a block is kept there; what is read from a file has the checksum of
-//! what was written, or the search ends with an error.
+//! Invariant: memory is taken from the budget before a block is kept there; a block read from a file has the checksum with
+//! which it was written, or the search ends with an error.
 
 use super::code::{Decoder, SLACK};
 use super::layout::Layout;
@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub enum Kind {
     /// States that were expanded.
     Run,
-    /// States that wait.
+    /// States that wait for their expansion.
     Inbox,
 }
 
@@ -33,7 +33,7 @@ const OVERHEAD: u64 = 96;
 /// Bytes after which a new file is begun.
 const FILE_BYTES: u64 = if cfg!(test) { 1 << 10 } else { 256 << 20 };
 
-/// Bytes kept in memory before the system is asked again how much the process has there.
+/// The system is asked again for the memory of the process each time this many bytes were kept in memory.
 const ASK: u64 = if cfg!(test) { 1 << 9 } else { 1 << 18 };
 
 /// Bytes of segments of a message that become one block.
@@ -42,12 +42,12 @@ const ADOPTED: usize = 1 << 20;
 #[derive(Debug)]
 enum Content {
     Memory(Box<[u8]>, Arc<Budget>),
-    /// Memory that nobody accounts for: a part of a message.
+    /// Memory outside the budget: a part of a message.
     Message(Box<[u8]>),
     File(Arc<SpillFile>, u64),
 }
 
-/// What was written at once.
+/// A block, in memory or in a file.
 #[derive(Debug)]
 pub struct Block(Content);
 
@@ -75,7 +75,7 @@ impl Segment {
         self.count as usize
     }
 
-    /// A segment of this many states that came with a message. Nobody accounts for its memory.
+    /// A segment of this many states that came with a message. Its memory is outside the budget.
     pub fn of_message(mut bytes: Vec<u8>, count: u32) -> Option<Self> {
         let len = u32::try_from(bytes.len()).ok()?;
         let checksum = crc32fast::hash(&bytes);
@@ -141,7 +141,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Whether nothing was written yet.
+    /// Whether the draft is empty.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
@@ -168,11 +168,11 @@ impl Draft {
 #[derive(Debug)]
 pub struct Store {
     memory: Arc<Budget>,
-    /// Beyond this blocks go to files; the rest of the budget is for what must stay in memory.
+    /// Beyond this many bytes blocks go to files; the rest of the budget is for data that must stay in memory.
     share: u64,
     /// Blocks also go to files while the process has more than this in memory.
     ceiling: u64,
-    /// Bytes since the system was last asked, and what it said.
+    /// Bytes kept since the system was last asked, and its answer.
     unasked: AtomicU64,
     crowded: AtomicBool,
     directory: PathBuf,
@@ -197,8 +197,8 @@ impl Store {
     }
 
     /// The same store, which also writes blocks to files while the process has more bytes in memory than this, as the system
-    /// counts them. The budget does not know what allocators keep, nor what else the process uses; a limit on the process
-    /// does. Where blocks are changes nothing but the number of bytes spilled.
+    /// counts them. The budget does not include memory that allocators keep, nor other memory of the process; this limit
+    /// does. The place of a block affects only the number of bytes spilled.
     pub fn within(self, ceiling: u64) -> Self {
         Store { ceiling, ..self }
     }
@@ -218,12 +218,12 @@ impl Store {
         self.crowded.load(Relaxed)
     }
 
-    /// The memory of blocks, and of what is kept about them.
+    /// The budget for blocks and for the records about them.
     pub fn memory(&self) -> &Arc<Budget> {
         &self.memory
     }
 
-    /// Takes memory for what is kept about blocks.
+    /// Takes memory for records about blocks.
     pub fn take(&self, bytes: u64) -> Result<(), Error> {
         self.memory.take(bytes).map_err(|exhausted| Error::Limit(Limit::Memory(exhausted.limit)))
     }

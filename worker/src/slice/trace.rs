@@ -1,11 +1,11 @@
-//! The way from the initial state to a finding, from what the slices remember.
+//! The path from the initial state to a finding, from the runs of the slices.
 //!
-//! A run knows the activation in which its states were expanded. Such a state was found by steps inside its slice from one
-//! that came out of the inbox, and that one was sent by a state that was expanded in an earlier activation. So the search
-//! goes backwards inside the activation until a predecessor lies in an earlier one, and goes on from there. If the slice
-//! was divided since, the run of an activation is in several parts. Invariant: the number of the activation decreases
-//! with every one that is left, so it ends, at the initial state in the first. Only steps are taken that are no findings
-//! themselves. The way need not be the shortest. What is asked of the [`Past`] is answered the same on every rank.
+//! A run has the number of the activation in which its states were expanded. Such a state was found by steps inside its slice
+//! from one that came out of the inbox, and that one was sent by a state that was expanded in an earlier activation. So the
+//! search goes backwards inside the activation until a predecessor lies in an earlier one, and goes on from there. If the
+//! slice was divided since, the run of an activation is in several parts. Invariant: the number of the activation decreases
+//! from one activation to the next, so the search ends, at the initial state in the first activation. Only steps are taken
+//! that are no findings themselves. The path need not be the shortest. A [`Past`] gives the same answers on every rank.
 
 use super::buffer::Buffer;
 use super::layout::Layout;
@@ -20,7 +20,7 @@ use gridlock_lts::model::network::{Network, VectorIx};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Predecessors of one state that are tried before all states are looked through instead.
+/// At most this many combinations of local predecessors are tried for one state; beyond, all states are expanded instead.
 const COMBINATIONS: usize = if cfg!(test) { 20 } else { 1 << 16 };
 /// Predecessors outside of a run that are collected before their slices are read.
 const CANDIDATES: usize = if cfg!(test) { 3 } else { 1 << 14 };
@@ -32,9 +32,9 @@ fn internal(broken: &str) -> Error {
     Error::internal(broken)
 }
 
-/// What a search by slices has come to.
+/// A search by slices at its end.
 pub struct Searched<'a, S> {
-    /// What was searched.
+    /// The system that was searched.
     pub system: &'a S,
     /// The network that was searched, with monitors.
     pub network: &'a Network,
@@ -48,23 +48,23 @@ pub struct Searched<'a, S> {
     pub stop: &'a dyn Fn() -> bool,
 }
 
-/// A state of a slice that may be the one before another state.
+/// A state of a slice that may be a predecessor of another state.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct Candidate {
     /// Where the state belongs.
     pub slice: SliceIx,
     /// The state.
     pub state: Vec<u64>,
-    /// The other one.
+    /// The state that it may be a predecessor of.
     pub target: Vec<u64>,
 }
 
 /// States that were expanded: those of a run, which its slice and its place there identify.
 pub type OfRun = (SliceIx, usize, Vec<u64>);
 
-/// What all slices remember, in memory or in files.
+/// Access to the runs of all slices, in memory or in files.
 pub trait Past {
-    /// The activation before another one in which a state was expanded.
+    /// The activation in which a state was expanded, if that is before the given one.
     fn find(&mut self, slice: SliceIx, state: &[u64], before: u64) -> Result<Option<u64>, Error>;
 
     /// Hands over the states that an activation expanded, in memory or in files, in any order.
@@ -82,7 +82,7 @@ pub trait Past {
     fn predecessors(&mut self, target: &[u64], activation: u64) -> Result<Vec<OfRun>, Error>;
 }
 
-/// What the slices of this process remember.
+/// The runs of the slices of this process.
 pub struct Remembered<'a, S> {
     searched: &'a Searched<'a, S>,
     steps: Steps,
@@ -90,7 +90,7 @@ pub struct Remembered<'a, S> {
 }
 
 impl<'a, S: Successors> Remembered<'a, S> {
-    /// That of a search.
+    /// The runs of a search.
     pub fn new(searched: &'a Searched<'a, S>) -> Self {
         let steps = Steps::new(searched.system.width().words());
         Remembered { searched, steps, bytes: Vec::new() }
@@ -209,7 +209,7 @@ impl<S: Successors> Past for Remembered<'_, S> {
         Ok(None)
     }
 
-    /// By expanding everything again: slow, but the number of combinations of local predecessors does not matter.
+    /// Expands all states again: slow, but the number of combinations of local predecessors does not matter.
     fn predecessors(&mut self, target: &[u64], activation: u64) -> Result<Vec<OfRun>, Error> {
         let mut found = Vec::new();
         for (slice, run) in self.runs(|number| number <= activation) {

@@ -61,7 +61,7 @@ fn handed_on(guide: &Guide, left: &[Border], rng: &mut Rng) -> Handed {
     Handed { shared: places.filter(|p| !mine.contains(p) && rng.percent(15)).collect(), starts }
 }
 
-/// As many networks as a variable says, or these.
+/// The number of networks: from an environment variable, or the usual one.
 fn networks(usual: u64) -> u64 {
     std::env::var("GRIDLOCK_JOB_WORKERS_NETWORKS").map_or(usual, |n| n.parse().expect("a number"))
 }

@@ -1,9 +1,9 @@
-//! Depth-first search, in random order, for a run that goes round against a formula.
+//! Depth-first search, in random order, for a lasso that violates a formula.
 //!
 //! A pair is white until it is visited, grey while it is on the path and black afterwards. A step to a grey pair closes a
-//! round; it is against the formula if the greatest rank on it is odd. Where parts of a formula that lead to each other have
-//! ranks of one kind only, as those of all flags have, a round of that kind is found if there is one within the bound.
-//! Where both kinds mix, one may be missed.
+//! cycle; the cycle violates the formula if the greatest rank on it is odd. Where parts of a formula that lead to each other
+//! have ranks of one parity only, as those of all flags have, a cycle of odd rank is found if there is one within the bound.
+//! Where both parities mix, a cycle may be missed.
 
 use super::{Pair, Pairs, bytes, pair, parts};
 use crate::hunt::job::HuntEnd;
@@ -16,7 +16,7 @@ use gridlock_lts::engine::successors::Successors;
 use gridlock_lts::model::network::VectorIx;
 use gridlock_lts::property::formula::{Equations, Position};
 
-/// What is black.
+/// Marks a black pair.
 const DONE: u32 = u32::MAX;
 
 /// A pair of the path.
@@ -24,9 +24,9 @@ struct Frame {
     at: Pair,
     /// The vector of the step to it; none within a state.
     vector: Option<u32>,
-    /// Where one can go from here and nobody went yet.
+    /// The pairs that follow and were not visited from here yet.
     pending: Vec<(Option<u32>, Pair)>,
-    /// What these take.
+    /// The bytes that these take.
     bytes: u64,
 }
 
@@ -35,14 +35,14 @@ struct Lasso<'h, S> {
     property: usize,
     bound: u32,
     rng: Rng,
-    /// For each pair that was visited where it is on the path.
+    /// For each visited pair its index on the path, or that it is black.
     colours: Map<Pair, u32>,
     path: Vec<Frame>,
-    /// States expanded to shorten what was found.
+    /// States expanded to shorten findings.
     shortening: u64,
 }
 
-/// Searches to the end or until it is stopped; how it ended, and states expanded to shorten.
+/// Searches until no pair is left or it is stopped; returns how it ended, and the states expanded to shorten.
 pub(in crate::hunt) fn run<'h, S: Successors>(
     survey: &mut Survey<'h, S>,
     equations: &'h dyn Equations,
@@ -124,7 +124,7 @@ impl<S: Successors> Lasso<'_, S> {
         Ok(())
     }
 
-    /// A step leads back to a pair of the path.
+    /// Handles a step that leads back to a pair of the path.
     fn close(
         &mut self,
         survey: &mut Survey<S>,

@@ -1,9 +1,10 @@
-//! Searches for runs against a formula that no single step violates: something never happens, or cannot happen any more.
+//! Searches for runs that violate a formula without a forbidden step: something never happens, or cannot happen any more.
 //!
 //! They go through pairs of a state and a part of the formula ([`gridlock_lts::engine::game::live`]): [`lasso`] looks for a
-//! run that goes round, [`trap`] for one after which what is asked for is impossible. Invariant: a run is kept only if it
-//! closes, decides or ends in a trap all of whose pairs were seen; that something did not happen for a long time is no
-//! finding. What a search does depends on the order of choices only, never on the numbers of positions.
+//! run that ends in a cycle, [`trap`] for one after which the formula cannot be fulfilled any more. Invariant: a run is kept
+//! only if it closes a cycle, refutes the formula by its last step, or ends in a trap all of whose pairs were seen; that
+//! something did not happen for a long time is no finding. A search depends on the order of choices only, never on the
+//! numbers of positions.
 
 pub(super) mod lasso;
 pub(super) mod trap;
@@ -30,12 +31,12 @@ fn parts(pair: &[u64]) -> (&[u64], Position) {
     (state, Position(position[0] as u32))
 }
 
-/// Bytes that a pair takes in a table, with what belongs to it.
+/// Bytes that a pair and its entry take in a table.
 fn bytes(words: usize) -> u64 {
     (words as u64 + 1) * 8 + 64
 }
 
-/// The steps of one state at a time, and how positions are refuted by them.
+/// The steps of one state at a time, and how they refute positions.
 struct Pairs<'h, S> {
     system: &'h S,
     net: View<'h>,
@@ -44,7 +45,7 @@ struct Pairs<'h, S> {
     classes: Vec<Class>,
 }
 
-/// A step by its vector and target; none within a state.
+/// A step by its vector and target; `None` if the position changes and the state does not.
 type Taken = Option<(u32, Vec<u64>)>;
 
 impl<'h, S: Successors> Pairs<'h, S> {
@@ -54,7 +55,7 @@ impl<'h, S: Successors> Pairs<'h, S> {
         Pairs { system, net, refuter: Refuter::new(equations), steps, classes: Vec::new() }
     }
 
-    /// Learns the steps that were just expanded.
+    /// Classifies the steps that were just computed.
     fn classify(&mut self) -> Result<()> {
         self.classes.clear();
         for via in self.steps.vias() {
@@ -64,7 +65,7 @@ impl<'h, S: Successors> Pairs<'h, S> {
         Ok(())
     }
 
-    /// Expands a state for its steps only; faults lead nowhere.
+    /// Expands a state for its steps only, faults left out.
     fn expand(&mut self, state: &[u64]) -> Result<()> {
         self.steps.clear();
         self.system.expand(state, &mut self.steps)?;
@@ -84,7 +85,7 @@ impl<'h, S: Successors> Pairs<'h, S> {
     }
 
     /// A shortest run from one pair to another, with one step or a change of the position at least, through positions of this
-    /// rank or less. `left` is what may be expanded for it. Nothing if that does not do.
+    /// rank or less. `left` is the number of states that may be expanded for it. `None` if these are not enough.
     fn nearest(&mut self, from: &[u64], to: &[u64], most: u32, left: &mut u64) -> Result<Option<Path>> {
         let mut ids: Map<Pair, ()> = Map::default();
         let mut all: Vec<(Pair, usize, Taken)> = vec![(from.into(), 0, None)];

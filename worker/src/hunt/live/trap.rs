@@ -1,10 +1,11 @@
-//! Random walks, and from their ends all that can follow: if what the formula asks for is not there, it never comes.
+//! Random walks, and a search of all states that follow from their ends: if what the formula asks for is not among them, it
+//! never happens.
 //!
-//! A walk chooses steps for the player who refutes the formula, and remembers which parts of the formula matter after each.
-//! Where it ends, the pairs that must be refuted all together are looked at within a budget ([`Traps::closure`]). There are
-//! three ends: all of them were seen and none holds, so the walk is in a trap; one holds, so there is nothing here; or the
-//! budget is spent, which says nothing and is counted. Of a walk into a trap the first state is looked for by bisection after
-//! which a trap begins: the step to it is the critical one. What is in a trap stays there, so this finds the first one for
+//! A walk chooses steps for the player who refutes the formula, and records which parts of the formula matter after each
+//! step. At its end, the set of pairs that must all be refuted is explored within a budget ([`Traps::closure`]). There are
+//! three results: all pairs were seen and none holds, so the walk is in a trap; one pair holds, so the walk is discarded; or
+//! the budget is spent, which proves nothing and is counted. On a walk into a trap, bisection looks for the first state where
+//! a trap begins: the step to it is the critical one. A run in a trap stays there, so this finds the first such state for
 //! formulas whose traps have the same part everywhere; for others it finds an early one.
 
 use super::{Pair, Pairs, bytes, pair, parts};
@@ -19,12 +20,12 @@ use gridlock_lts::engine::successors::Successors;
 use gridlock_lts::model::network::VectorIx;
 use gridlock_lts::property::formula::{Equations, Position};
 
-/// What the pairs are that must be refuted together with one.
+/// The set of pairs that must be refuted together with one pair.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Closure {
-    /// All were seen, and all are refuted. They began with this position.
+    /// All were seen, and all are refuted. The set begins with this position.
     Trap(Position),
-    /// One holds, or the other player is not alone with his choices.
+    /// One holds, or the refuting player has more than one alternative.
     None,
     /// The budget is spent.
     Undecided,
@@ -45,7 +46,7 @@ enum Looked {
 struct Walk<'h, S> {
     pairs: Pairs<'h, S>,
     property: usize,
-    /// Steps of a walk, and pairs of a closure.
+    /// The most steps of a walk, and the most pairs of a closure.
     length: u32,
     most: usize,
     rng: Rng,
@@ -60,7 +61,7 @@ struct Walk<'h, S> {
     found: bool,
 }
 
-/// Walks until it is stopped; how it ended, what became of the walks, and states expanded to shorten.
+/// Walks until it is stopped; returns how it ended, the counts of walks, and the states expanded to shorten.
 pub(in crate::hunt) fn run<'h, S: Successors>(
     survey: &mut Survey<'h, S>,
     equations: &'h dyn Equations,
@@ -93,7 +94,7 @@ pub(in crate::hunt) fn run<'h, S: Successors>(
 }
 
 impl<S: Successors> Walk<'_, S> {
-    /// One walk and what comes of it; whether it had a step.
+    /// Does one walk and examines its end; returns whether it had a step.
     fn once(&mut self, survey: &mut Survey<S>) -> Result<bool, Stop> {
         let words = survey.system.packing().words();
         self.path.clear();
@@ -143,8 +144,8 @@ impl<S: Successors> Walk<'_, S> {
         Ok(end > 0)
     }
 
-    /// Adds all positions that matter in the state that was expanded, says which of them may begin a trap, and where its steps
-    /// lead.
+    /// Adds all positions that matter in the state that was expanded. Determines which of them may begin a trap, and where
+    /// the state's steps lead.
     fn look(&mut self, positions: &mut Vec<Position>) -> Result<Looked, Stop> {
         let mut known: Set<Position> = positions.iter().copied().collect();
         let (mut choices, mut begins, mut ends) = (Vec::new(), Vec::new(), false);
@@ -244,8 +245,8 @@ impl<S: Successors> Walk<'_, S> {
         Ok(closure)
     }
 
-    /// Charges the job for a state that was expanded. What a trap that was found takes is not part of its limits: it is as much
-    /// as some closures, and the critical step would be another one without it.
+    /// Charges the job for a state that was expanded. States expanded to examine a trap that was found are not charged to its
+    /// limits: they are as many as those of a few closures, and with fewer the critical step would be another one.
     fn charge(&mut self, survey: &mut Survey<S>) -> Result<(), Stop> {
         if self.found {
             self.shortening += 1;
@@ -274,7 +275,8 @@ impl<S: Successors> Walk<'_, S> {
         survey.keep_run(self.property, path, Ending::Trap, found)
     }
 
-    /// The first state of a walk that ends in a trap where one begins, as far as the budget goes, and with which position.
+    /// The first state where a trap begins, on a walk that ends in one, as far as the budget goes, and the position with
+    /// which it begins.
     fn first_trap(
         &mut self,
         survey: &mut Survey<S>,
@@ -308,7 +310,7 @@ impl<S: Successors> Walk<'_, S> {
         Ok(())
     }
 
-    /// Makes a path the walk.
+    /// Replaces the walk by a path.
     fn retrace(&mut self, survey: &Survey<S>, path: &[(u32, Vec<u64>)]) -> Result<(), Stop> {
         self.path.clear();
         self.vectors.clear();

@@ -1,10 +1,10 @@
-//! Shorter ways to a finding: a bug found by a long random walk is of little use as it was found.
+//! Shorter traces to a finding: the trace of a long random walk is of little use to a reader.
 //!
-//! First loops are removed: where a state comes again, what lies between goes. Then short cuts are looked for, by searches
-//! from a state of the trace for any later one, directed towards the end of a window (see [`shortcut`]). The first window
-//! is the whole trace; as long as that does not succeed windows get shorter, and a pass over all of them replaces what it
-//! can. Half of the states that may be expanded go into this. The rest goes into a breadth-first search from the initial
-//! state for a finding with the same key: if it finds one, none is shorter.
+//! First loops are removed: where a state occurs twice, the steps between are removed. Then short cuts are looked for, by
+//! searches from a state of the trace for any later one, directed towards the end of a window (see [`shortcut`]). The first
+//! window is the whole trace; as long as no short cut is found, windows get shorter, and a pass over all of them replaces
+//! what it can. Half of the states that may be expanded are spent on this. The other half is for a breadth-first search from
+//! the initial state for a finding with the same key: if it finds one, no other is shorter.
 //!
 //! Invariant: a trace is only ever replaced by a shorter one, of steps of the system, whose end has the same key.
 
@@ -35,7 +35,7 @@ const LEAST: u64 = 64;
 /// Shortens findings.
 pub(super) struct Shortener<'h, S> {
     setting: &'h Setting<'h, S>,
-    /// None if tables are filled as needed: nothing is known of distances then, and windows are left out.
+    /// `None` if tables are filled as needed: distances are unknown then, and windows are left out.
     moves: Option<&'h Moves>,
     memory: u64,
     life: &'h Life,
@@ -80,7 +80,7 @@ impl<'h, S: Successors> Shortener<'h, S> {
         Shortener { setting, moves, memory, life }
     }
 
-    /// Shortens a finding, and says how many states it expanded for that. Fails only if the system does.
+    /// Shortens a finding; returns how many states it expanded. Fails only if the system does.
     pub(super) fn shorten(&mut self, finding: &mut Finding, states: u64) -> Result<u64> {
         let packing = self.setting.system.packing();
         let Some(key) = self.setting.net.with(|net| Key::of(net, packing, finding)) else {
@@ -104,7 +104,7 @@ impl<'h, S: Successors> Shortener<'h, S> {
         }
     }
 
-    /// A trace, without what lies between two visits of a state.
+    /// The trace without the steps between two visits of a state.
     fn without_loops<'b>(
         &self,
         path: &[(u32, Vec<u64>)],
@@ -143,7 +143,7 @@ impl<'h, S: Successors> Shortener<'h, S> {
         }
     }
 
-    /// Takes short cuts; `shorter` is the shortest way known whenever this ends.
+    /// Takes short cuts; `shorter` is the shortest trace known whenever this returns.
     fn short_cuts<'b>(
         &mut self,
         mut trace: Trace<'b>,

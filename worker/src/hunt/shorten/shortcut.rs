@@ -1,7 +1,7 @@
 //! One search for a short cut: from a state of a trace to any later one by fewer steps, or to a finding with the same key.
 //!
-//! The next state is the one with the least sum of the steps to it and the distance from it to the goal; without a goal
-//! that is breadth-first search. Nothing is expanded that could not be better than what was found.
+//! The next state is the one with the least sum of the steps to it and the distance from it to the goal; without a goal that
+//! is breadth-first search. A state is not expanded if it cannot lead to a better result than the best so far.
 
 use super::{Shortener, Trace};
 use crate::hunt::Setting;
@@ -21,11 +21,11 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::convert::Infallible;
 
-/// What shortening may spend, and has spent.
+/// The states that shortening has spent.
 pub(super) struct Spent {
     /// States expanded.
     pub(super) expanded: u64,
-    /// With what else took time, counted in states.
+    /// These and other work, counted in states.
     pub(super) used: u64,
     pub(super) most: u64,
 }
@@ -40,20 +40,20 @@ impl Spent {
 pub(super) enum Goal {
     /// A state of the trace by its number, with the distances to it.
     State(usize, Distances),
-    /// Nowhere in particular.
+    /// To no goal.
     Any,
 }
 
-/// What to look for.
+/// The task of a search.
 pub(super) struct Question {
     /// The state of the trace to begin with.
     pub(super) from: usize,
     pub(super) goal: Goal,
-    /// Expand not more states than this.
+    /// The most states to expand.
     pub(super) most: u64,
 }
 
-/// A better way.
+/// A short cut.
 pub(super) struct Shortcut {
     /// The state of the trace that it leads to.
     pub(super) to: usize,
@@ -63,7 +63,7 @@ pub(super) struct Shortcut {
     pub(super) last: Option<(u32, Vec<u64>)>,
 }
 
-/// The best found so far: how many steps it saves, and what it is.
+/// The best short cut so far, and how many steps it saves.
 struct Best {
     gain: usize,
     to: usize,
@@ -169,7 +169,7 @@ impl ShortcutSearch<'_, '_> {
         Ok(())
     }
 
-    /// Whether a state is the deadlock that the trace ends in, whatever the monitors say.
+    /// Whether a state is the deadlock that the trace ends in, no matter what the states of the monitors are.
     fn is_deadlock(&self, state: &[u64]) -> bool {
         let Key::Deadlock(_, deadlock) = self.key else { return false };
         state.iter().zip(&self.mask).map(|(word, mask)| word & mask).eq(deadlock.iter().copied())
@@ -179,7 +179,7 @@ impl ShortcutSearch<'_, '_> {
         self.best.as_ref().map_or(0, |best| best.gain)
     }
 
-    /// Adds a state unless it is known or leads nowhere. Whether it is the goal.
+    /// Adds a state unless it is known or cannot lead to the goal. Returns whether it is the goal.
     fn add(&mut self, state: &[u64], origin: Origin, length: u32, distance: u32) -> Result<bool, Exhausted> {
         if distance == FAR {
             return Ok(false);
@@ -252,7 +252,7 @@ impl ShortcutSearch<'_, '_> {
         u32::try_from(sum).unwrap_or(FAR)
     }
 
-    /// How many monitors are not where they are in the goal.
+    /// The number of monitors whose states differ from those in the goal.
     fn monitors(&self, state: &[u64]) -> u32 {
         let Goal::State(goal, _) = self.question.goal else { return 0 };
         let goal = self.trace.states.get(goal);

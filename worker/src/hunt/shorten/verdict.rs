@@ -1,4 +1,4 @@
-//! Shortens the trace of a verdict, for searches whose counterexamples are as long as they happen to be.
+//! Shortens the trace of a verdict, for searches that do not find shortest counterexamples.
 
 use super::Shortener;
 use crate::hunt::{Setting, Shared};
@@ -14,7 +14,7 @@ use gridlock_lts::model::trace::Trace;
 use gridlock_lts::property::{self, Instrumented, Property};
 use std::sync::Arc;
 
-/// What shortening may spend.
+/// The limits of shortening.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Effort {
     /// States expanded.
@@ -57,7 +57,7 @@ pub fn shortened(
     }
 }
 
-/// The steps of a trace as searches know them: packed, with the states of monitors.
+/// The steps of a trace as searches have them: packed, with the states of monitors.
 fn packed(net: &Network, network: &Network, packing: &Packing, trace: &Trace) -> Vec<(u32, Vec<u64>)> {
     let leaves = net.leaves.len();
     let mut monitors = network.initial().split_off(leaves);

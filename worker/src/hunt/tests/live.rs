@@ -1,4 +1,4 @@
-//! Runs against formulas: each is proved by other code, and there is one exactly if the formula does not hold.
+//! Runs that violate formulas: each is proved by other code, and there is one exactly if the formula does not hold.
 
 use super::*;
 use gridlock_lts::base::error::Result;
@@ -11,7 +11,7 @@ use gridlock_lts::property::formula::{Class, Equations, Modality, Position, Tree
 /// Steps are told apart by the number of their label modulo this.
 const CLASSES: u32 = 3;
 
-/// What the flags stand for. Steps of class 0 are those that are asked for.
+/// The formulas that the flags stand for. Steps of class 0 are those that are asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Asked {
     /// Every run does a step of class 0.
@@ -20,7 +20,7 @@ enum Asked {
     Response,
     /// No run does steps of class 0 for ever.
     NoLivelock,
-    /// Whatever has happened, a step of class 0 can still be done.
+    /// After every run a step of class 0 can still be done.
     AlwaysPossible,
     /// The same, after each step of class 1 and until one of class 0.
     FairResponse,
@@ -240,7 +240,7 @@ fn runs_are_found_exactly_if_there_are_any() {
     assert!(found.iter().all(|n| *n > 20) && missed * 50 < found[2], "{kinds:?}");
 }
 
-/// What was found, with one thing wrong about it.
+/// A finding with one thing changed is not proved.
 #[test]
 fn a_run_that_shows_nothing_is_not_proved() {
     let (mut open, mut short) = (0, 0);
@@ -282,7 +282,7 @@ impl Asked {
     }
 }
 
-/// What takes a game, or the whole system, is left to others.
+/// Formulas that need a game, or the whole system, are left to other searches.
 #[test]
 fn formulas_that_take_a_game_have_no_shape() {
     /// `nu X. <true>X`, `mu X. <0>true || <true>X` at the beginning, and `nu X. [true]X && mu Y. <true>([1]Y)`.

@@ -1,4 +1,4 @@
-//! Searches below prefixes: for any limits, together they leave out nothing within the bound.
+//! Searches below prefixes: for any limits, together they leave out no state within the bound.
 
 use super::*;
 

@@ -1,15 +1,15 @@
-//! Searches below prefixes that tell each other what they have expanded: together they leave out nothing within the bound.
+//! Searches below prefixes that report expanded states to each other: together they leave out no state within the bound.
 
 use super::super::told::{Known, Summaries, Told};
 use super::*;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// What jobs that tell each other have done together.
+/// The joint result of jobs that report states to each other.
 #[derive(Default)]
 struct Done {
     expanded: BTreeSet<Vec<Local>>,
-    /// Different states that were told.
+    /// Different states that were reported.
     told: u64,
     skipped: u64,
     states: u64,
@@ -17,8 +17,8 @@ struct Done {
     cut: u64,
 }
 
-/// Does jobs until nothing is left, `lag` of them at a time; a job knows what was told by those taken in before it began.
-/// `spoil` may change what a job tells of the states that it has expanded.
+/// Does jobs until nothing is left, `lag` of them at a time; a job knows the states reported by jobs whose answers were
+/// processed before it began. `spoil` may change the states that a job reports.
 fn telling_jobs(
     prepared: &Prepared,
     (bound, states, lag): (u32, u64, usize),
@@ -110,7 +110,7 @@ fn nothing_is_left_out_by_those_who_listen() {
     assert!(skipped > 1_000 && cut > 100 && exact > 50, "{skipped} skipped, {cut} cut, {exact} exact");
 }
 
-/// How many of some cases are noticed if what is told is changed.
+/// The number of cases in which changed reports are noticed.
 fn noticed(spoil: impl Fn(&Prepared, &BTreeMap<Vec<Local>, usize>, &mut Told, &[Vec<u64>])) -> usize {
     let notices = |(seed, k): (u64, usize)| {
         let (net, properties) = random_case(seed);
@@ -129,7 +129,7 @@ fn depths_that_are_ignored_are_noticed() {
     assert!(noticed(|_, _, told, _| told.depths.fill(0)) > 5);
 }
 
-/// The states of frames for which another one stands were expanded, but nobody searches what is behind them.
+/// States of frames that another state stands for were expanded, but no job searches the states behind them.
 #[test]
 fn telling_what_was_only_begun_is_noticed() {
     let all = noticed(|prepared, distances, told, expanded| {
