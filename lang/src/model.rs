@@ -236,7 +236,7 @@ pub struct Var {
 /// A data expression with its sort.
 #[derive(Clone, Debug)]
 pub struct Expr {
-    /// What it is.
+    /// The kind of expression.
     pub kind: ExprKind,
     /// Its sort.
     pub sort: SortId,
@@ -447,7 +447,7 @@ pub struct ProcDef {
 /// A process expression.
 #[derive(Clone, Debug)]
 pub struct Proc {
-    /// What it is.
+    /// The kind of expression.
     pub kind: ProcKind,
     /// Its place.
     pub span: Span,

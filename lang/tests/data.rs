@@ -395,8 +395,8 @@ fn large_integers() {
     check_with("", "Bool", &large);
 }
 
-/// A described set to which elements are added, and from which they are removed, is the same value whatever was done in
-/// between: a process that does this for ever has few states.
+/// A described set to which elements are added, and from which they are removed, has a value that does not depend on what
+/// was done in between: a process that does this for ever has few states.
 #[test]
 fn changes_of_described_sets_do_not_pile_up() {
     let even = "{n: Nat | n mod 2 == 0}";

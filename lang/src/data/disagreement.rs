@@ -1,7 +1,7 @@
 //! Equations that disagree: both fit the same arguments, with different results, so that their order decides.
 //!
-//! mCRL2 assumes that this never happens. For a user who wants to know, every application of equations is tried with all that
-//! fit ([`Disagreements`] given to the evaluator), at the price of time. Invariant: what is found depends on what was
+//! mCRL2 assumes that this never happens. For a user who wants to know, every application of equations is tried with all
+//! that fit ([`Disagreements`] given to the evaluator), which takes more time. Invariant: what is found depends on what was
 //! evaluated, not on the order in which it was.
 
 use crate::diagnostic::Span;

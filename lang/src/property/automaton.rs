@@ -1,6 +1,6 @@
 //! Regular expressions over predicates, and the deterministic automata that watch for them.
 //!
-//! The road: expression → automaton with silent moves → subsets → merged states and classes. Everything is numbered in
+//! The stages: expression → automaton with silent moves → subsets → merged states and classes. Everything is numbered in
 //! the order in which a breadth-first walk from the initial state meets it, so the result is the same in every run.
 //!
 //! Invariant: [`Watch`] is total, its initial state is 0, and it is bad after a word exactly if a prefix of the word,
