@@ -211,7 +211,7 @@ impl Monitor {
     }
 }
 
-/// What is known of a vector besides who takes part.
+/// What is known of a vector besides its parts.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub(crate) struct Mark {
     marked: bool,

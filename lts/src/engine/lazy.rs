@@ -316,7 +316,7 @@ impl<'p> Lazy<'p> {
     }
 }
 
-/// What a vector is: who does what, and what others see of it.
+/// The content hash of a vector: which leaf contributes what, and what others see of it.
 fn vector_content(net: &Network, vector: VectorIx) -> u128 {
     let Vector { parts, outcome, unhidden } = &net.vectors[vector.0 as usize];
     let part = |&(leaf, label): &(LeafIx, LocalLabel)| {

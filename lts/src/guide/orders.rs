@@ -147,7 +147,7 @@ impl Orders {
     }
 }
 
-/// What the edges of a guide are, and who takes part.
+/// The actions of the edges of a guide, and the leaves that take part.
 fn actions(guide: &Guide) -> (Vec<ActionIx>, Vec<Vec<usize>>) {
     let mut known: Map<(u32, Vec<Local>), ActionIx> = Map::default();
     let (mut actions, mut parts) = (Vec::with_capacity(guide.edges.len()), Vec::new());

@@ -197,7 +197,7 @@ impl Lift<'_> {
         for (label, of) in component.label_of.iter().enumerate() {
             of.iter().for_each(|&l| owner[l as usize] = label as u32);
         }
-        // States that offer the same and cannot move alone are as good as each other for who is stuck.
+        // States that offer the same and cannot move alone are interchangeable for a deadlock.
         let wanted = end.map(|state| {
             let moves = component.lts.outgoing(State(state)).iter().map(|t| (t.label.0, t.to.0));
             ready(&moves.collect::<Vec<_>>(), |label| label)

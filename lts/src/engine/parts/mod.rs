@@ -259,7 +259,7 @@ pub struct Node {
 pub struct Account {
     /// The obligation.
     pub obligation: Obligation,
-    /// What became of it.
+    /// Its outcome.
     pub result: Fate,
     /// All components, those before those that are made of them.
     pub nodes: Vec<Node>,

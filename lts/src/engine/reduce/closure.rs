@@ -392,7 +392,7 @@ impl Closure {
         }
     }
 
-    /// Whether a member is one rightly, after others were taken out. Only labels that became free can change that.
+    /// Whether a member still belongs to the set after others were taken out. Only labels that became free can change that.
     pub(super) fn is_valid(&mut self, tables: &Tables, vector: u32) -> bool {
         let (when, disabling) = self.valid[vector as usize];
         self.work += 1;

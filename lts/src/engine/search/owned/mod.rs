@@ -389,7 +389,7 @@ impl Drop for Leaving<'_> {
     }
 }
 
-/// The targets of other ranks are sent.
+/// The route on ranks: targets that other ranks own are sent to them.
 pub(super) struct Away<'r, 'm, W> {
     width: W,
     owner: &'r Owner,
