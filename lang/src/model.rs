@@ -178,7 +178,8 @@ pub struct Builtin {
     pub symbol: Symbol,
     /// The sorts of its arguments.
     pub domain: Vec<SortId>,
-    /// Whether the equations come before what the operator means anyway; otherwise they are for where that says nothing.
+    /// Whether the equations come before the built-in meaning of the operator; otherwise they apply where that gives no
+    /// value.
     pub equations_first: bool,
 }
 

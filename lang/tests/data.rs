@@ -430,7 +430,7 @@ fn changes_of_described_sets_do_not_pile_up() {
 #[test]
 fn equations_are_tried_in_the_order_of_the_reference() {
     let thing = "sort D = struct none | some(n: Nat); map hi: Nat # D -> Nat; var x: Nat; y: D; eqn ";
-    // An equation that looks at nothing comes first, wherever it stands.
+    // An equation that looks at nothing comes first, at any place in the text.
     check_with(&format!("{thing} hi(x, y) = 1; hi(x, none) = 2;"), "Nat", &[("hi(5, none)", "1")]);
     check_with(&format!("{thing} hi(x, none) = 2; hi(x, y) = 1;"), "Nat", &[("hi(5, none)", "1")]);
     // A condition and a variable that is used twice are looks, too; among equals the text decides.

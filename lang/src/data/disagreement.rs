@@ -23,7 +23,7 @@ pub struct Example {
 }
 
 /// The pairs of equations that were found to disagree: the place of the one that decides, and of the other one, which is
-/// none where the meaning of a built-in operator takes its place.
+/// none where the built-in meaning of an operator takes its place.
 #[derive(Debug, Default)]
 pub struct Disagreements(Mutex<BTreeMap<(Span, Option<Span>), Example>>);
 

@@ -238,7 +238,7 @@ const HIDDEN: ActName = ActName(u32::MAX);
 struct Ways<'a> {
     left: &'a [ActName],
     to: ActName,
-    /// What does not communicate, and what came of the rest.
+    /// The actions that do not communicate, and the results of the others.
     found: Vec<(Vec<Item>, Vec<Item>)>,
     actions: usize,
 }

@@ -247,7 +247,7 @@ impl Watch {
 mod tests {
     use super::*;
 
-    /// Whether every word is in the language. `truths[class][predicate]` tells what classes of steps there are.
+    /// Whether every word is in the language. `truths[class][predicate]` gives the classes of steps.
     fn is_universal(regular: &Regular, truths: &[Vec<bool>]) -> Result<bool, TooLarge> {
         Ok(subsets(regular, truths, false)?.bad.iter().all(|accepts| *accepts))
     }
