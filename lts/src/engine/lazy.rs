@@ -94,7 +94,7 @@ impl Deref for Asked<'_> {
     }
 }
 
-/// A source that has nothing to tell any more.
+/// A source that has nothing left to expand.
 struct Gone;
 
 impl TableSource for Gone {

@@ -9,7 +9,7 @@
 //! end<TAB>1
 //! ```
 //!
-//! A run that goes round for ever has a line `repeats<TAB>k` before the last: after its last step it is where it was before
+//! A run that repeats for ever has a line `repeats<TAB>k` before the last: after its last step it is where it was before
 //! step k, counted from 1.
 //!
 //! The first line names the format and its version. Each `step` line has the label of a step as the system shows it

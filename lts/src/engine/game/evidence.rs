@@ -118,7 +118,7 @@ pub(super) fn of(
             {
                 (length, states) = (length - 1, Some(more));
             }
-            // A run that goes round or ends says more than that it was impossible all the time.
+            // A run that repeats or ends says more than that it was impossible all the time.
             if states.is_some() && (length > 0 || end == RunEnd::Branches) {
                 trace.steps.truncate(length);
                 (end, asked, closure) = (RunEnd::Branches, position, states);

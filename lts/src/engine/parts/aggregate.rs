@@ -247,7 +247,7 @@ impl Aggregation {
         Ok(Step::Tasks(tasks))
     }
 
-    /// Goes on with what came of the tasks of the last step, in their order.
+    /// Goes on with the results of the tasks of the last step, in their order.
     pub(super) fn advance(&mut self, setting: Setting, answers: Vec<Answered>) -> Result<Step, Trouble> {
         let mut next = self.absorb(setting, answers)?;
         loop {

@@ -11,10 +11,10 @@
 //! to it. Here it is: what is skipped, and with it the counts, would depend on the order in which threads and ranks reach
 //! the state.
 //!
-//! *Soundness.* Let `T` be the vectors that the processes of a singleton ample set offer. Outside `T` none of them moves, so the
-//! step commutes with whatever the others do, and stays enabled. A run to a deadlock or to something forbidden either has a
-//! vector of `T`, of which the first is this step and can come first; or none, and can be taken after the step. Phase 1
-//! is finite, and after it the run's own first step is among those taken.
+//! *Soundness.* Let `T` be the vectors that the processes of a singleton ample set offer. Outside `T` none of them moves,
+//! so the step commutes with all steps of the others, and stays enabled. A run to a deadlock or to something forbidden
+//! either has a vector of `T`, of which the first is this step and can come first; or none, and can be taken after the
+//! step. Phase 1 is finite, and after it the run's own first step is among those taken.
 
 use super::chains::{LONGEST, Pass, is_finding};
 use super::pool::Pool;

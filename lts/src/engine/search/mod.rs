@@ -162,7 +162,7 @@ pub struct Report {
     pub verdict: Verdict,
     /// How much was searched for it.
     pub stats: Stats,
-    /// What was kept, if steps were left out. [`Stats`] then tell what was visited, and not what there is.
+    /// What was kept, if steps were left out. [`Stats`] then count what was visited, not all that is reachable.
     pub reduction: Option<Reduction>,
     /// The classes of leaves that were exchanged, if symmetric states were left out. [`Stats`] then count representatives.
     pub like_leaves: Option<Vec<Vec<LeafIx>>>,

@@ -160,7 +160,7 @@ fn tables_on_demand_are_rank_0s_work() {
     }
 }
 
-/// Whatever a network does to a message: an error, or the answer of one machine, and never anything else.
+/// For any fault of the network: an error, or the answer of one machine, and never anything else.
 #[test]
 fn lost_doubled_late_and_damaged_messages_are_faults() {
     let mut rng = Rng::new(34);

@@ -138,7 +138,7 @@ fn tables_on_demand_are_the_same_on_all_ranks() {
     }
 }
 
-/// Whatever a network does to a message: the search says that something is wrong, and never anything else.
+/// For any fault of the network: the search says that something is wrong, and never anything else.
 #[test]
 fn lost_doubled_late_and_damaged_messages_are_faults() {
     let shape = Shape::default();

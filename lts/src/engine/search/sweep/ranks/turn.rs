@@ -22,7 +22,7 @@ const BATCH: usize = if cfg!(test) { 8 } else { 512 };
 /// With fewer states of a level than this there is one thread.
 const FEW: usize = if cfg!(test) { 1 } else { 1 << 12 };
 
-/// What came of looking at a state.
+/// The result of a look at a state.
 #[derive(PartialEq, Eq)]
 enum Judged {
     /// It can change no more.
