@@ -185,7 +185,8 @@ pub struct Builtin {
     pub symbol: Symbol,
     /// The sorts of its arguments.
     pub domain: Vec<SortId>,
-    /// Whether the equations come before what the operator means anyway; otherwise they are for where that says nothing.
+    /// Whether the equations come before the built-in meaning of the operator; otherwise they apply where that gives no
+    /// value.
     pub equations_first: bool,
 }
 
@@ -243,7 +244,7 @@ pub struct Var {
 /// A data expression with its sort.
 #[derive(Clone, Debug)]
 pub struct Expr {
-    /// What it is.
+    /// The kind of expression.
     pub kind: ExprKind,
     /// Its sort.
     pub sort: SortId,
@@ -454,7 +455,7 @@ pub struct ProcDef {
 /// A process expression.
 #[derive(Clone, Debug)]
 pub struct Proc {
-    /// What it is.
+    /// The kind of expression.
     pub kind: ProcKind,
     /// Its place.
     pub span: Span,

@@ -5,7 +5,7 @@ use crate::diagnostic::Span;
 /// An excerpt has at most this many characters.
 const EXCERPT: usize = 60;
 
-/// The text of a specification, and what it is called.
+/// The text of a specification, and its name in messages.
 #[derive(Clone, Debug)]
 pub struct Places {
     file: String,
@@ -15,7 +15,7 @@ pub struct Places {
 }
 
 impl Places {
-    /// A text, and what it is called in messages.
+    /// The places of a text, which messages call `file`.
     pub fn new(text: &str, file: &str) -> Self {
         let after_breaks = text.match_indices('\n').map(|(at, _)| at + 1);
         let lines = std::iter::once(0).chain(after_breaks).collect();

@@ -1,5 +1,5 @@
-//! The whole road from the text of a specification to a network, in two stages: [`Checked::read`] says what is wrong
-//! with the text, [`Checked::fill`] fills the tables.
+//! From the text of a specification to a network, in two stages: [`Checked::read`] says what is wrong with the text,
+//! [`Checked::fill`] fills the tables.
 //!
 //! Invariant: how tables are filled depends on the specification, the properties and the options, and never on time, so
 //! that all ranks have the same tables. Every limit on filling them ahead leads to filling them on demand.
@@ -42,7 +42,7 @@ pub struct Options {
     pub warm_up: usize,
     /// How tables are filled.
     pub tables: Tables,
-    /// Where equations that disagree are told, if they are looked for.
+    /// Where equations that disagree are collected, if they are looked for.
     pub disagreements: Option<Arc<Disagreements>>,
     /// Ends evaluations from outside.
     pub halt: Arc<Halt>,
@@ -106,7 +106,7 @@ pub enum LeftOpen {
     Violated,
     /// There are more local states than this ([`Options::table_limit`]).
     States(usize),
-    /// There are not, but to work them out takes more work than is allowed for that number.
+    /// There are not more local states than this, but computing them takes more work than is allowed for that number.
     Work(usize),
     /// Processes can act together in more than this number of combinations of actions with values.
     Vectors(usize),
@@ -137,7 +137,7 @@ impl std::fmt::Display for LeftOpen {
     }
 }
 
-/// Why a state is not found by what its local states are called.
+/// Why a state is not found by the names of its local states.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Undescribed {
     /// Not all local states can be listed.
@@ -167,8 +167,8 @@ impl From<Failure> for Diagnostic {
 }
 
 impl Checked {
-    /// Reads and checks the text of a specification and splits its initial process. `file` is how the specification is
-    /// called in messages.
+    /// Reads and checks the text of a specification and splits its initial process. `file` is the name of the specification
+    /// in messages.
     pub fn read(text: &str, file: &str, options: Options) -> Result<Self, Vec<Diagnostic>> {
         let model = Arc::new(check(&parse(text)?)?);
         let program = Program::new(model, options.step_limit);
@@ -191,8 +191,9 @@ impl Checked {
         Ok(())
     }
 
-    /// Moves the initial state to where each leaf is in the state that is called so, as [`TableSource::describe`] does it. It is
-    /// looked for in the tables of all that the processes might do; `progress` is as for [`Checked::fill`].
+    /// Moves the initial state to the one in which each leaf is in the local state of the given name, as
+    /// [`TableSource::describe`] prints it. It is looked for in the tables of all that the processes might do; `progress`
+    /// is as for [`Checked::fill`].
     pub fn begin_where(
         &mut self,
         called: &[&str],
@@ -220,7 +221,7 @@ impl Checked {
         self.network.leaves.iter().map(|leaf| leaf.name.as_str())
     }
 
-    /// Translates properties. What it says of labels goes for the tables, too.
+    /// The builder, for translating properties. What it says of labels holds for the filled tables, too.
     pub fn builder(&self) -> &Builder {
         &self.builder
     }
@@ -331,8 +332,8 @@ impl Checked {
         left_open
     }
 
-    /// What is said when an evaluation was cut off ahead of time. A single leaf is explored exactly; nothing is asked
-    /// there that does not happen.
+    /// The reason that is given when an evaluation was cut off ahead of time. A single leaf is explored exactly; nothing is
+    /// asked there that does not happen.
     fn cut_off(&self) -> LeftOpen {
         let limit = self.options.step_limit;
         LeftOpen::Steps(if self.network.leaves.len() == 1 { limit } else { AHEAD_STEPS.min(limit) })

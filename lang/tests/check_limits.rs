@@ -1,4 +1,4 @@
-//! Large and hostile specifications: some answer.
+//! Large and hostile specifications: each gets some answer.
 
 use gridlock_lang::{check, syntax};
 use std::fmt::Write;

@@ -395,8 +395,8 @@ fn large_integers() {
     check_with("", "Bool", &large);
 }
 
-/// A described set to which elements are added, and from which they are removed, is the same value whatever was done in
-/// between: a process that does this for ever has few states.
+/// A described set to which elements are added, and from which they are removed, has a value that does not depend on what
+/// was done in between: a process that does this for ever has few states.
 #[test]
 fn changes_of_described_sets_do_not_pile_up() {
     let even = "{n: Nat | n mod 2 == 0}";
@@ -430,7 +430,7 @@ fn changes_of_described_sets_do_not_pile_up() {
 #[test]
 fn equations_are_tried_in_the_order_of_the_reference() {
     let thing = "sort D = struct none | some(n: Nat); map hi: Nat # D -> Nat; var x: Nat; y: D; eqn ";
-    // An equation that looks at nothing comes first, wherever it stands.
+    // An equation that looks at nothing comes first, at any place in the text.
     check_with(&format!("{thing} hi(x, y) = 1; hi(x, none) = 2;"), "Nat", &[("hi(5, none)", "1")]);
     check_with(&format!("{thing} hi(x, none) = 2; hi(x, y) = 1;"), "Nat", &[("hi(5, none)", "1")]);
     // A condition and a variable that is used twice are looks, too; among equals the text decides.

@@ -134,8 +134,8 @@ fn deadlocks_loops_and_diamonds() {
     }
 }
 
-/// A component is no cycle: this one has `b`, and a cycle that does without. Fairness as `[R]<S>true` gives up none of it, and
-/// what is shown against the others goes round without `b`.
+/// A component is no cycle: this one has `b`, and a cycle that does without. Fairness as `[R]<S>true` gives up none of it,
+/// and the run shown against the others repeats without `b`.
 #[test]
 fn a_component_with_an_unfair_cycle() {
     let spec = "act a, b, c, d; proc P = a . Q; Q = b . P + c . R; R = d . Q; init P;";
@@ -187,7 +187,7 @@ fn evidence_is_short_and_closes() {
     assert_eq!(evidence(COUNTER, "<true* . down(3)>true"), (true, RunEnd::Decides, 4));
     let trap = "act a, b, c; proc P = a . P + b . Q; Q = c . Q + c . R; R = c . Q; init P;";
     assert_eq!(evidence(trap, "[true*]<true* . a>true"), (false, RunEnd::Branches, 1));
-    // What goes round without a step is no run.
+    // What repeats without a step is no run.
     assert_eq!(evidence(COUNTER, "mu X. X"), (false, RunEnd::Decides, 0));
     // A run into the deadlock.
     let stuck = "act a, b; init a . a . delta;";

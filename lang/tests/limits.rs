@@ -1,4 +1,4 @@
-//! Specifications that are too much for the tables: a clear answer, soon.
+//! Specifications that are too much for the tables: they get a clear answer soon.
 
 use gridlock_lang::property::{Sight, never};
 use gridlock_lang::system::{Checked, LeftOpen, Options, System, Tables, load};
@@ -198,7 +198,7 @@ fn the_short_search_sees_violations_where_there_is_no_end() {
         let found = steps_to(text, pattern, &options);
         assert_eq!((found, found), (steps_to(text, pattern, &on_demand), steps), "{pattern}");
     }
-    // A system with an end has complete tables, whatever is violated.
+    // A system with an end has complete tables, for any violation.
     let small = "act a, b; init a . b . delta || delta;";
     assert_eq!(searched_for(small, "b", &Options::default()).0.left_open, None);
 }

@@ -87,7 +87,7 @@ fn other_words_mean_something_else() {
     assert_eq!(search(&declared, &formula(&declared, "[true*]<true>true").unwrap()), Some((2, 0)));
 }
 
-/// Of several properties about deadlocks the strictest decides, whatever their order.
+/// Of several properties about deadlocks the strictest decides, in any order.
 #[test]
 fn the_strictest_of_several_counts() {
     let system = load("act a; init a;");

@@ -1,4 +1,4 @@
-//! Stacks of operators: what is left out of them changes nothing.
+//! Stacks of operators: leaving some out changes nothing.
 
 use gridlock_lang::data::value::Value;
 use gridlock_lang::model::ActName;

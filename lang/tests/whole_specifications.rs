@@ -1,5 +1,5 @@
-//! Whole specifications, broken at random: nothing may panic, hang or eat memory, whatever the text says. How long it
-//! takes is measured in units of work, which are the same on every machine.
+//! Whole specifications, broken at random: nothing may panic, hang or exhaust memory, for any text. How long it takes is
+//! measured in units of work, which are the same on every machine.
 //!
 //! `GRIDLOCK_FUZZ_CASES` sets how many are tried, `GRIDLOCK_FUZZ_SEED` where to begin.
 

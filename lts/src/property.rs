@@ -211,7 +211,7 @@ impl Monitor {
     }
 }
 
-/// What is known of a vector besides who takes part.
+/// What is known of a vector besides its parts.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub(crate) struct Mark {
     marked: bool,
@@ -261,7 +261,7 @@ impl Alarms {
         self.marked.contains(vector)
     }
 
-    /// Whether a vector is a fault or forbidden, wherever its steps lead.
+    /// Whether a vector is a fault or forbidden, no matter where its steps lead.
     pub(crate) fn is_forbidden(&self, vector: VectorIx) -> bool {
         self.faults.contains_key(&vector) || self.never.iter().any(|(_, set)| set.contains(vector))
     }
@@ -434,7 +434,7 @@ mod tests {
                             (|l: LeafIx| state[l.0 as usize], |l: LeafIx| target[l.0 as usize]);
                         alarms.findings(step.vector, before, after, &mut findings);
                         assert_eq!(findings, turned, "seed {seed}");
-                        // From a state that is not bad yet, whatever is found is also marked.
+                        // From a state that is not bad yet, every finding is also marked.
                         let was_bad = alarms.finding(step.vector, |leaf| state[leaf.0 as usize]).is_some();
                         assert!(was_bad || bad.is_none() || alarms.is_marked(step.vector), "seed {seed}");
                     }

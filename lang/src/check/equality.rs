@@ -1,8 +1,8 @@
 //! Equations for `==` and `!=` that say what holds anyway.
 //!
-//! mCRL2 does not define equality on sorts of the `cons` section, so specifications write `d1 == d2 = false` and its
-//! kin themselves. Here constructors are always free: such an equation is accepted, and left out, if it agrees with
-//! that. One that identifies different constructor terms is not among them.
+//! mCRL2 does not define equality on sorts of the `cons` section, so specifications write `d1 == d2 = false` and its kin
+//! themselves. Here constructors are always free: such an equation is accepted, and left out, if it agrees with that. An
+//! equation that identifies different constructor terms is not one of these.
 
 use super::deep;
 use crate::model::{CtorId, Expr, ExprKind, Op, Symbol};

@@ -1,8 +1,8 @@
 //! Equations: to clauses of the mapping at the head of the left-hand side.
 //!
-//! The head may be a built-in operator: `head([]) = none`, `low < high = true`. What the operator means anyway stays, and
-//! the equations are for where that says nothing. Only comparisons on sorts of a `cons` section, for which mCRL2 has no
-//! rules of its own, are what the equations say first.
+//! The head may be a built-in operator: `head([]) = none`, `low < high = true`. The built-in meaning of the operator stays,
+//! and the equations apply where it gives no value. Only for comparisons on sorts of a `cons` section, for which mCRL2 has
+//! no rules of its own, do the equations come first.
 //!
 //! Invariant: every variable of a clause's condition or right-hand side occurs in one of its patterns.
 

@@ -1,4 +1,4 @@
-//! Structs with the same constructors, fields, projections and recognisers are one sort, whatever they are called.
+//! Structs with the same constructors, fields, projections and recognisers are one sort, even under different names.
 //!
 //! Runs once, after the `sort` section: equal sorts are merged until nothing changes, since merging two structs can
 //! make the sorts built from them equal.

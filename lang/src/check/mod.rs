@@ -37,7 +37,7 @@ use sorts::SortTable;
 use std::sync::Arc;
 use types::Ty;
 
-/// How many sorts one name may be declared with. Keeps overload resolution fast whatever the specification.
+/// How many sorts one name may be declared with. Keeps overload resolution fast for any specification.
 const MAX_OVERLOADS: usize = 128;
 
 /// How many sorts an expression that is not just a name may have before its context decides. For the same reason.

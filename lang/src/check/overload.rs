@@ -261,7 +261,7 @@ impl Checker {
         self.intern(SortDef::Function(domain, range))
     }
 
-    /// Drops the candidates that another one makes superfluous: one that costs no more and fits wherever they do.
+    /// Drops the candidates that another one makes superfluous: one that costs no more and fits everywhere they do.
     pub(super) fn prune(&self, mut found: Vec<Candidate>) -> Candidates {
         found.sort_by_key(|c| c.cost);
         let mut kept: Vec<Candidate> = Vec::new();

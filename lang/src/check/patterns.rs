@@ -2,8 +2,9 @@
 //!
 //! mCRL2 matches terms in normal form, so a pattern can only be made of what normal forms are made of: constructors,
 //! numbers, list cells, mappings that do not reduce. Other operators with variables below them can never match a value.
-//! Specifications have equations with such patterns nevertheless, as in `f(if(c, x, y)) = if(c, f(x), f(y))`, to help
-//! mCRL2 rewrite open terms; here they have no effect. Only `f(n + 1)` is refused: who writes that means `n - 1`.
+//! Specifications have equations with such patterns nevertheless, as in `f(if(c, x, y)) = if(c, f(x), f(y))`, to help mCRL2
+//! rewrite open terms; here they have no effect. Only `f(n + 1)` is refused: its author means an equation for `f(n)` with
+//! `n - 1`.
 
 use super::{Checker, deep};
 use crate::diagnostic::Diagnostic;

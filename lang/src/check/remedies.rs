@@ -35,12 +35,12 @@ pub(super) struct Undeclared {
     pub(super) applied: bool,
     /// The sorts that names must have as arguments on the left-hand side.
     sorts: Map<Arc<str>, SortId>,
-    /// The names that were complained about since the last `var` section.
+    /// The names that were reported since the last `var` section.
     told: Set<Arc<str>>,
 }
 
 impl Diagnostic {
-    /// The same with one more remedy behind what is there.
+    /// The same with one more remedy appended.
     fn also(mut self, help: &str) -> Self {
         self.help = Some(match self.help {
             Some(first) => format!("{first}; {help}"),

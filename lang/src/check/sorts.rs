@@ -124,7 +124,7 @@ impl Checker {
         SortId(self.model.sorts.len() as u32 - 1)
     }
 
-    /// Reads the whole `sort` section and declares what its structs bring along.
+    /// Reads the whole `sort` section and declares the constructors, projections and recognisers of its structs.
     pub(super) fn declare_sorts(&mut self, decls: &[tree::SortDecl]) {
         self.sorts.waiting = Some(Vec::new());
         let mut fresh: Vec<&tree::SortDecl> = Vec::new();

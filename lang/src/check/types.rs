@@ -1,8 +1,8 @@
-//! What inference knows of an expression's sort before its context has spoken.
+//! What inference knows of an expression's sort before its context is considered.
 //!
-//! A variable of sort `List(Pos)` is rigid: it is no `List(Nat)`. The literal `[1, 2]` is not: its elements can still
-//! be upcast one by one. [`Ty`] keeps that difference. Invariant: `Ty::Sort` is rigid, whatever sort it holds; the
-//! other variants can still become larger.
+//! A variable of sort `List(Pos)` is rigid: it is no `List(Nat)`. The literal `[1, 2]` is not: its elements can still be
+//! upcast one by one. [`Ty`] keeps that difference. Invariant: `Ty::Sort` is rigid for any sort that it holds; the other
+//! variants can still become larger.
 
 use super::Checker;
 use super::builtin::Builtin;

@@ -155,11 +155,11 @@ pub struct FunctionCode {
     pub by_groups: Vec<Vec<ClauseCode>>,
     /// For each argument of the first group whether every equation needs its value.
     pub strict: Vec<bool>,
-    /// Where the mapping is a built-in operator with equations: what it means anyway.
+    /// Where the mapping is a built-in operator with equations: its built-in meaning.
     pub builtin: Option<BuiltinCode>,
 }
 
-/// What a built-in operator with equations means without them.
+/// The built-in meaning of an operator that has equations.
 #[derive(Debug)]
 pub struct BuiltinCode {
     /// The operator applied to the variables of its frame.

@@ -13,7 +13,7 @@ const STEPS: u64 = 100_000;
 
 impl Evaluator {
     /// Notes which of the equations fit the arguments and yield something else. The value came from the equation at
-    /// `decided` or, without one, from what a built-in operator means.
+    /// `decided` or, without one, from the built-in meaning of an operator.
     pub(super) fn compare_with(
         &self,
         decided: Option<Span>,

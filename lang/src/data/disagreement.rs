@@ -1,7 +1,7 @@
 //! Equations that disagree: both fit the same arguments, with different results, so that their order decides.
 //!
-//! mCRL2 assumes that this never happens. For a user who wants to know, every application of equations is tried with all that
-//! fit ([`Disagreements`] given to the evaluator), at the price of time. Invariant: what is found depends on what was
+//! mCRL2 assumes that this never happens. For a user who wants to know, every application of equations is tried with all
+//! that fit ([`Disagreements`] given to the evaluator), which takes more time. Invariant: what is found depends on what was
 //! evaluated, not on the order in which it was.
 
 use crate::diagnostic::Span;
@@ -23,7 +23,7 @@ pub struct Example {
 }
 
 /// The pairs of equations that were found to disagree: the place of the one that decides, and of the other one, which is
-/// none where the meaning of a built-in operator takes its place.
+/// none where the built-in meaning of an operator takes its place.
 #[derive(Debug, Default)]
 pub struct Disagreements(Mutex<BTreeMap<(Span, Option<Span>), Example>>);
 

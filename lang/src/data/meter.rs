@@ -1,4 +1,4 @@
-//! What evaluations cost, and when they end although they have no result.
+//! The cost of evaluations, and when they are ended without a result.
 //!
 //! *Steps* are applications of equations; they bound a single evaluation and are what `--step-limit` counts. *Work* is
 //! everything an evaluator does, over its whole life. It takes time in proportion, but unlike time it is the same in
@@ -14,14 +14,14 @@ use gridlock_lts::base::halt::Halt;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-/// How much work is done between two looks at whether to stop: well below a millisecond.
+/// The work between two checks whether to stop: well below a millisecond.
 const BETWEEN_LOOKS: u64 = 1 << 12;
 /// How much work is done between two looks at the memory in use, which asks the system.
 const BETWEEN_MEASURES: u64 = 1 << 16;
 /// Values that take less than this many bytes are allocated without a question.
 const LARGE: usize = 1 << 20;
 
-/// See the module head.
+/// Counts the steps and the work of evaluations, and ends them at a limit or on request.
 #[derive(Debug)]
 pub struct Meter {
     steps: Cell<u64>,
@@ -100,7 +100,7 @@ impl Meter {
         result
     }
 
-    /// Who may ask evaluations to stop.
+    /// Lets this [`Halt`] ask evaluations to stop.
     pub fn heed(&self, halt: Arc<Halt>) {
         *self.halt.borrow_mut() = halt;
     }

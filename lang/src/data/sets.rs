@@ -233,8 +233,8 @@ fn combine(ev: &Evaluator, op: SetOp, a: &Arc<Set>, b: &Arc<Set>) -> Eval {
 
 /// A described set to which elements are added, or from which they are removed. What changed is kept apart from the
 /// description, as `(description - removed) + added`, with nothing in it that makes no difference: adding and removing the
-/// same elements again and again has few results. Where nobody can say whether an element belongs to the description, it is
-/// `otherwise`.
+/// same elements again and again has few results. Where it cannot be decided whether an element belongs to the description,
+/// the result is `otherwise`.
 fn changed(
     ev: &Evaluator,
     set: &Arc<Set>,

@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// A value. See the module head.
+/// A value in canonical form.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Value {
     /// A truth value.
@@ -264,7 +264,7 @@ pub enum Function {
 pub struct Stuck {
     /// What could not be reduced.
     pub head: Head,
-    /// To what it is applied.
+    /// The arguments that it is applied to.
     pub args: Vec<Value>,
 }
 

@@ -48,7 +48,7 @@ const MOVING: u64 = 8;
 /// may still be added while a search runs.
 pub type LabelActions = Arc<RwLock<Map<Label, MultiAction>>>;
 
-/// Fills the tables of one network. See the module head.
+/// Fills the tables of one network.
 pub struct Builder {
     pub(super) program: Program,
     context: Context,
@@ -101,8 +101,7 @@ enum Event {
 }
 
 impl Builder {
-    /// A builder, and the network with every leaf in its initial state. `places` has the text of the
-    /// specification.
+    /// A builder, and the network with every leaf in its initial state. `places` holds the text of the specification.
     pub fn new(program: Program, flat: Flat, places: Places) -> Eval<(Builder, Network)> {
         let alphabets =
             flat.leaves.iter().map(|l| alphabet(&program, &l.term, l.span)).collect::<Eval<Vec<_>>>()?;

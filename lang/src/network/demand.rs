@@ -1,8 +1,8 @@
-//! What the surrounding operators can still make use of: a bound on the multi-actions worth building inside them.
+//! What the surrounding operators can still use: a bound on the multi-actions worth building inside them.
 //!
-//! A demand is a set of multi-actions (multisets of names), given by three conditions that must all hold:
-//! it contains no *forbidden* name, and without its *free* names it is part of one of the *patterns*. Every such set is
-//! closed downwards: with a multi-action it contains all its parts. Two things follow.
+//! A demand is a set of multi-actions (multisets of names), given by two conditions that must both hold: it contains no
+//! *forbidden* name, and without its *free* names it is part of one of the *patterns*. Every such set is closed downwards:
+//! with a multi-action it contains all its parts. Two things follow.
 //!
 //! 1. Parallel composition passes its demand on to its components unchanged, since what one of them contributes to a
 //!    multi-action is a part of it.

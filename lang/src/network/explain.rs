@@ -1,8 +1,8 @@
 //! Why leaves do not move in a state: for each offer what stands in its way, and what was probably forgotten.
 //!
 //! The tables of a network have only what survives the rules, so everything is asked again here: a leaf's local state for
-//! what it offers, the operators around the leaf for what they do to it, and the rules for who could take part. An offer
-//! that some rule uses lacks a partner *in this state*; one that no rule uses can never happen, and the operators say
+//! what it offers, the operators around the leaf for what they do to it, and the rules for which leaves could take part. An
+//! offer that some rule uses lacks a partner *in this state*; one that no rule uses can never happen, and the operators say
 //! why. Everything is in the order of the specification, so equal states have equal explanations.
 
 use crate::data::value::Value;
@@ -74,7 +74,7 @@ pub fn blocked_everywhere(builder: &Builder) -> Vec<(LeafIx, Vec<Refusal>)> {
     leaves.filter(|(_, refused)| !refused.is_empty()).collect()
 }
 
-/// The builder, and what is worked out once for all leaves.
+/// The builder, and what is computed once for all leaves.
 struct Scene<'b> {
     builder: &'b Builder,
     /// For each leaf its short name.
@@ -176,7 +176,7 @@ impl<'b> Scene<'b> {
         }
     }
 
-    /// An offer that some rule uses: who is missing for it in this state.
+    /// An offer that some rule uses: which partners are missing for it in this state.
     fn alone(&self, offered: &Offered, rules: &[(&Rule, usize)], here: &[Vec<Offered>]) -> Refusal {
         let action = self.text(offered);
         let mut waits: BTreeSet<(usize, usize, String)> = BTreeSet::new();
@@ -274,7 +274,7 @@ impl<'b> Scene<'b> {
         Refusal { action, obstacle: Obstacle::Blocked, why, remedy: None }
     }
 
-    /// A communication whose partners nobody offers.
+    /// A communication whose partners no leaf offers.
     fn lacks_partner(
         &self,
         leaf: usize,
@@ -406,7 +406,7 @@ impl<'b> Scene<'b> {
         all
     }
 
-    /// Who does what: `take(0) of Fork(0) or take(0) of Fork(1)`, and so on.
+    /// Leaves with what they do: `take(0) of Fork(0) or take(0) of Fork(1)`, and so on.
     fn listed(&self, who: &[(usize, String)], between: &str, joint: &str) -> String {
         let name = |(leaf, text): &(usize, String)| format!("{text}{between}{}", self.short[*leaf]);
         let mut named: Vec<String> = who.iter().take(NAMED).map(name).collect();

@@ -23,8 +23,8 @@ pub enum Choice {
 pub struct OpenOffer {
     /// What is known of the arguments.
     pub known: Known,
-    /// Whether the leaf has run through all values of its sorts by itself. Only an irreducible term, which is none of
-    /// these values, can then still tell it something new.
+    /// Whether the leaf has run through all values of its sorts by itself. Only an irreducible term, which is none of these
+    /// values, can then still give it something new.
     pub enumerated: bool,
 }
 

@@ -22,7 +22,7 @@ const MAX_ACTIONS: usize = 2_000_000;
 /// Leaves that may move together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// Who takes part, with the names of its multi-action; ascending by leaf.
+    /// The leaves that take part, each with the names of its multi-action; ascending.
     pub parts: Vec<(usize, Names)>,
     /// Actions, as (part, position in its sorted names), that must carry equal arguments; at least two each.
     pub groups: Vec<Vec<(usize, usize)>>,
@@ -238,7 +238,7 @@ const HIDDEN: ActName = ActName(u32::MAX);
 struct Ways<'a> {
     left: &'a [ActName],
     to: ActName,
-    /// What does not communicate, and what came of the rest.
+    /// The actions that do not communicate, and the results of the others.
     found: Vec<(Vec<Item>, Vec<Item>)>,
     actions: usize,
 }

@@ -1,4 +1,4 @@
-//! What is worth telling about the data of a specification: values that were chosen, equations without use.
+//! Remarks on the data of a specification: values that were chosen, and equations that can never be applied.
 
 use crate::data::print::value_text;
 use crate::network::build::Builder;

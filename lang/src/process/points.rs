@@ -11,7 +11,7 @@ use crate::process::term::Term;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-/// The names of all nodes of a program. See the module head.
+/// The names of all nodes of a program.
 #[derive(Debug)]
 pub struct ControlPoints {
     names: Vec<String>,

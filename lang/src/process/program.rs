@@ -40,7 +40,7 @@ pub struct Program {
 /// A process expression in compiled form.
 #[derive(Debug)]
 pub struct Node {
-    /// What it is.
+    /// The kind of node.
     pub kind: NodeKind,
     /// Its free variables; a state holds their values in this order.
     pub free: Vec<VarId>,
@@ -102,7 +102,7 @@ pub struct Summand {
 pub enum SummandHead {
     /// A multi-action.
     Action(Vec<ActCode>),
-    /// Whatever a process does that was not flattened.
+    /// Everything that a process does first which was not flattened.
     Process(Target),
 }
 
@@ -190,8 +190,8 @@ impl Program {
     }
 }
 
-/// For each node whether it may ever terminate: the least solution, so a node for which this is `false` never does,
-/// for any data. A termination has finitely many reasons; what is only its own reason is none.
+/// For each node whether it may ever terminate: the least solution, so a node for which this is `false` never does, for any
+/// data. A termination has a finite derivation, so a node that could terminate only because of itself never does.
 fn may_finish(nodes: &[Node], bodies: &[NodeId]) -> Vec<bool> {
     let mut finishes = vec![false; nodes.len()];
     // Who asks for a node, so that it is looked at again when the answer changes.

@@ -7,8 +7,8 @@
 //! rules keep stacks from growing:
 //!
 //! 1. An operator goes if it changes nothing that can come out of the stack below it. What can come out is
-//!    over-approximated ([`Results`]), whatever the term inside: so the operator leaves every step of the term alone, and
-//!    those of all its successors, around which the stack below is the same.
+//!    over-approximated ([`Results`]), for any term inside: so the operator leaves every step of the term alone, and those
+//!    of all its successors, around which the stack below is the same.
 //! 2. `block`, `hide` and `rename` look at one name at a time: a stack of only these is a function from names to names,
 //!    to nothing, or to "forbidden", and a multi-action passes if none of its names is forbidden. Where the function of
 //!    the topmost of them, down to some place, is that of fewer of them from there, the others go. There are finitely

@@ -31,9 +31,9 @@ pub enum Term {
     Operator(NodeId, Arc<Term>),
     /// Successful termination: the only step is `Terminate`.
     Done,
-    /// Behind the step `Terminate`. Nothing happens any more, as it should be.
+    /// The state after the step `Terminate`, without steps: a regular end.
     Ended,
-    /// Nothing happens any more.
+    /// No step is possible, and nothing has terminated.
     Dead,
     /// The state has no meaning: making it failed.
     Fault(Arc<Failure>),

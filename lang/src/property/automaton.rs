@@ -1,6 +1,6 @@
 //! Regular expressions over predicates, and the deterministic automata that watch for them.
 //!
-//! The road: expression → automaton with silent moves → subsets → merged states and classes. Everything is numbered in
+//! The stages: expression → automaton with silent moves → subsets → merged states and classes. Everything is numbered in
 //! the order in which a breadth-first walk from the initial state meets it, so the result is the same in every run.
 //!
 //! Invariant: [`Watch`] is total, its initial state is 0, and it is bad after a word exactly if a prefix of the word,
@@ -247,7 +247,7 @@ impl Watch {
 mod tests {
     use super::*;
 
-    /// Whether every word is in the language. `truths[class][predicate]` tells what classes of steps there are.
+    /// Whether every word is in the language. `truths[class][predicate]` gives the classes of steps.
     fn is_universal(regular: &Regular, truths: &[Vec<bool>]) -> Result<bool, TooLarge> {
         Ok(subsets(regular, truths, false)?.bad.iter().all(|accepts| *accepts))
     }

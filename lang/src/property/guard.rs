@@ -185,7 +185,7 @@ impl<'m, 'f> Guards<'m, 'f> {
             self.bind(vars.iter());
             return body(self);
         }
-        // Sorts are not empty, so what does not depend on the variables is needed whatever they are.
+        // Sorts are not empty, so what does not depend on the variables is needed for all their values.
         let before = std::mem::replace(&mut self.hoisting, false);
         let inner: Vec<Slot> = vars.iter().map(|decl| self.scope.bind(self.meanings.var(decl))).collect();
         let code = body(self);

@@ -1,8 +1,8 @@
 //! Regular and action formulas with values for their variables.
 //!
 //! A quantifier is spelt out over the values of its sort or, if that has no end, over those that its guard leaves
-//! ([`super::guard`]). The exception is `exists x: S. a(x)` with a variable that is nothing but one argument: it stands
-//! for any value, whatever the sort.
+//! ([`super::guard`]). The exception is `exists x: S. a(x)` with a variable that is nothing but one argument: it stands for
+//! any value of any sort.
 //!
 //! Invariant: a formula that asks for more work than its budget ends with an error, not with a long wait. The data of a
 //! whole formula has the rewrite steps of one evaluation.

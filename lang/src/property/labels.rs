@@ -1,7 +1,7 @@
 //! What a step does, in actions with values, and patterns for it.
 //!
-//! A pattern is matched as a whole: `a` does not match the multi-action `a|b`. What is hidden is not there, unless the
-//! property's [`Sight`] uncovers it.
+//! A pattern is matched as a whole: `a` does not match the multi-action `a|b`. Hidden actions are left out, unless the
+//! property's [`Sight`] uncovers them.
 //!
 //! Invariant: of two patterns that [`LabelPattern::excludes`] tells apart no step matches both.
 

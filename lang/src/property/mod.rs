@@ -1,8 +1,8 @@
 //! Properties in the user's words: patterns of forbidden transitions and formula files.
 //!
-//! The road of a formula: text → syntax tree → names and sorts checked against the specification (`resolve`) →
-//! obligations with values for all variables (`safety`, `instantiate`) → automata (`automaton`) over the classes of
-//! steps that its action formulas tell apart (`predicate`), which are decided by the actions behind labels (`labels`,
+//! The stages of a formula: text → syntax tree → names and sorts checked against the specification (`resolve`) →
+//! obligations with values for all variables (`safety`, `instantiate`) → automata (`automaton`) over the classes of steps
+//! that its action formulas tell apart (`predicate`), which are decided by the actions behind labels (`labels`,
 //! `occurrence`). What comes out are properties of [`gridlock_lts::property`], which every search supports. What is no
 //! safety formula becomes equations for a game (`calculus`), which fewer searches do.
 //!

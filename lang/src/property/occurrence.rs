@@ -60,7 +60,7 @@ impl Occurrence {
         !self.visible.contains(&name) && !self.hidden.contains(&name) && !self.buried.contains(&name)
     }
 
-    /// Whether the name is hidden inside a sequential process, where nothing tells what was hidden, and cannot be
+    /// Whether the name is hidden inside a sequential process, where nothing records what was hidden, and cannot be
     /// visible: not even a [`super::Sight`] uncovers it.
     pub fn is_out_of_reach(&self, name: ActName) -> bool {
         self.buried.contains(&name) && !self.visible.contains(&name)

@@ -1,8 +1,8 @@
 //! How far `forall`, `exists`, `mu` and `nu` reach where mCRL2's versions differ.
 //!
-//! In `[true*]forall i: Nat. val(i < 2) => [a(i)]f` versions before 202507 let `forall` reach to the end, and later ones end it
-//! before `=>`. There `i` would stand for nothing, and such a version refuses the file, so it can only mean the former.
-//! Where what follows would make sense both ways, brackets are asked for.
+//! In `[true*]forall i: Nat. val(i < 2) => [a(i)]f` versions before 202507 let `forall` reach to the end, and later ones
+//! end it before `=>`. In the later reading `i` would be undeclared, and such a version refuses the file, so only the
+//! earlier reading can be meant. Where what follows would make sense both ways, brackets are asked for.
 //!
 //! Invariant: a reading is taken only if no version reads the formula in another way.
 

@@ -90,7 +90,7 @@ impl Meanings {
 pub enum Unseen {
     /// None has it, visible or hidden: none performs it, or communication, `allow` and `block` leave none.
     Absent,
-    /// The specification hides it wherever it occurs.
+    /// The specification hides it everywhere it occurs.
     Hidden,
 }
 

@@ -1,8 +1,8 @@
 //! The safety part of state formulas: what must never happen, as regular expressions.
 //!
-//! A formula is walked with the boxes around it and with its polarity, and falls apart into obligations: after no word
-//! of a regular language may the run be (`[R]false`), or may there be a deadlock (`[true*]<true>true`). Whatever is
-//! neither is refused with the operator that makes it so.
+//! A formula is walked with the boxes around it and with its polarity, and falls apart into obligations: no beginning of a
+//! run may be a word of a regular language (`[R]false`), or no word of it may lead to a deadlock (`[true*]<true>true`). Any
+//! other formula is refused, with the operator that makes it so.
 
 use super::automaton::Regular;
 use super::instantiate::Instantiation;
@@ -20,7 +20,7 @@ const SUPPORTED: &str = "supported are [R]f, f && g, forall over finite or bound
 /// What a formula asks for.
 #[derive(Debug)]
 pub struct Obligation {
-    /// The words after which it counts.
+    /// The words after which the obligation applies.
     pub words: Regular,
     /// What must not be the case then.
     pub kind: Kind,
@@ -31,7 +31,7 @@ pub struct Obligation {
 /// What must not be the case after a word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// That it could happen at all.
+    /// That the word happens at all.
     Word,
     /// A deadlock. The place is that of the formula.
     Deadlock(Span),

@@ -1,9 +1,8 @@
-//! What is said about an expression that can be read in two ways.
+//! The messages about an expression that can be read in two ways.
 //!
-//! Files were written for tools that let `forall`, `exists`, `lambda`, `mu` and `nu` reach as far as they can, and
-//! mCRL2 since 202507 ends them where an operator before them binds more tightly than one behind. Neither may be guessed,
-//! so where the readings differ, the author is asked for brackets. In a formula, names may tell: see
-//! `property::reach`.
+//! Files were written for tools that let `forall`, `exists`, `lambda`, `mu` and `nu` reach as far as they can, and mCRL2
+//! since 202507 ends them where an operator before them binds more tightly than one behind. Neither reading may be guessed,
+//! so where they differ, the author is asked for brackets. In a formula, names may tell: see `property::reach`.
 
 use super::climb::Parting;
 use super::formula::Unclear;

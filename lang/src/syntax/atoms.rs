@@ -7,7 +7,7 @@ use crate::diagnostic::Span;
 use pest::iterators::Pair;
 
 impl Reader {
-    /// An operand that is not a condition. `explained` says that a complaint follows if it is data.
+    /// An operand that is not a condition. `explained` says that the caller reports an error if it is data.
     pub(super) fn process_primary(&mut self, unit: &[Pair<'_, Rule>], explained: bool) -> Part {
         let span = self.span(&unit[0]);
         let whole = span.to(self.span(&unit[unit.len() - 1]));

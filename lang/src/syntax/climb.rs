@@ -47,7 +47,7 @@ pub(super) struct Parting {
     pub end: u32,
 }
 
-/// The most partings of one sequence that are told.
+/// The most partings of one sequence that are reported.
 const MOST_PARTINGS: usize = 20;
 
 /// What operators mean.
@@ -162,7 +162,7 @@ impl<Node, Op> Climb<Node, Op> {
         self.operands.pop()
     }
 
-    /// Starts a part that reaches up to the matching [`close`](Self::close), whatever the operators in it.
+    /// Starts a part that reaches up to the matching [`close`](Self::close), with any operators in it.
     pub(super) fn open(&mut self, op: Op) {
         self.pending.push(Pending::Open(op));
     }

@@ -33,7 +33,7 @@ pub struct Unclear {
 /// A state formula.
 #[derive(Clone, Debug)]
 pub struct StateFormula {
-    /// What it is.
+    /// The kind of formula.
     pub kind: StateKind,
     /// Its place.
     pub span: Span,
@@ -97,7 +97,7 @@ pub struct FixpointParam {
 /// A regular formula.
 #[derive(Clone, Debug)]
 pub struct RegularFormula {
-    /// What it is.
+    /// The kind of formula.
     pub kind: RegularKind,
     /// Its place.
     pub span: Span,
@@ -121,7 +121,7 @@ pub enum RegularKind {
 /// An action formula: a set of multi-actions.
 #[derive(Clone, Debug)]
 pub struct ActionFormula {
-    /// What it is.
+    /// The kind of formula.
     pub kind: ActionKind,
     /// Its place.
     pub span: Span,

@@ -82,7 +82,7 @@ pub(super) struct Reader {
     /// Where the piece begins in the text.
     offset: usize,
     errors: Vec<Diagnostic>,
-    /// Whether the depth was complained about; once for each declaration is enough.
+    /// Whether the depth was reported; once for each declaration is enough.
     too_deep: bool,
     /// What is unclear in formulas.
     pub(super) unclear: Vec<Unclear>,
@@ -124,7 +124,7 @@ impl Reader {
         );
     }
 
-    /// The depth of a node over parts of depth `below`, or `None`, with a complaint, if it would be too deep.
+    /// The depth of a node over parts of depth `below`, or `None`, with an error, if it would be too deep.
     pub(super) fn deepen(&mut self, below: u32, span: Span) -> Option<u32> {
         if below < MAX_DEPTH {
             return Some(below + 1);

@@ -1,8 +1,8 @@
 //! Concrete syntax: the pest grammar, the tree it yields, and the parser between them.
 //!
-//! The road of a text: [`decode`] (bytes to text) → `scan` (cut at section keywords and `;`) → `grammar` (pest, one
-//! declaration at a time) → the readers `sorts`, `data`, `process`, `atoms`, `modal`, `regular` and `declarations`
-//! (pairs to [`tree`] and [`formula`], with `climb` for precedence). [`mod@print`] and [`print_formula`] go the way back.
+//! The stages of a text: [`decode`] (bytes to text) → `scan` (cut at section keywords and `;`) → `grammar` (pest, one
+//! declaration at a time) → the readers `sorts`, `data`, `process`, `atoms`, `modal`, `regular` and `declarations` (pairs
+//! to [`tree`] and [`formula`], with `climb` for precedence). [`mod@print`] and [`print_formula`] go the way back.
 //! `expected` words what went wrong, `hints` what to do about it.
 //!
 //! Invariant: no text, however long or deep, exhausts the stack or multiplies work; see [`MAX_LENGTH`],
@@ -82,8 +82,8 @@ pub fn parse_action_pattern(text: &str) -> Result<formula::ActionPattern, Vec<Di
     Piece { text, span, nesting }.parse(Rule::pattern, Reader::pattern)
 }
 
-/// Runs work that recurses over a tree, at most [`MAX_DEPTH`] levels deep and with up to 16 KiB of stack a level, so
-/// that it cannot exhaust the stack, whatever thread it is called on.
+/// Runs work that recurses over a tree, at most [`MAX_DEPTH`] levels deep and with up to 16 KiB of stack a level, so that
+/// it cannot exhaust the stack on any thread.
 pub fn with_deep_stack<T>(work: impl FnOnce() -> T) -> T {
     const NEEDED: usize = (MAX_DEPTH as usize) * (16 << 10);
     stacker::maybe_grow(NEEDED, NEEDED, work)

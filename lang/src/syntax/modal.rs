@@ -267,7 +267,7 @@ impl Reader {
         self.state_node(kind, span, below).formula
     }
 
-    /// Complains about an operator of time.
+    /// Reports an operator of time.
     pub(super) fn no_time(&mut self, span: Span, word: &str) {
         self.error_help(
             span,

@@ -1,8 +1,8 @@
 //! Process expressions, from pairs to the tree.
 //!
-//! A `mixed` sequence is read from left to right. An operand directly before `->` is a condition, and `c ->` is then
-//! a prefix operator. Each `<>` belongs to the nearest `->` before it that has none yet; what stands between the two
-//! is the then-branch, whatever its operators.
+//! A `mixed` sequence is read from left to right. An operand directly before `->` is a condition, and `c ->` is then a
+//! prefix operator. Each `<>` belongs to the nearest `->` before it that has none yet; what stands between the two is the
+//! then-branch, with any operators.
 
 use super::climb::{Assoc, Climb, Language};
 use super::grammar::{Deep, Infix, Reader, Rule, infix, parts_of};

@@ -121,7 +121,7 @@ struct Cutter<'t> {
     section: Option<(Section, usize)>,
     current: Option<Current>,
     brackets: Vec<Span>,
-    /// Whether a comment of another language was complained about.
+    /// Whether a comment of another language was reported.
     foreign: bool,
 }
 
@@ -184,7 +184,7 @@ impl<'t> Cutter<'t> {
         }
     }
 
-    /// A comment as other languages write it: told once, since who writes one writes many.
+    /// A comment as other languages write it. It is reported once, since one is rarely alone.
     fn foreign_comment(&mut self, span: Span) {
         if let Some(current) = &mut self.current {
             current.faulty = true;

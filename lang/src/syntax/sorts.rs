@@ -17,7 +17,7 @@ impl Reader {
         )
     }
 
-    /// The only one of some sorts, or else the first of them and a complaint.
+    /// The only one of some sorts, or else the first of them and an error.
     fn single_sort(&mut self, sorts: Vec<Deep<Sort>>, message: &str, help: &str) -> Deep<Sort> {
         if let [first, .., last] = &sorts[..] {
             self.error_help(first.node.span.to(last.node.span), message, help);

@@ -46,7 +46,7 @@ pub struct SortDecl {
 /// A sort expression.
 #[derive(Clone, Debug)]
 pub struct Sort {
-    /// What it is.
+    /// The kind of expression.
     pub kind: SortKind,
     /// Its place.
     pub span: Span,
@@ -150,7 +150,7 @@ pub struct ProcessDecl {
 /// A data expression.
 #[derive(Clone, Debug)]
 pub struct Data {
-    /// What it is.
+    /// The kind of expression.
     pub kind: DataKind,
     /// Its place.
     pub span: Span,
@@ -241,7 +241,7 @@ pub enum Binder {
 /// A process expression.
 #[derive(Clone, Debug)]
 pub struct Process {
-    /// What it is.
+    /// The kind of expression.
     pub kind: ProcessKind,
     /// Its place.
     pub span: Span,

@@ -1,4 +1,4 @@
-//! What is said about mistakes in expressions.
+//! Messages about mistakes in expressions.
 
 use crate::check_spec;
 

@@ -1,4 +1,4 @@
-//! What is in the checked model.
+//! The content of the checked model.
 
 use crate::run;
 use gridlock_lang::check;

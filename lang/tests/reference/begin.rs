@@ -1,5 +1,5 @@
 //! Systems that begin elsewhere: from the state after a random walk, in every way of filling tables, they do what the
-//! processes do from there on a plain walk through all states, and every search says so.
+//! processes do from there on a plain walk through all states, and every search agrees.
 
 use crate::few_names::specification;
 use crate::random::Random;

@@ -1,5 +1,5 @@
-//! Random specifications as people write them who think in data: messages, queues, sets, bags and tables as parameters, sums
-//! that data bounds, receivers that look at what they are sent, and operators around groups of processes.
+//! Random specifications in a style that relies on data: messages, queues, sets, bags and tables as parameters, sums that
+//! data bounds, receivers that look at what they are sent, and operators around groups of processes.
 
 use crate::random::Random;
 use crate::{ALL, Agreement, agrees};

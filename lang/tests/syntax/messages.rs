@@ -1,4 +1,4 @@
-//! What users read when they make a mistake.
+//! The messages for mistakes of users.
 
 use gridlock_lang::diagnostic::{locate, render};
 use gridlock_lang::syntax;

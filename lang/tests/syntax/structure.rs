@@ -1,4 +1,4 @@
-//! What the parser makes of each construct, and where.
+//! The tree that the parser yields for each construct, with its places.
 
 use gridlock_lang::diagnostic::Span;
 use gridlock_lang::syntax::{self, tree::*};

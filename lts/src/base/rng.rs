@@ -29,7 +29,7 @@ impl Rng {
         low + self.below(high - low + 1)
     }
 
-    /// True in `n` of 100 cases.
+    /// True with a probability of `n` percent.
     pub fn percent(&mut self, n: usize) -> bool {
         self.below(100) < n
     }

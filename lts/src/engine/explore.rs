@@ -94,7 +94,7 @@ pub fn warm_up(
     WarmUp { complete, violated: alarms.violated }
 }
 
-/// Who hears of what a search sees. States are their numbers.
+/// Receives what a search sees. States are given by their numbers.
 trait Listener {
     /// A step, also if another one has the same label and target. `fresh` if it is the first way to its target.
     fn step(&mut self, net: &Network, from: u32, vector: VectorIx, fresh: bool);

@@ -94,7 +94,7 @@ impl Deref for Asked<'_> {
     }
 }
 
-/// A source that has nothing to tell any more.
+/// A source that has nothing left to expand.
 struct Gone;
 
 impl TableSource for Gone {
@@ -316,7 +316,7 @@ impl<'p> Lazy<'p> {
     }
 }
 
-/// What a vector is: who does what, and what others see of it.
+/// The content hash of a vector: which leaf contributes what, and what others see of it.
 fn vector_content(net: &Network, vector: VectorIx) -> u128 {
     let Vector { parts, outcome, unhidden } = &net.vectors[vector.0 as usize];
     let part = |&(leaf, label): &(LeafIx, LocalLabel)| {

@@ -1,6 +1,6 @@
 //! The states from which a state can be reached in one step, from the tables read backwards.
 //!
-//! They are candidates: the tables tell what could have led here, not what is reachable. A vector yields one for every
+//! They are candidates: the tables show what could have led here, not what is reachable. A vector yields one for every
 //! combination of local predecessors, so there may be very many; the caller says how many are worth it.
 
 use crate::engine::pack::Packing;

@@ -155,7 +155,7 @@ pub fn visit<V: Visitor>(network: &Network, packing: Packing, alarms: Alarms, vi
 #[derive(Debug, Default)]
 pub(crate) struct Way {
     pub(crate) reduce: Option<Wanted>,
-    /// Whether states stand for others that differ only in which of several like leaves is which.
+    /// Whether states stand for others that differ from them by exchanging like leaves.
     pub(crate) symmetry: bool,
 }
 

@@ -121,7 +121,7 @@ pub fn matching(
     find(tables, length, None, matches)
 }
 
-/// The same for a run that goes round: at its end it is where it was after `from` steps.
+/// The same for a run that repeats: at its end it is where it was after `from` steps.
 pub fn closing(
     tables: impl Tables,
     length: usize,

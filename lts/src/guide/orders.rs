@@ -2,11 +2,11 @@
 //!
 //! Two moves of a subsystem are independent if no leaf of it takes part in both. If one may follow the other, they may come
 //! in the other order too, and lead to the same place. Traces that differ by such swaps are a class (Mazurkiewicz); what
-//! each leaf does, one move after the other, is the same in all of them, and tells the class. Of each class the guide
-//! [`Orders::classes`] has one trace, the first in lexicographic order, where moves are ordered by the first leaf that takes
-//! part. It is the trace that a search with sleep sets takes: behind a move, earlier ones that are independent of it are
-//! *asleep* until one that depends on them was taken. So a state of that guide is one of the subsystem with the moves that
-//! are asleep there, and where all are asleep no trace of a class goes on.
+//! each leaf does, one move after the other, is the same in all of them, and determines the class. Of each class the guide
+//! [`Orders::classes`] has one trace, the first in lexicographic order, where moves are ordered by the first leaf that
+//! takes part. It is the trace that a search with sleep sets takes: behind a move, earlier ones that are independent of it
+//! are *asleep* until one that depends on them was taken. So a state of that guide is one of the subsystem with the moves
+//! that are asleep there, and where all are asleep no trace of a class goes on.
 //!
 //! Nothing is said here about the other leaves of the network. They may well allow only some of the orders, so a search for a
 //! class follows all of them.
@@ -27,7 +27,7 @@ pub struct ActionIx(pub u32);
 /// Why there are no classes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NoOrders {
-    /// Cycles were cut: how often a leaf goes round then depends on the others.
+    /// Cycles were cut: how often a leaf repeats a cycle then depends on the others.
     Bounded,
     /// Their guide would have more states than allowed.
     TooLarge {
@@ -147,7 +147,7 @@ impl Orders {
     }
 }
 
-/// What the edges of a guide are, and who takes part.
+/// The actions of the edges of a guide, and the leaves that take part.
 fn actions(guide: &Guide) -> (Vec<ActionIx>, Vec<Vec<usize>>) {
     let mut known: Map<(u32, Vec<Local>), ActionIx> = Map::default();
     let (mut actions, mut parts) = (Vec::with_capacity(guide.edges.len()), Vec::new());

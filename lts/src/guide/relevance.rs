@@ -1,12 +1,12 @@
 //! What can still matter to the properties: places of a subsystem, with the states of the monitors, from which nothing
 //! that is forbidden and no deadlock can be reached.
 //!
-//! A *node* is what the subsystem's leaves and the monitors stand at, exactly. Of every other leaf a node has a set: the
-//! local states that it may be in meanwhile. Sets start with the initial states and grow until no step adds anything: a
-//! vector that every part can take, in some local state of the sets, leads to the node of its targets, takes the sets of the
-//! leaves that stay along, and of those that move it takes the targets. So every reachable state of the system is in the
-//! node of its local states, also if the tables have more than ever happens. A node is *irrelevant* if no node that it leads
-//! to has a forbidden step, nor, where deadlocks are asked for, can be without steps.
+//! A *node* gives the exact local states of the subsystem's leaves and of the monitors. For every other leaf it has a set:
+//! the local states that the leaf may be in meanwhile. Sets start with the initial states and grow until no step adds
+//! anything. A vector that every part can take, in some local state of the sets, leads to the node of its targets: the sets
+//! of the leaves that stay are added there, and of the leaves that move the targets. So every reachable state of the system
+//! is in the node of its local states, even if the tables have steps that never happen. A node is *irrelevant* if no node
+//! that it leads to has a forbidden step, nor, where deadlocks are asked for, can be without steps.
 //!
 //! Invariant: from a reachable state whose node is irrelevant no violation and no fault can be reached. Beyond a violation
 //! nothing is followed, since a search ends there. If the work or the memory is more than allowed, nothing is irrelevant.

@@ -1,4 +1,4 @@
-//! What is searched and what comes out: networks of process LTSs, explicit LTSs, traces, their files, equivalences.
+//! The inputs and results of searches: networks of process LTSs, explicit LTSs, traces, their files, equivalences.
 //!
 //! Invariant: everything here is the plain definition, slow and obvious; what the [`engine`](crate::engine) does faster
 //! is tested against it.

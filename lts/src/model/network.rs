@@ -54,7 +54,7 @@ pub enum Outcome {
 /// Leaves that move together. `parts` is sorted by leaf and names each leaf at most once.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Vector {
-    /// Who takes part, with which local label.
+    /// The leaves that take part, each with its local label.
     pub parts: Vec<(LeafIx, LocalLabel)>,
     /// The visible outcome.
     pub outcome: Outcome,

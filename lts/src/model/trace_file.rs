@@ -9,7 +9,7 @@
 //! end<TAB>1
 //! ```
 //!
-//! A run that goes round for ever has a line `repeats<TAB>k` before the last: after its last step it is where it was before
+//! A run that repeats for ever has a line `repeats<TAB>k` before the last: after its last step it is where it was before
 //! step k, counted from 1.
 //!
 //! The first line names the format and its version. Each `step` line has the label of a step as the system shows it
@@ -19,8 +19,8 @@
 //! return and a backslash are written `\t`, `\n`, `\r` and `\\`. Empty lines and lines that begin with `#` mean nothing.
 //!
 //! Numbers of states and vectors depend on how tables were filled and are not in the file: a step is identified by its
-//! label and by who contributes what ([`RecordedStep::matches`]). The states afterwards are for people, and for telling
-//! apart two moves of a process that agree in everything else.
+//! label and by what each process contributes ([`RecordedStep::matches`]). The states afterwards are for people, and for
+//! telling apart two moves of a process that agree in everything else.
 
 use crate::model::network::{LeafIx, Local, LocalLabel, Network, Outcome, TableSource, VectorIx};
 use crate::model::trace::Trace;
@@ -48,7 +48,7 @@ pub struct TraceFile {
 pub struct RecordedStep {
     /// The visible label.
     pub label: String,
-    /// Who takes part, in the order of the specification.
+    /// The leaves that take part, in the order of the specification.
     pub parts: Vec<RecordedPart>,
 }
 

@@ -90,14 +90,14 @@ pub trait Equations: Send + Sync {
         false
     }
 
-    /// Checks once more, on the plain network, that a run is against the formula, if the formula is about runs. After
-    /// `repeats` steps it goes round for ever, if it does; else it ends.
+    /// Checks once more, on the plain network, that a run is against the formula, if the formula is about runs. With
+    /// `repeats` the run goes on for ever: its end is where it was after this number of steps. Without, it ends.
     fn confirm(&self, _net: &Network, _run: &Trace, _repeats: Option<usize>) -> Result<()> {
         Ok(())
     }
 
     /// The steps that a modality is about, for people, if it asks for something after every one of them: the formula says
-    /// nothing there if none of them ever happens. Not for what is forbidden, nor for what only goes round.
+    /// nothing there if none of them ever happens. Not for what is forbidden, nor for what only repeats.
     fn antecedent(&self, _modality: Modality) -> Option<String> {
         None
     }

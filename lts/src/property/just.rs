@@ -277,9 +277,9 @@ mod tests {
         AllLeaves,
     }
 
-    /// Whether some just run from the states does no goal step: one that ends, or one that goes round in a component in
-    /// which each enabled vector is touched. If one is touched by no step of a component, its leaves stand still there, and it
-    /// is enabled in all of its cycles: so it is enough to look at whole components.
+    /// Whether some just run from the states does no goal step: one that ends, or one that repeats in a component in which
+    /// each enabled vector is touched. If one is touched by no step of a component, its leaves stand still there, and it is
+    /// enabled in all of its cycles: so it is enough to look at whole components.
     fn escapes(
         net: &Network,
         starts: &[usize],

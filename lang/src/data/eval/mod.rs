@@ -117,7 +117,7 @@ pub struct Evaluator {
     depth: Cell<u32>,
     /// What evaluations cost, and when they are to end.
     pub meter: Meter,
-    /// Where equations that disagree are told, if they are looked for.
+    /// Where equations that disagree are collected, if they are looked for.
     pub(super) disagreements: RefCell<Option<Arc<Disagreements>>>,
 }
 

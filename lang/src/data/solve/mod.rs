@@ -54,7 +54,7 @@ pub struct Problem<'a> {
     pub equations: Vec<Equation<'a>>,
     /// How many candidates may be tried.
     pub max_candidates: usize,
-    /// Whether a solution in which unknowns are left, whatever they are, may be reported: enough for a quantifier.
+    /// Whether a solution that holds for all values of its remaining unknowns may be reported: enough for a quantifier.
     pub symbolic: bool,
 }
 

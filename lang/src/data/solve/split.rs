@@ -67,7 +67,7 @@ impl Enumeration<'_, '_> {
                 }
                 continue;
             }
-            // Whatever an unknown of an infinite sort is, the condition holds: there is no end to the solutions.
+            // The condition holds for all values of an unknown of an infinite sort: there is no end to the solutions.
             if all_true && !self.first_unknown_is_finite(&partial[place]) {
                 return Ok(Solved::Unbounded(self.problem.vars[unbound[place]].0));
             }

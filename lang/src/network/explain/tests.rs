@@ -1,4 +1,4 @@
-//! What a deadlock says of itself.
+//! The explanations of deadlocks.
 
 use super::*;
 use crate::system::{Options, System, load};

@@ -136,7 +136,7 @@ impl Action {
                 joined(*and == positive, parts.iter().map(|part| part.condition(model, doing, positive)))
             }
             Action::Quantifier(_, unknowns, inner) => {
-                // Sorts are not empty, so what does not depend on the variables is needed whatever they are.
+                // Sorts are not empty, so what does not depend on the variables is needed for all their values.
                 let slots: Vec<Slot> = unknowns.iter().map(|unknown| unknown.slot).collect();
                 match inner.condition(model, doing, positive) {
                     Code::Junction(true, parts) => {

@@ -1,9 +1,9 @@
 //! Any formula of the modal µ-calculus with data, as equations that [`gridlock_lts::engine::game`] unfolds.
 //!
-//! The road: the checked syntax tree becomes nodes (`compile`, `quantify`), a position is a node with values for the
-//! variables that it depends on, and what a modality asks of a step is worked out once for each different step
-//! (`action`), by evaluating data (`run`). Everything is done when it is first asked for, so that parameters and
-//! quantifiers may range over sorts without end as long as the game meets few of their values.
+//! The stages: the checked syntax tree becomes nodes (`compile`, `quantify`), a position is a node with values for the
+//! variables that it depends on, and what a modality asks of a step is worked out once for each different step (`action`),
+//! by evaluating data (`run`). Everything is done when it is first asked for, so that parameters and quantifiers may range
+//! over sorts without end as long as the game meets few of their values.
 //!
 //! Invariant: positions and modalities are numbered in the order in which they are asked for, which depends on the order
 //! of questions alone.
@@ -42,7 +42,7 @@ const DEEPEST: usize = 30;
 /// A node with values for the variables that it depends on, in the order of [`Node::free`].
 type Instance = (NodeId, Vec<Value>);
 
-/// See the module head.
+/// A formula as equations that are unfolded on demand.
 pub struct Calculus {
     nodes: Vec<Node>,
     steps: Steps,
@@ -138,8 +138,8 @@ impl Calculus {
         self.node(*node).free.iter().copied().zip(values.iter().cloned()).collect()
     }
 
-    /// The tree of a node in the same state. What stands deeper than [`DEEPEST`] is a position of its own, so that who
-    /// walks through trees needs little stack.
+    /// The tree of a node in the same state. What stands deeper than [`DEEPEST`] is a position of its own, so that a walk
+    /// through a tree needs little stack.
     fn tree(
         &self,
         known: &mut Known,

@@ -21,7 +21,7 @@ use crate::syntax::tree::VarDecl;
 /// When values can matter.
 #[derive(Clone, Debug)]
 pub enum Need {
-    /// Whatever they are.
+    /// For all values.
     Always,
     /// If some step of the system is in the set.
     Step(Action),

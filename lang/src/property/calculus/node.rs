@@ -16,7 +16,7 @@ pub type NodeId = u32;
 /// A part of a formula.
 #[derive(Debug)]
 pub struct Node {
-    /// What it is.
+    /// The kind of node.
     pub kind: Kind,
     /// Its place.
     pub span: Span,

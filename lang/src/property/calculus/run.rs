@@ -18,12 +18,12 @@ use std::ops::ControlFlow;
 /// The most values that one quantifier may have at a time.
 const MOST_VALUES: usize = 100_000;
 
-/// See the module head.
+/// Evaluates the data of one formula.
 #[derive(Debug)]
 pub struct Run {
-    /// Evaluates.
+    /// The evaluator.
     pub evaluator: Evaluator,
-    /// Slots of a frame.
+    /// The number of slots of a frame.
     pub frame: u32,
 }
 

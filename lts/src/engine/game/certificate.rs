@@ -25,7 +25,7 @@ pub(super) struct Certificate {
     pub(super) states: Vec<Vec<Local>>,
     /// The pairs: a state by its index, and a position.
     pub(super) pairs: Vec<(u32, Position)>,
-    /// For each pair where it leads.
+    /// For each pair the pairs that it leads to.
     pub(super) next: Vec<Vec<u32>>,
 }
 

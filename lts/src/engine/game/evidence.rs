@@ -118,7 +118,7 @@ pub(super) fn of(
             {
                 (length, states) = (length - 1, Some(more));
             }
-            // A run that goes round or ends says more than that it was impossible all the time.
+            // A run that repeats or ends says more than that it was impossible all the time.
             if states.is_some() && (length > 0 || end == RunEnd::Branches) {
                 trace.steps.truncate(length);
                 (end, asked, closure) = (RunEnd::Branches, position, states);
@@ -168,7 +168,7 @@ fn impossible(
         }
         let tree = equations.unfold(position)?;
         let is_greatest = equations.rank(position).is_some_and(|rank| rank % 2 == 0);
-        // Where tables are filled as needed, nobody may have asked for this state.
+        // Where tables are filled as needed, this state may not have been asked for.
         let is_known =
             net.leaves.iter().zip(&state).all(|(leaf, local)| leaf.states[local.0 as usize].expanded);
         if met.len() > MOST_CHECKED || is_greatest || chooses(&tree) || !is_known {

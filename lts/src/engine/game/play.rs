@@ -114,8 +114,8 @@ impl<S: EveryStep> Audience for Aside<'_, '_, S> {
         self.solution.is_some() || self.stopped.is_some()
     }
 
-    /// Somebody who wins need not go where he loses, and the other one gets nowhere that is better for him: what is left is
-    /// a small game, mostly.
+    /// The winner need not move where he loses, and no move of the other player leads to a better place for that player:
+    /// what is left is mostly a small game.
     fn hear(&mut self, truths: &dyn Truths) -> Result<()> {
         let holds = truths.holds();
         let known = |state: &[u64], position: Position| truths.truth(state, position).filter(|t| *t != holds);

@@ -23,7 +23,7 @@ use crate::property::{self, Instrumented};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-/// What rank 0 tells the others: to sweep, or that the formula is decided.
+/// The instruction of rank 0 to the others: to sweep, or to end since the formula is decided.
 const SWEEP: u64 = 1;
 const DONE: u64 = 2;
 
@@ -123,7 +123,7 @@ impl<'m> Lead<'m> {
         loop {
             let said = mesh.share(&[0], &mut || false);
             match said[0] {
-                // An error is one that all ranks have, and rank 0 tells it.
+                // An error is one that all ranks have, and rank 0 reports it.
                 SWEEP => drop(sweep(&mut **mesh)),
                 DONE => return Ok(()),
                 _ => return Err(Error::internal("rank 0 says nothing that makes sense")),

@@ -1,4 +1,4 @@
-//! Who wins a game, and how.
+//! The solver: which player wins a game, and by which choices.
 //!
 //! Strongly connected components are solved bottom up. In one, a player who can leave into a vertex that he wins, or is left
 //! with nothing else, decides first (attractors); if all ranks that remain are of one player, that player wins the rest,
@@ -20,9 +20,9 @@ pub(super) const BYTES_A_VERTEX: usize = 80;
 
 /// A solved game.
 pub(super) struct Solution {
-    /// For each vertex who wins.
+    /// For each vertex its winner.
     pub(super) winner: Vec<Player>,
-    /// For each vertex that its owner wins where to go.
+    /// For each vertex that its owner wins, the edge to take.
     pub(super) choice: Vec<Vertex>,
 }
 

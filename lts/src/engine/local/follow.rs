@@ -2,9 +2,9 @@
 //!
 //! A leaf outside follows if it has a run of its own in which it takes the part that some sync behind each step gives it,
 //! or none, and in between any steps for which the block need not move. That is decided backwards, for all of its states at
-//! once, and tells besides how many moves of its own it needs from each: [`Distances`]. Two leaves together follow if they
-//! do so in step with each other. A leaf that cannot follow shows that the path is no run of the system; that all can
-//! follow, one by one or in pairs, shows nothing.
+//! once, and also gives how many moves of its own it needs from each: [`Distances`]. Two leaves together follow if they do
+//! so in step with each other. A leaf that cannot follow shows that the path is no run of the system; that all can follow,
+//! one by one or in pairs, shows nothing.
 
 use super::block::{Block, Path};
 use super::calm::Calm;

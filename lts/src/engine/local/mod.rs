@@ -143,7 +143,7 @@ pub struct Account {
     pub obligation: Obligation,
     /// The leaves by which the observer advances, where it was split.
     pub members: Vec<LeafIx>,
-    /// What became of it.
+    /// Its outcome.
     pub result: Fate,
     /// The leaves that matter within the joint fixpoint, the observer included.
     pub fixpoint: Size,

@@ -46,7 +46,7 @@ pub(super) struct Job {
     pub(super) block: Vec<u32>,
 }
 
-/// What became of it.
+/// The answer to an obligation.
 pub(super) enum Answer {
     Holds,
     /// A run that violates it or is faulty, replayed.
@@ -113,7 +113,7 @@ impl<'a> Refinement<'a> {
         }
     }
 
-    /// What was done.
+    /// The account of the work.
     pub(super) fn account(self, job: &Job, result: Fate) -> Account {
         let size: Size = job.frame.size();
         let leaf = |&slot: &u32| job.frame.leaf(slot);

@@ -40,7 +40,7 @@ impl Task {
 /// The result of a task.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Answered {
-    /// What was done.
+    /// The account of the work.
     pub account: Account,
     /// How it ended.
     pub end: TaskEnd,

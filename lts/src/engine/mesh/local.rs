@@ -218,7 +218,7 @@ impl Mesh for LocalMesh {
         let shared = &mut *self.lock();
         let at = shared.next(self.rank)?;
         let Flying { from, message, .. } = shared.boxes[self.rank].swap_remove(at);
-        // A late message is under way in nobody's books.
+        // No rank counts a late message as under way.
         let pair = &mut shared.unfinished[from * self.size + self.rank];
         if *pair > 0 {
             *pair -= 1;

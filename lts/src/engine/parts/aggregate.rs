@@ -25,7 +25,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What became of it.
+/// The answer to an obligation.
 pub(super) enum Answer {
     Holds,
     /// Violated or faulty, replayed.
@@ -209,7 +209,7 @@ impl Aggregation {
         lift.verdict(roots, interfaces, self.obligation, setting.properties)
     }
 
-    /// Whoever found a violation in the interfaces kept nothing of it, so they are explored again.
+    /// The task that found a violation in the interfaces kept nothing of it, so they are explored again.
     fn found(
         &mut self,
         setting: Setting,
@@ -247,7 +247,7 @@ impl Aggregation {
         Ok(Step::Tasks(tasks))
     }
 
-    /// Goes on with what came of the tasks of the last step, in their order.
+    /// Goes on with the results of the tasks of the last step, in their order.
     pub(super) fn advance(&mut self, setting: Setting, answers: Vec<Answered>) -> Result<Step, Trouble> {
         let mut next = self.absorb(setting, answers)?;
         loop {

@@ -1,8 +1,8 @@
 //! A path with given labels, and the product that it is looked for in, explored no further than the path needs.
 //!
 //! A component that was reduced has a run; what it was made of has one with the same labels. The product itself is gone by
-//! then, and may be far larger than what fits these labels. So it is not made again: from each state only what is hidden and
-//! the label that comes next is followed.
+//! then, and may be far larger than what fits these labels. So it is not made again: from each state only hidden steps and
+//! the label that comes next are followed.
 //!
 //! Invariant: which path is found depends on the component and its run only. Moves that were computed are kept as long as
 //! there is room for them; without that they are computed again, and the path is the same.

@@ -25,7 +25,7 @@ pub struct TaskPlace {
 }
 
 impl TaskPlace {
-    /// Whether what came of it is worth remembering: leaves, and components that were made before, are made again.
+    /// Whether its result is worth remembering: leaves, and components that were made before, are made again.
     pub fn is_memorable(&self) -> bool {
         matches!(self.purpose, Purpose::Trial(_) | Purpose::Interfaces(_))
     }
@@ -36,7 +36,7 @@ struct Going {
     aggregation: Aggregation,
     /// Tasks that no worker has.
     waiting: VecDeque<(Purpose, Task)>,
-    /// The tasks of this step, with what came of them.
+    /// The tasks of this step, with their results.
     step: Vec<(Purpose, Option<Answered>)>,
 }
 

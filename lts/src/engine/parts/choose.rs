@@ -1,5 +1,5 @@
-//! Which components are put together next: the pair whose product, once reduced, is smallest against what it replaces, and
-//! all that are exactly as good, as far as no component is in two of them ([`as_good`]).
+//! Which components are put together next: the pair whose reduced product is smallest in relation to what it replaces, and
+//! all pairs that are exactly as good, as far as no component is in two of them ([`as_good`]).
 //!
 //! That is measured. Pairs that share a sync are candidates, those first that have one between them alone, then by the
 //! product of their sizes. What was measured is remembered as long as nothing about the pair changes. The others are put
@@ -121,7 +121,7 @@ impl Choosing {
         choosing
     }
 
-    /// Takes what is known already: it costs nothing, and tells early which trials are hopeless.
+    /// Takes the results that are known already: they cost nothing, and show early which trials are hopeless.
     fn recall(&mut self, chooser: &Chooser) {
         for candidate in std::mem::take(&mut self.open) {
             match &candidate.known {
@@ -159,7 +159,7 @@ impl Choosing {
         Some(tasks.collect())
     }
 
-    /// Takes what came of these trials, in the same order.
+    /// Takes the results of these trials, in the same order.
     pub(super) fn absorb(
         &mut self,
         chooser: &Chooser,

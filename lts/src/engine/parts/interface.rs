@@ -1,4 +1,5 @@
-//! Components that see of each other only what they do together: a product that is made deterministic while it is explored.
+//! Exploration by interfaces: components see of each other only what they do together, and the product is made
+//! deterministic while it is explored.
 //!
 //! A *macro-state* of a component is the set of its states after one word of the labels by which it takes part in syncs;
 //! what it does alone happens in between. Components share no state, so given such a word they choose independently: a
@@ -140,7 +141,7 @@ impl<'a> Interfaces<'a> {
         Ok(interfaces)
     }
 
-    /// Adds a group; tells for each sync what the group contributes, and in `inside` how many parts it has there.
+    /// Adds a group; gives for each sync what the group contributes, and in `inside` how many parts it has there.
     fn group(&mut self, system: &System, tree: &[Tree], inside: &mut [usize]) -> Result<Vec<u32>, Trouble> {
         let (mut children, mut contributed) = (Vec::new(), Vec::new());
         for tree in tree {

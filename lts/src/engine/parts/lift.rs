@@ -1,11 +1,11 @@
 //! From the last component back to a run of the network.
 //!
-//! A run is a list of happenings. In the beginning it is what the last component does: being bad, or nothing but reaching a
+//! A run is a list of happenings. At first it has only what the last component does: being bad, or nothing but reaching a
 //! state. Components are then replaced by what they were made of, one after the other. A component knows which labels it
-//! contributes, in order. Its product has a path with these labels, because the reduction kept them ([`along`](super::along)
-//! looks for it without making the product again); what happens inside in between is put right before the next label that
-//! others see. The path says what each side contributes. At the leaves the labels are those of the network, and every
-//! happening is one of its vectors.
+//! contributes, in order. Its product has a path with these labels, because the reduction kept them
+//! ([`along`](super::along) looks for it without making the product again); what happens inside in between is put right
+//! before the next label that others see. The path says what each side contributes. At the leaves the labels are those of
+//! the network, and every happening is one of its vectors.
 //!
 //! For a deadlock the path must also end where nothing can happen inside any more and others are offered what a given
 //! state offers them.
@@ -197,7 +197,7 @@ impl Lift<'_> {
         for (label, of) in component.label_of.iter().enumerate() {
             of.iter().for_each(|&l| owner[l as usize] = label as u32);
         }
-        // States that offer the same and cannot move alone are as good as each other for who is stuck.
+        // States that offer the same and cannot move alone are interchangeable for a deadlock.
         let wanted = end.map(|state| {
             let moves = component.lts.outgoing(State(state)).iter().map(|t| (t.label.0, t.to.0));
             ready(&moves.collect::<Vec<_>>(), |label| label)

@@ -126,7 +126,7 @@ fn hide_own(
     Ok(())
 }
 
-/// Has pairs put together on trial, and tells the best of them; none: all are too large.
+/// Has pairs put together on trial, and gives the best of them; none: all are too large.
 fn choose(
     chooser: &Chooser,
     memory: &mut Memory,
@@ -164,7 +164,7 @@ fn named(net: &Network, system: &System, last: u32, around: u32) -> Lts {
 }
 
 impl System {
-    /// Adds a component in which every visible label is always possible, and tells its slot.
+    /// Adds a component in which every visible label is always possible, and gives its slot.
     fn surroundings(&mut self, net: &Network, budget: &Arc<Budget>) -> Result<u32, Trouble> {
         let mut builder = Builder::new();
         builder.require_states(1);

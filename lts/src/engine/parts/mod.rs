@@ -9,9 +9,9 @@
 //! step by step, and both are tried with each. A violation is lifted down the tree of products to a run of the network
 //! ([`lift`]) and replayed. Tables that cannot be completed have no products, but interfaces ([`open`]).
 //!
-//! What takes time are tasks ([`task`]): reductions of leaves, trials, explorations of interfaces. They are values, so threads
-//! ([`workers`]) or other processes may do them, and a run that is resumed remembers what came of them. The [`board`] says
-//! which there are and what counts.
+//! What takes time are tasks ([`task`]): reductions of leaves, trials, explorations of interfaces. They are values, so
+//! threads ([`workers`]) or other processes may do them, and a run that is resumed remembers their results. The [`board`]
+//! says which tasks there are and which results count.
 //!
 //! Invariants: an answer is exact, or there is none and the report says what was left and why. Nothing depends on the
 //! number of workers: which trials are made and with which limits is decided before they run.
@@ -259,7 +259,7 @@ pub struct Node {
 pub struct Account {
     /// The obligation.
     pub obligation: Obligation,
-    /// What became of it.
+    /// Its outcome.
     pub result: Fate,
     /// All components, those before those that are made of them.
     pub nodes: Vec<Node>,

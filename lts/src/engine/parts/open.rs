@@ -1,10 +1,10 @@
 //! Tables that are filled while components are explored by their interfaces.
 //!
 //! Nothing can be put together, reduced or left out as long as it is not known what processes can do. But a macro-state
-//! needs only its members. So the tables as they are are explored, and what is met that is not expanded yet is expanded,
-//! until nothing is left of that. Then every state in a macro-state is expanded, and so is every local state of every
-//! reachable state, where by the invariant of networks all steps are present. What is found before then is believed all the same: a
-//! run that is bad replays, and members that are not expanded are never taken to be stuck.
+//! needs only its members. So the present tables are explored, and members that are met unexpanded are expanded, until none
+//! is left. Then every state in a macro-state is expanded, and so is every local state of every reachable state, where by
+//! the invariant of networks all steps are present. What is found before then is valid all the same: a run that is bad
+//! replays, and members that are not expanded are never taken to be stuck.
 //!
 //! Exploring begins anew each time, since the source adds labels and vectors to what was seen before.
 
@@ -31,7 +31,7 @@ use std::time::Instant;
 const ROUNDS: u64 = 8;
 
 /// Decides properties of a network whose tables are filled on demand, like [`check`](super::check); they have grown
-/// afterwards, and the source goes with them. Only interfaces are explored, whatever the options say about stages.
+/// afterwards, and the source goes with them. Only interfaces are explored; the stages in the options do not matter.
 pub fn check_open(
     net: &mut Network,
     source: &mut dyn TableSource,

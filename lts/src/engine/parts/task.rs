@@ -236,7 +236,7 @@ impl System {
         self.components.iter().map(|component| component.as_deref().map(Part::from)).collect()
     }
 
-    /// Components of which nobody needs to know where they come from.
+    /// Components whose origin does not matter.
     fn of_parts(
         parts: &[Option<Part>],
         syncs: &[Sync],

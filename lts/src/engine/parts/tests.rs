@@ -193,7 +193,7 @@ fn interfaces_alone_get_the_naive_verdict() {
 #[test]
 fn tables_that_are_filled_by_interfaces_get_the_naive_verdict() {
     let mut left = 0;
-    // In the last two a violation is found by some processes while others are where nobody has looked yet.
+    // In the last two a violation is found by some processes while others are in states that were not looked at yet.
     for seed in (0..networks() / 2).chain([14_392, 18_292]) {
         let (full, properties, groups, reduction) = sample(seed);
         let (mut net, mut source) = random::Reveal::new(full.clone());

@@ -45,7 +45,7 @@ pub(crate) trait Pass: Send + Sync + 'static {
     /// See there.
     fn system(&self) -> &Self::System;
 
-    /// Goes on from a state until a state is to be stored; tells of each step.
+    /// Goes on from a state until a state is to be stored; reports each step.
     fn follow(&self, state: &mut [u64], each: &mut dyn FnMut(VectorIx, &[u64])) -> Result<()>;
 
     /// States that were passed and are stored all the same.

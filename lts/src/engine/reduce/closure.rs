@@ -279,7 +279,7 @@ impl Closure {
         None
     }
 
-    /// Whether a label of a leaf stays disabled whatever is done outside the set.
+    /// Whether a label of a leaf stays disabled under all steps outside the set.
     #[inline]
     fn is_never(&mut self, tables: &Tables, part: &Part) -> bool {
         // A phantom's label has no bit: its caller has seen that it is not offered.
@@ -334,8 +334,8 @@ impl Closure {
         }
     }
 
-    /// The leaf that keeps a disabled vector disabled whatever is done outside the set. The phantom of a monitor that is
-    /// bad already counts as such: there is nothing left to be kept.
+    /// The leaf that keeps a disabled vector disabled under all steps outside the set. The phantom of a monitor that is bad
+    /// already counts as such: there is nothing left to be kept.
     #[inline]
     fn disabling(&mut self, tables: &Tables, vector: u32) -> Option<u32> {
         if tables.is_phantom(vector) {
@@ -392,7 +392,7 @@ impl Closure {
         }
     }
 
-    /// Whether a member is one rightly, after others were taken out. Only labels that became free can change that.
+    /// Whether a member still belongs to the set after others were taken out. Only labels that became free can change that.
     pub(super) fn is_valid(&mut self, tables: &Tables, vector: u32) -> bool {
         let (when, disabling) = self.valid[vector as usize];
         self.work += 1;
@@ -416,7 +416,7 @@ impl Closure {
         disabling.is_some()
     }
 
-    /// Whether an enabled member is a key: it stays enabled whatever is done outside the set, and commutes with it.
+    /// Whether an enabled member is a key: it stays enabled under all steps outside the set, and commutes with them.
     pub(super) fn is_key(&mut self, tables: &Tables, vector: u32) -> bool {
         self.clash(tables, vector, Strength::Strong).is_none()
     }

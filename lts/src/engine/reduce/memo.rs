@@ -29,9 +29,9 @@ pub(crate) const MOST: u64 = if cfg!(test) { 1 << 14 } else { 1 << 26 };
 /// A set of labels: itself if a word is enough, else its place in [`Memo::sets`].
 type SetRef = u64;
 
-/// What settles a question for many sets of free labels, two kinds of clashes first (weak, strong): free labels of which none
-/// clashes, here or wherever they lead; free labels that lead to no state that offers the label; the labels of a path to one
-/// that does.
+/// What settles a question for many sets of free labels, two kinds of clashes first (weak, strong): free labels of which
+/// none clashes, here or where they lead; free labels that lead to no state that offers the label; the labels of a path to
+/// one that does.
 const NO_PATH: usize = 2;
 const PATH: usize = 3;
 /// Witnesses of a kind that a topic has at most.

@@ -1,11 +1,11 @@
 //! Partial order reduction: a successor function that leaves out steps that are not needed.
 //!
 //! Steps of different leaves often commute, and then one order is as good as all. [`Reduced`] wraps a successor function
-//! and keeps, of the steps of a state, those of a *stubborn set*: a set `T` of vectors such that whatever the others do,
-//! they neither enable what is disabled in `T` nor get in the way of what is enabled (Valmari). What the others can do is
-//! read off the local tables: for each leaf the states that it can reach by labels of vectors outside `T`. As these shrink
-//! when `T` grows, the union of two such sets is one, and a set can be had by adding what is missing, or by taking out of a
-//! larger one what does not belong.
+//! and keeps, of the steps of a state, those of a *stubborn set*: a set `T` of vectors such that the others, in any run of
+//! theirs, neither enable what is disabled in `T` nor get in the way of what is enabled (Valmari). What the others can do
+//! is read off the local tables: for each leaf the states that it can reach by labels of vectors outside `T`. As these
+//! shrink when `T` grows, the union of two such sets is one, and a set can be had by adding what is missing, or by taking
+//! out of a larger one what does not belong.
 //!
 //! What is kept: every deadlock with its exact depth, if one is asked for, since `T` then has a *key*, a vector that no
 //! vector outside can disable; and for everything forbidden (faults, forbidden steps, bad monitors) whether it is
@@ -116,7 +116,7 @@ impl Keep {
 enum Mutant {
     #[default]
     None,
-    /// Any key will do, whatever is forbidden.
+    /// Any key will do, without regard to what is forbidden.
     NoProviso,
     /// A key need only not lower the potential.
     LazyPotential,
@@ -124,7 +124,7 @@ enum Mutant {
     WeakKey,
     /// A member need not commute to the front.
     NoWeakCheck,
-    /// Steps commute if both orders are possible, wherever they end.
+    /// Steps commute if both orders are possible, even if they end in different states.
     NoRejoin,
     /// What was a member before it became the key is not looked at again.
     MemberAsKey,

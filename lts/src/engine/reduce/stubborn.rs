@@ -1,8 +1,8 @@
 //! Which steps of a state are enough.
 //!
 //! Several closures are tried, from every enabled vector as the key and from what blocks all that is forbidden, and the one
-//! with the fewest steps is kept; then vectors are taken out again as long as the rest is accepted. Invariant: the choice is
-//! a function of the state, whatever was asked before.
+//! with the fewest steps is kept; then vectors are taken out again as long as the rest is accepted. Invariant: the choice
+//! is a function of the state, independent of earlier questions.
 
 use super::closure::Closure;
 use super::memo::Strength;

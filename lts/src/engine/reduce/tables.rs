@@ -216,7 +216,7 @@ impl Tables {
         self.vectors_of = lists.concat();
     }
 
-    /// Who takes part in a vector, with which label.
+    /// The leaves that take part in a vector, each with its label.
     #[inline]
     pub(super) fn parts(&self, vector: u32) -> &[Part] {
         let v = vector as usize;

@@ -6,14 +6,15 @@
 //! 2 takes every step of the state where that ends. What is published as a depth-first search, and as a breadth-first
 //! search on ranks, is here a [`Pass`]: any search whose steps are ways past phase 1.
 //!
-//! Which of the states of phase 1 are saved is a matter of [`Save`]. A state that is seen twice in one phase 1 ends the turn
-//! of its process, so that phase 1 ends. In the publication a saved state is also not searched from again when another step
-//! leads to it. Here it is: what is skipped would depend on the order in which threads and ranks come by, and counts with it.
+//! [`Save`] says which of the states of phase 1 are saved. A state that is seen twice in one phase 1 ends the turn of its
+//! process, so that phase 1 ends. In the publication a saved state is also not searched from again when another step leads
+//! to it. Here it is: what is skipped, and with it the counts, would depend on the order in which threads and ranks reach
+//! the state.
 //!
-//! *Soundness.* Let `T` be the vectors that the processes of a singleton ample set offer. Outside `T` none of them moves, so the
-//! step commutes with whatever the others do, and stays enabled. A run to a deadlock or to something forbidden either has a
-//! vector of `T`, of which the first is this step and can come first; or none, and can be taken after the step. Phase 1
-//! is finite, and after it the run's own first step is among those taken.
+//! *Soundness.* Let `T` be the vectors that the processes of a singleton ample set offer. Outside `T` none of them moves,
+//! so the step commutes with all steps of the others, and stays enabled. A run to a deadlock or to something forbidden
+//! either has a vector of `T`, of which the first is this step and can come first; or none, and can be taken after the
+//! step. Phase 1 is finite, and after it the run's own first step is among those taken.
 
 use super::chains::{LONGEST, Pass, is_finding};
 use super::pool::Pool;

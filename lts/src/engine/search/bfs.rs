@@ -271,7 +271,7 @@ pub(super) fn fill<S: Successors>(
     Some(error)
 }
 
-/// What came of a level: of several findings the least, the next level, and the level itself if it was to be kept.
+/// The result of a level: of several findings the least, the next level, and the level itself if it was to be kept.
 struct Expanded<'a> {
     found: Option<Found>,
     next: Vec<Chunk<'a>>,

@@ -69,8 +69,7 @@ pub struct Options<'a> {
     pub progress: Option<&'a (dyn Fn(&Stats) + Sync)>,
     /// Whether steps are left out that are not needed, and what is kept besides verdicts. Only for complete tables.
     pub reduce: Option<Keep>,
-    /// Whether of states that differ only in which of several like leaves is which one is searched. Only for complete
-    /// tables.
+    /// Whether only one of several states that differ by exchanging like leaves is searched. Only for complete tables.
     pub symmetry: bool,
     /// Called at points that depend on the system only: after each level, whose depth is given, or depth first after some
     /// states. It says whether to end; a search that it ends was interrupted.
@@ -143,7 +142,7 @@ pub struct RankStats {
     pub memory: u64,
     /// The most bytes that were in use at a time.
     pub peak_memory: u64,
-    /// Time without anything to do, waiting for other ranks.
+    /// Idle time, waiting for other ranks.
     pub waited: Duration,
 }
 
@@ -163,9 +162,9 @@ pub struct Report {
     pub verdict: Verdict,
     /// How much was searched for it.
     pub stats: Stats,
-    /// What was kept, if steps were left out. [`Stats`] then tell what was visited, and not what there is.
+    /// What was kept, if steps were left out. [`Stats`] then count what was visited, not all that is reachable.
     pub reduction: Option<Reduction>,
-    /// Leaves that took each other's places, if states stood for others. [`Stats`] then count those that stand for some.
+    /// The classes of leaves that were exchanged, if symmetric states were left out. [`Stats`] then count representatives.
     pub like_leaves: Option<Vec<Vec<LeafIx>>>,
     /// What each rank has done, if there were several; [`Stats`] are those of all together.
     pub ranks: Vec<RankStats>,

@@ -1,11 +1,11 @@
 //! A small memory of states that a worker has looked up lately.
 //!
-//! Independent steps commute, so most states are reached several times from states that stand close together in a
-//! level. A table of some thousand recent states, which stays in the processor's own cache, answers from half to three
-//! quarters of all lookups (philosophers, counters, token rings with 10^7 states: 47 to 59 of 100 with 2^14 entries), and
-//! the visited set in main memory is asked for the rest only. Without it whole searches took 1.4 times as long (fifteen
-//! philosophers, nine resource managers). Where half of all lookups are new states (IEEE 1394) it can save little, and
-//! single runs with and without it on a busy machine did not differ by more than they do anyway.
+//! Independent steps commute, so most states are reached several times from states that stand close together in a level. A
+//! table of some thousand recent states, which stays in the processor's own cache, answers from half to three quarters of
+//! all lookups (philosophers, counters, token rings with 10^7 states: 47 to 59 of 100 with 2^14 entries), and the visited
+//! set in main memory is asked for the rest only. Without it whole searches took 1.4 times as long (fifteen philosophers,
+//! nine resource managers). Where half of all lookups are new states (IEEE 1394) it can save little, and single runs with
+//! and without it on a busy machine differed by no more than repeated runs do.
 //!
 //! Invariant: a state is dropped only if this worker has passed the very same state on before, so that nothing is lost.
 

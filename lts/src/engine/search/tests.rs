@@ -250,7 +250,7 @@ fn errors_of_a_table_source_end_the_search() {
     }
 }
 
-/// A source that also expands what nobody asked for, at random: any difference in what it is asked shows in the numbers.
+/// A source that also expands, at random, what was not asked for: any difference in what it is asked shows in the numbers.
 struct ExpandsMore {
     source: random::Reveal,
     rng: Rng,

@@ -78,7 +78,7 @@ pub(super) fn channels(
     limits: ChannelLimits,
 ) -> Result<Channels> {
     let mut builder = Builder { net, packing, limits, tables: Channels::default() };
-    // Something to read for those who fire nothing.
+    // A stand-in for empty cells to read.
     builder.tables.hits.push(Hit { mine: 0, theirs: 0, what: What::step(Via::new(VectorIx(0), false)) });
     builder.tables.deltas.push(0);
     // Nothing is left to arrange if all vectors are in blocks, and walks cost time.
@@ -101,7 +101,7 @@ struct Builder<'a> {
     tables: Channels,
 }
 
-/// For each leaf and label the steps that need nobody else.
+/// For each leaf and label the steps that need no other leaf.
 type Singles = Vec<Map<LocalLabel, Vec<Via>>>;
 /// For each pair of leaves the vectors they share.
 type Pairs = BTreeMap<(LeafIx, LeafIx), Vec<Shared>>;

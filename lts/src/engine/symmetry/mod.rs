@@ -1,4 +1,4 @@
-//! Symmetric leaves: of states that differ only in which of several like processes is which, one is searched.
+//! Symmetry reduction: of states that differ only by exchanging like processes, one is searched.
 //!
 //! A *permutation* maps leaves to leaves, and the local states of each to those of its image, so that initial states, moves,
 //! vectors, marks, monitors and regular ends go to themselves. It is found by guessing which leaves change places, and
@@ -8,8 +8,9 @@
 //! ranks need no agreement. Where all of a group is there (all rotations of a ring) it is one state of each orbit; where pairs
 //! of leaves are exchanged it may be a few.
 //!
-//! Depths, lengths and verdicts are those of all states, since the search is one modulo a bisimulation. A run of it is none of
-//! the system: [`lift`](Successors::lift) finds one, step by step, which is then replayed like any other.
+//! Depths, lengths and verdicts are those of all states, since the search is one modulo a bisimulation. A run of the
+//! reduced search is not a run of the system: [`lift`](Successors::lift) finds one, step by step, which is then replayed
+//! like any other.
 //!
 //! *With a reduction:* what a stubborn set keeps is shown by induction over the length of a run, and over the potential where
 //! one is needed. A state has runs as long as its image has, so all that remains is that both have the same potential:

@@ -164,7 +164,7 @@ pub(super) const RELEASES_PARTS: bool = cfg!(all(target_os = "linux", not(miri))
 #[inline(always)]
 pub(crate) fn prefetch<T>(address: *const T) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: a prefetch reads nothing, whatever the address.
+    // SAFETY: a prefetch reads nothing, at any address.
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(address.cast());

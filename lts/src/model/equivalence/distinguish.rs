@@ -106,7 +106,7 @@ fn conjunction(parts: &[Wanted], made: &Map<Parted, Subformula>, builder: &mut F
 }
 
 impl Refined<'_> {
-    /// What tells the states of one block from those of another.
+    /// What distinguishes the states of one block from those of another.
     fn wanted(&self, one: u32, other: u32) -> Wanted {
         let round = self.partition.parting(one, other);
         let one = self.partition.ancestor(one, round);

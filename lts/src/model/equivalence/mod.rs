@@ -20,7 +20,8 @@
 //! 350,000 transitions 0.3 s for strong and 0.9 s for branching, where the code here took 0.2 s each. They were not taken
 //! because:
 //! - they have no trace equivalences and `compare_lts` answers yes or no without a reason, so the subset construction, the
-//!   history of the refinement and the formulas would be ours anyway, on another representation of the same system;
+//!   history of the refinement and the formulas would have to be written anyway, on another representation of the same
+//!   system;
 //! - `read_aut` allocates what the header announces (`des (0,99999999999,99999999999)` aborts the process), panics on
 //!   the line `(0,",1)`, accepts a header that contradicts the file, and reports no line numbers;
 //! - they bring some ninety crates, among them a global term pool, a regular expression engine, a release candidate
@@ -79,7 +80,7 @@ impl Equivalence {
         Equivalence::WeakTrace,
     ];
 
-    /// Our name, the one that `Display` prints, followed by the other names that are understood, mCRL2's among them.
+    /// The name that `Display` prints, followed by the other names that are accepted, mCRL2's among them.
     pub fn names(self) -> &'static [&'static str] {
         match self {
             Equivalence::Strong => &["strong", "bisim", "strong-bisim"],

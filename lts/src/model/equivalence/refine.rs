@@ -162,8 +162,8 @@ impl<'a> Refinement<'a> {
     fn round(&mut self) -> Option<()> {
         self.round += 1;
         let stale = self.close_over_inert_predecessors();
-        // By block, and there in ascending order, so that inert successors come before those who inherit from them. Sorting
-        // keys that contain the block is much faster than looking it up at each comparison. A block of one state
+        // By block, and there in ascending order, so that inert successors come before those that inherit from them.
+        // Sorting keys that contain the block is much faster than looking it up at each comparison. A block of one state
         // cannot split.
         let mut keys: Vec<(u32, u32)> = Vec::with_capacity(stale.len());
         for s in stale {

@@ -2,7 +2,7 @@
 //!
 //! To refute a position in a state is to choose one of its [`alternatives`](Refuter::alternatives): pairs of states and
 //! positions all of which are then to be refuted. Two kinds of refutation need no solver. A *run* chooses, pair after pair,
-//! an alternative of one pair only, until nothing is left to refute or it goes round with an odd rank as the greatest. A
+//! an alternative of one pair only, until nothing is left to refute or it repeats with an odd rank as the greatest. A
 //! *trap* is a set of pairs that have one alternative each, which lies in the set, and no even rank: no move of the other
 //! player ever leaves it. [`shape`] says which kinds a formula may have, [`certify`] makes a certificate of what was found,
 //! and [`super::certificate::check`] checks it on the plain network.
@@ -36,7 +36,7 @@ const MOST_COMBINED: usize = 1 << 10;
 pub enum Ending {
     /// Nothing is left to refute at its end: its last state, or a step from there, decides.
     Decides,
-    /// After its last step it is where it was after the given number of steps, and goes round for ever.
+    /// It repeats for ever: after its last step it is where it was after the given number of steps.
     Repeats(u32),
     /// It ends in a trap.
     Trap,

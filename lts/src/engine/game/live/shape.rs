@@ -12,7 +12,7 @@ const MOST_SEEN: usize = 4096;
 /// What can refute a formula.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shape {
-    /// A run that goes round, or that comes to a step or an end that decides.
+    /// A run that repeats, or that comes to a step or an end that decides.
     pub run: bool,
     /// A run into a trap.
     pub trap: bool,

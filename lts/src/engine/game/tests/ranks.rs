@@ -1,4 +1,4 @@
-//! Formulas on ranks against one machine, and against iteration: whatever the mesh does to messages.
+//! Formulas on ranks against one machine, and against iteration, for any delay and order of messages.
 
 use super::*;
 use crate::engine::mesh::Mesh;
@@ -17,7 +17,7 @@ fn on_ranks<R: Send>(size: usize, disorder: Disorder, work: impl Fn(&mut dyn Mes
     })
 }
 
-/// The answer of sweeps on ranks, if the formula is for them; who listens asks for the truth of the initial pair.
+/// The answer of sweeps on ranks, if the formula is for them; the audience asks for the truth of the initial pair.
 fn swept_on_ranks(
     net: &Network,
     parts: &Parts,
@@ -141,7 +141,7 @@ fn ranks_make_no_difference() {
     assert!(violated > 20 && together > 5 && alone > 20, "{violated} {together} {alone}");
 }
 
-/// Tables that are filled on demand: rank 0 decides, and nobody waits for ever.
+/// Tables that are filled on demand: rank 0 decides, and no rank waits for ever.
 #[test]
 fn tables_on_demand_are_rank_0s_work() {
     let mut rng = Rng::new(33);
@@ -160,7 +160,7 @@ fn tables_on_demand_are_rank_0s_work() {
     }
 }
 
-/// Whatever a network does to a message: an error, or the answer of one machine, and never anything else.
+/// For any fault of the network: an error, or the answer of one machine, and never anything else.
 #[test]
 fn lost_doubled_late_and_damaged_messages_are_faults() {
     let mut rng = Rng::new(34);

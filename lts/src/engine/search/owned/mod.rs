@@ -389,7 +389,7 @@ impl Drop for Leaving<'_> {
     }
 }
 
-/// The targets of other ranks are sent.
+/// The route on ranks: targets that other ranks own are sent to them.
 pub(super) struct Away<'r, 'm, W> {
     width: W,
     owner: &'r Owner,
@@ -475,7 +475,7 @@ impl<S: Successors> Worker<'_, '_, S, Away<'_, '_, S::Width>> {
         }
     }
 
-    /// Looks up what came in a message. A rank that stops only counts it.
+    /// Looks up the states of a message. A rank that stops only counts it.
     fn receive(&mut self, from: usize, message: &[u64]) {
         let looked_up = match self.route.post.open(from, message) {
             Ok(_) if self.run.is_stopped() => Ok(()),

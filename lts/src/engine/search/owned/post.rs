@@ -79,7 +79,7 @@ pub(in crate::engine::search) struct Post {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Who panics ends the search; what it leaves is never half changed.
+    // A thread that panics ends the search; what it leaves is never half changed.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -1,4 +1,4 @@
-//! Ranks against one machine: everything is the same, whatever the mesh does to messages; and what it must not do is
+//! Ranks against one machine: everything is the same for any delay and order of messages; and what a mesh must not do is
 //! noticed.
 
 use super::*;
@@ -138,7 +138,7 @@ fn tables_on_demand_are_the_same_on_all_ranks() {
     }
 }
 
-/// Whatever a network does to a message: the search says that something is wrong, and never anything else.
+/// For any fault of the network: the search says that something is wrong, and never anything else.
 #[test]
 fn lost_doubled_late_and_damaged_messages_are_faults() {
     let shape = Shape::default();
@@ -198,7 +198,7 @@ fn limits_end_the_search_on_all_ranks() {
     assert_eq!((report.verdict, counts(&report.stats)), (Verdict::Holds, [10_000, 40_000, 36, 0, 0]));
 }
 
-/// One rank has little memory, or is told to stop: that is the answer of all.
+/// One rank has little memory, or is asked to stop: that is the answer of all.
 #[test]
 fn what_stops_one_rank_stops_all() {
     let net = synthetic::counters(4, 9);
@@ -221,7 +221,7 @@ fn what_stops_one_rank_stops_all() {
 }
 
 /// The owner of a state and its line in a visited set are independent: the states of any rank fill the lines of its set as
-/// evenly as any states would, whoever decides who owns them, and whether a state has one word or two.
+/// evenly as any states would, for any choice of the leaves that decide the owner, and for states of one word or two.
 #[test]
 fn the_states_of_a_rank_are_spread_over_its_visited_set() {
     for sizes in [[10, 100, 100], [10, 1 << 31, 1 << 31]] {

@@ -5,9 +5,9 @@
 //! has a [`Saved`] written in the place of the one before: which files there are, how much of each counts, and what had been
 //! counted until then. So a kill at any moment loses what came after the last one and nothing else.
 //!
-//! A resumed search reads level by level, sends each state to its owner of now, with its depth, and goes on with the last
-//! level. Tables that are filled on demand are filled as the first time, level by level. Since breadth-first search depends on
-//! nothing but the visited states, their depths and the level, everything is then as if it had never been interrupted,
+//! A resumed search reads level by level, sends each state to its present owner, with its depth, and goes on with the last
+//! level. Tables that are filled on demand are filled as the first time, level by level. Since breadth-first search depends
+//! on nothing but the visited states, their depths and the level, everything is then as if it had never been interrupted,
 //! for any number of ranks and threads.
 //!
 //! Invariant: files are only added to. If something cannot be written, the search goes on without a checkpoint, and the last

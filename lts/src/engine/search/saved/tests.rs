@@ -57,7 +57,7 @@ impl Memory {
     }
 }
 
-/// Who searches.
+/// On what a search runs.
 #[derive(Clone, Copy, Debug)]
 enum Who {
     Threads(usize),
@@ -294,7 +294,7 @@ fn what_does_not_add_up_is_refused() {
             assert!(matches!(&result, Err(Error::Input(_))), "{k}: {result:?}");
         }
     }
-    // Ranks that see different checkpoints are told so.
+    // Ranks that see different checkpoints get an error that says so.
     let keeper = Memory::default();
     let mut other = saved.clone();
     other.transitions += 1;

@@ -52,7 +52,7 @@ impl Question {
     }
 }
 
-/// What came of a look at a state.
+/// The result of a look at a state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Judged {
     /// More targets must be looked up.

@@ -140,7 +140,7 @@ impl Single {
 /// Among the positions that hold in a target: that the bit will never change there.
 pub(super) const NEVER: u32 = 1 << 31;
 
-/// What came of a state whose steps are known, of some with what holds in their targets.
+/// The result for a state whose steps are known, some of them with the positions that hold in their targets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Comes {
     /// Its bit changes.
@@ -213,14 +213,14 @@ pub(super) struct Targets<W> {
     /// Targets of which something is known, and what.
     recent: Recent<W>,
     recently: Vec<Known>,
-    /// Steps whose targets are to be looked up, those of a state one after the other, and what came of it.
+    /// Steps whose targets are to be looked up, those of a state one after the other, and the result.
     steps: Vec<(u32, Known)>,
     /// States that are not settled, and where their steps begin and end in `steps`.
     open: Vec<(u32, u32, u32)>,
     asked: Vec<u32>,
     /// Indices of states that were looked up, and their slots.
     found: Vec<(usize, usize)>,
-    /// States whose steps are collected, their places in the part, and what came of them.
+    /// States whose steps are collected, their places in the part, and their results.
     states: Vec<u64>,
     places: Vec<usize>,
     outcome: Vec<Known>,
@@ -249,7 +249,7 @@ fn has(bits: &Bits, slot: usize) -> bool {
     bits[slot / 64].load(Relaxed) >> (slot % 64) & 1 == 1
 }
 
-/// What came of a sweep, or of a part of it.
+/// The result of a sweep, or of a part of it.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(super) struct Count {
     /// States whose bit changed.
@@ -332,7 +332,7 @@ impl<S: EveryStep> Sweeps<'_, '_, S> {
         count
     }
 
-    /// Remembers what came of the state of a slot.
+    /// Remembers the result for the state of a slot.
     fn change(&self, single: &Single, never: &Bits, outcome: Known, slot: usize) {
         if single.changes(outcome) {
             self.flip(single.position, slot, single.flipped);
@@ -460,7 +460,7 @@ fn settle_alone<W: Width>(
 }
 
 impl<W> Targets<W> {
-    /// Says what came of states whose targets were looked up.
+    /// Gives the results for states whose targets were looked up.
     fn conclude(&mut self) {
         let Targets { steps, open, outcome, .. } = self;
         open.retain(|&(state, begin, end)| {

@@ -22,7 +22,7 @@ const BATCH: usize = if cfg!(test) { 8 } else { 512 };
 /// With fewer states of a level than this there is one thread.
 const FEW: usize = if cfg!(test) { 1 } else { 1 << 12 };
 
-/// What came of looking at a state.
+/// The result of a look at a state.
 #[derive(PartialEq, Eq)]
 enum Judged {
     /// It can change no more.
@@ -124,7 +124,7 @@ impl<S: EveryStep> Sweeps<'_, '_, S> {
         let words = self.words();
         let (number, per) = (self.exchange, 64 / goal.each().max(1));
         self.exchange += 2;
-        // Who is asked by which thread, in this order.
+        // For each rank the threads that ask it, in this order.
         let mut asked: Vec<Vec<(usize, usize)>> = vec![Vec::new(); mesh.size()];
         let mut outgoing = Vec::new();
         for (thread, Thread { hand, .. }) in threads.iter_mut().enumerate() {
@@ -143,7 +143,7 @@ impl<S: EveryStep> Sweeps<'_, '_, S> {
             replies.push((from, sweeps.reply(goal, states, per, from)?));
             Ok(())
         });
-        // Who is through with an exchange may send for the next while others still take what comes: all must be through.
+        // A rank that has finished an exchange may send for the next while others still receive: all must have finished.
         self.share(mesh, &[0]);
         let mut replies = replies.into_iter();
         let mut turns = vec![0; asked.len()];
