@@ -274,7 +274,11 @@ fn other_searches_refuse_formulas_by_name() {
         ),
         (&["check", "--reduce", "on"], "--reduce on cannot decide a formula that is no safety formula"),
         (&["check", "--fair", "full"], "--fair belongs to --inevitable and --response"),
-        (&["hunt"], "cannot decide possible lose: use --search bfs"),
+        (&["hunt"], "`gridlock hunt` cannot decide possible lose: use `gridlock check` with --search bfs"),
+        (
+            &["watch", "--log", "/dev/null"],
+            "`gridlock watch` cannot decide possible lose: use `gridlock check` with --search bfs",
+        ),
     ] {
         let output = run(&[arguments, &[spec.as_str()], &possible[..]].concat());
         let told = text(&output.stderr);

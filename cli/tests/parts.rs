@@ -271,8 +271,15 @@ fn what_grows_for_ever_is_handed_over() {
         fs::write(&counter, text).expect("a file");
     };
     write(" + (n == 3) -> stop . delta");
-    // That there is no fault is looked at first, and nobody will ever know.
+    // One process has no interfaces with others to explore.
     let report = check(&[&counter]).expect("decided");
+    assert_eq!((&report["verdict"], &report["parts"]["then"]), (&"violated".into(), &"breadth first".into()));
+    assert!(
+        report["parts"]["left"].as_str().is_some_and(|left| left.starts_with("there is only one process")),
+        "{report}"
+    );
+    // That there is no fault is looked at first, and nobody will ever know.
+    let report = check(&[&counter, "--stages", "interfaces", "--parts-limit", "20000"]).expect("decided");
     assert_eq!((&report["verdict"], &report["parts"]["then"]), (&"violated".into(), &"breadth first".into()));
     assert!(
         report["parts"]["left"].as_str().is_some_and(|left| left.starts_with("1 component is left")),
@@ -285,6 +292,10 @@ fn what_grows_for_ever_is_handed_over() {
     write("");
     let report = check(&[&counter, "--parts-limit", "500", "--then", "none"]).expect("decided");
     assert_eq!((&report["verdict"], &report["reason"]), (&"unknown".into(), &"parts-limit".into()));
+    let alone = ["--parts-limit", "500", "--then", "none"];
+    let told = run(&[&["check", "--search", "parts", &counter], &alone[..]].concat());
+    let told = text(&told.stdout);
+    assert!(told.contains("no faults: left: limit, after ") && told.contains(" of interfaces"), "{told}");
 }
 
 #[test]

@@ -126,7 +126,7 @@ fn lines(arguments: &Arguments, watch: &Watch, peers: &Peers) -> Result<(), Fail
     let properties = wanted.translate(checked.builder())?;
     let named = properties.asked.iter().map(|asked| asked.name.as_str()).zip(&properties.checked);
     if let Some(refusal) = Refusal::of(methods(), &ENTRY, named) {
-        return Err(Error::from(refusal).into());
+        return Err(Error::from(Refusal { method: "`gridlock watch`", ..refusal }).into());
     }
     let (name, mut input) = open(log)?;
     let mut number = 0usize;

@@ -131,8 +131,11 @@ fn what_cannot_be_looked_for_is_refused() {
     let game = path("game.mcf");
     let cases: &[(&[&str], &str)] = &[
         (&["--property", &game], "`gridlock hunt` cannot decide"),
-        (&["--property", &game], "use --search bfs"),
-        (&["--possible", "accept(_)"], "cannot decide possible accept(_): use --search bfs"),
+        (&["--property", &game], "use `gridlock check` with --search bfs"),
+        (
+            &["--possible", "accept(_)"],
+            "cannot decide possible accept(_): use `gridlock check` with --search bfs",
+        ),
         (&["--inevitable", "deliver(_)", "--fair", "just"], "cannot decide"),
         (&["--portfolio", "lasso"], "--portfolio lasso has nothing to look for"),
         (&["--portfolio", "trap", "--inevitable", "deliver(_)"], "--portfolio trap has nothing to look for"),

@@ -197,9 +197,11 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Refusal { property, method, able } = self;
         write!(f, "{method} cannot decide {property}")?;
+        // What is no search of `gridlock check` does not have its flags.
+        let elsewhere = if method.starts_with("--") { "" } else { "`gridlock check` with " };
         match &able[..] {
             [] => f.write_str(", nor can any other search"),
-            able => write!(f, ": use {}", able.join(" or ")),
+            able => write!(f, ": use {elsewhere}{}", able.join(" or ")),
         }
     }
 }

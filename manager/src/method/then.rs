@@ -80,6 +80,15 @@ impl Left {
             message: "the tables of the processes cannot be completed ahead of the search".to_owned(),
         }
     }
+
+    /// There are no interfaces either: what one process does with others is all that it does.
+    pub(super) fn only_process() -> Self {
+        Left {
+            name: "tables",
+            message: "there is only one process, and its tables cannot be completed ahead of the search"
+                .to_owned(),
+        }
+    }
 }
 
 /// What was left, and what the search did that went on.
@@ -101,6 +110,11 @@ impl Onward {
             Some(method) if method.runs_on_ranks() => method.serve(run),
             _ => run.peers.wait_for_end(None),
         }
+    }
+
+    /// Whether there is a method that can go on.
+    pub(super) fn goes_on(self, run: &Run) -> bool {
+        self.usable(run).is_some()
     }
 
     /// The method that goes on, if there is one that can.

@@ -202,7 +202,11 @@ fn check_open(hunting: &Hunting, run: &Run) -> Result<()> {
     match formula {
         Some(k) => {
             let name = run.names.get(k).map_or("a formula", String::as_str);
-            needs(&format!("to hunt for runs against {name}"))
+            Err(Error::input(format_args!(
+                "to hunt for runs against {name} needs complete tables, and those of this specification are filled on \
+                 demand\n  help: use `gridlock check` with --search bfs, which fills them as it goes, or --tables ahead if \
+                 they have an end"
+            )))
         }
         None => Ok(()),
     }

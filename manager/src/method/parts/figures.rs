@@ -270,9 +270,12 @@ impl Figures for Put {
         for shown in &self.obligations {
             let lines = shown.lines();
             if lines.is_empty() {
-                let how = match shown.by_interfaces() {
-                    None => "without putting anything together".to_owned(),
-                    Some(interfaces) => format!("by the interfaces of {}", interfaces.told_of()),
+                let how = match (shown.by_interfaces(), &shown.interfaces) {
+                    (Some(interfaces), _) => format!("by the interfaces of {}", interfaces.told_of()),
+                    (None, Some(interfaces)) if shown.result.starts_with("left") => {
+                        format!("after {} of interfaces", interfaces.told())
+                    }
+                    (None, _) => "without putting anything together".to_owned(),
                 };
                 writeln!(out, "\n{strong}{}: {}{off}, {how}", shown.name, shown.result)?;
                 continue;
