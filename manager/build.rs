@@ -1,11 +1,11 @@
-//! Computes a fingerprint of the sources. Ranks compare it, since versions are not raised with every change, and ranks of two
-//! programs would take each other's messages for something else.
+//! Computes a fingerprint of the sources. Ranks compare it: versions are not raised with every change, and ranks of different
+//! builds would misread each other's messages.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What decides what ranks say to each other. In a checkout it stands beside this package; a package from a registry has only its
-/// own sources, and a version that says the rest.
+/// The sources that decide the messages between ranks. In a checkout they stand beside this package; a package from a
+/// registry has only its own sources, and its version stands for the rest.
 const SOURCES: [&str; 5] = ["../Cargo.lock", "../lang/src", "../lts/src", "../worker/src", "src"];
 
 fn main() -> std::io::Result<()> {

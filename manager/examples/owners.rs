@@ -1,16 +1,16 @@
-//! What many ranks send each other in a breadth-first search, without having many machines.
+//! Counts what many ranks send each other in a breadth-first search, without many machines.
 //!
 //! `cargo run --release -p gridlock-manager --example owners -- MODEL RANKS...`
 //!
 //! MODEL is a specification (`.mcrl2`) whose tables are complete, or `philosophers:N`, or `counters:N:K`. Ranks are threads
 //! of this process, and most of them sleep, so a thousand of them need few cores. For each number of ranks the search must
-//! count what one machine counts, or this ends with 1. Printed are lines of words, for `scripts/scale`:
+//! count the same states as on one machine, or the program ends with 1. It prints lines of words, for `scripts/scale`:
 //!
 //!     run RANKS STATES TRANSITIONS DEPTH WORDS SENT MESSAGES BYTES MOST_MESSAGES MOST_BYTES MOST_STATES SECONDS
 //!     level RANKS NUMBER SENT MESSAGES MOST_SENT MOST_MESSAGES
 //!
-//! WORDS is the size of a state; SENT are states; what is called MOST is that of the rank with most. Bytes include the heads
-//! of messages.
+//! WORDS is the size of a state; SENT counts states; a figure named MOST is that of the rank with most. Bytes include the
+//! heads of messages.
 
 use gridlock_lts::engine::mesh::Mesh;
 use gridlock_lts::engine::mesh::local::{Disorder, LocalMesh, ranks};
@@ -22,7 +22,7 @@ use std::time::Instant;
 
 /// Words before the states of a message.
 const HEAD: u64 = 2;
-/// The limit of each rank, which compares it with what the whole process has.
+/// The memory limit of each rank, which it compares with the memory of the whole process.
 const MEMORY: u64 = 32 << 30;
 
 /// Messages of one rank, and their words.

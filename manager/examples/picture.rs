@@ -26,7 +26,7 @@ const GAP: f64 = 16.0;
 /// Above the dots of a panel.
 const CAPTION: f64 = 30.0;
 const COLUMNS: usize = 3;
-/// Places are rounded to this part of a unit; of several dots or steps at the same place one is drawn.
+/// Places are rounded to this part of a unit; where several dots or steps fall on the same place, one is drawn.
 const GRID: f64 = 2.0;
 /// Between lines of states of the same level.
 const PITCH: f64 = 3.0;

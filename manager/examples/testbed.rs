@@ -17,13 +17,13 @@ use std::time::{Duration, Instant};
 
 const WORKERS: usize = 10_000;
 
-/// The time this thread has run, where the system tells; a busy machine makes the time on the wall meaningless.
+/// Processor time of this thread, if the system reports it; on a busy machine elapsed time means little.
 fn on_cpu() -> Option<Duration> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split(' ').next()?.parse().ok().map(Duration::from_nanos)
 }
 
-/// The time that something took, on the wall and on the processor.
+/// Elapsed time and processor time.
 #[derive(Default)]
 struct Spent {
     wall: Duration,
@@ -107,7 +107,7 @@ fn swarm(name: &str, system: &System, config: Config, jobs: u64) {
     );
 }
 
-/// What remains of a job behind a path: states that no other job has, twenty levels of them, sixteen to a job.
+/// The states that remain of a job behind a path: states that no other job has, twenty levels of them, sixteen to a job.
 fn below(job: &HuntJob) -> Option<Below> {
     let Method::Prefix { path, .. } = &job.method else { return None };
     let pending = |k: u64| Pending { frame: 0, vector: 0, state: vec![job.number * 16 + k + 1] };
@@ -115,7 +115,7 @@ fn below(job: &HuntJob) -> Option<Below> {
     Some(Below { from: vec![0], cut_off: true, left, ..Below::default() })
 }
 
-/// A hunt whose searches see the same each time, and new states if they search below paths.
+/// A hunt whose searches report the same coverage each time, and new states if they search below paths.
 fn hunt(name: &str, system: &System, jobs: u64, portfolio: Vec<Kind>) {
     let config =
         hunt::Config { portfolio, window: window(WORKERS as u64), ..hunt::Config::new(1, false, Vec::new()) };

@@ -16,7 +16,7 @@ pub fn print_of(bytes: &[u8]) -> u128 {
     bytes.iter().fold(START, |hash, &byte| (hash ^ u128::from(byte)).wrapping_mul(PRIME))
 }
 
-/// Tables for people, with a number that differs if anything in them does: states are numbers of local states.
+/// Describes the tables, with a number that changes with any entry: states in messages consist of numbers of local states.
 pub fn tables_made(net: &Network) -> String {
     let mut print = 0xcbf2_9ce4_8422_2325u64;
     let mut add = |number: u64| {

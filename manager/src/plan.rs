@@ -1,11 +1,12 @@
 //! How large a state space is, from a sample of it, and what a breadth-first search of it needs.
 //!
-//! The sample is the beginning of a breadth-first search. The logarithm of the sizes of its levels is fitted by a parabola and
-//! continued until levels are empty: exact where processes are independent, since levels are then close to a bell curve, and
-//! otherwise a guess. How good a guess is shown by doing the same with less of the sample: what the smaller samples say of the
-//! whole spans the range. Where they contradict each other, or levels do not slow down, nothing is said but what was seen.
+//! The sample is the beginning of a breadth-first search. The logarithm of the sizes of its levels is fitted by a parabola
+//! and continued until levels are empty: exact where processes are independent, since levels are then close to a bell curve,
+//! and otherwise a guess. To show the quality of the guess, the same is done with parts of the sample: their estimates of the
+//! whole span the range. Where they contradict each other, or the growth of levels does not slow down, only a lower bound is
+//! given: the states seen.
 //!
-//! Invariant: the estimate is a function of the levels, and never below what was seen.
+//! Invariant: the estimate is a function of the levels, and never below the number of states seen.
 
 /// What is known of the size of a state space.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -14,18 +15,18 @@ pub enum Size {
     Exact(u64),
     /// There are probably this many states.
     Estimated {
-        /// The least that a part of the sample speaks for.
+        /// The least estimate from a part of the sample.
         low: f64,
-        /// What the whole sample speaks for.
+        /// The estimate from the whole sample.
         likely: f64,
-        /// The most.
+        /// The greatest estimate from a part of the sample.
         high: f64,
     },
     /// There are at least this many; how many more is unknown.
     AtLeast(u64),
 }
 
-/// The states of a whole space and those of its largest level, as far as a sample tells.
+/// The states of a whole space and those of its largest level, estimated from a sample.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Estimate {
     /// All states.
@@ -34,16 +35,16 @@ pub struct Estimate {
     pub widest: f64,
 }
 
-/// Fewer levels tell nothing.
+/// With fewer levels there is no estimate.
 const FEWEST: usize = 8;
-/// The parts of the sample that are looked at.
+/// The parts of the sample from which estimates are made.
 const PARTS: [f64; 4] = [0.7, 0.8, 0.9, 1.0];
-/// If the largest estimate is this many times the smallest, there is no answer.
+/// If the largest estimate is this many times the smallest, there is no estimate.
 const APART: f64 = 100.0;
 /// Levels beyond the sample that are added up.
 const FURTHEST: usize = 1_000_000;
 
-/// What the sizes of the first levels tell of all, if there are more. `seen` are states of the next one, too.
+/// Estimates the whole space from the sizes of its first levels. `seen` includes states of the next level.
 pub fn estimate(levels: &[u64], seen: u64, complete: bool) -> Estimate {
     let seen = seen.max(levels.iter().sum());
     let widest = levels.iter().copied().max().unwrap_or(0) as f64;
@@ -132,7 +133,7 @@ fn parabola(points: &[(f64, f64)]) -> Option<[f64; 3]> {
     Some([a, b - 2.0 * a * middle, c - b * middle + a * middle * middle])
 }
 
-/// What a rank may use, and what states take.
+/// The memory and speed of a rank, and the size of states.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Costs {
     /// Bytes that a rank may use.
@@ -146,7 +147,7 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// What is left of the memory of a rank that is one of several.
+    /// The memory for states of a rank that is one of several.
     fn for_states(&self) -> f64 {
         self.memory as f64 * (1.0 - MESSAGES) - self.base as f64
     }
@@ -158,10 +159,10 @@ const LEAST_LOAD: f64 = 0.70;
 const MESSAGES: f64 = 1.0 / 16.0;
 /// The largest part against the mean.
 const IMBALANCE: f64 = 1.15;
-/// What is left of the rate of one rank where there are several.
+/// The rate of each of several ranks, relative to that of a single one.
 const EFFICIENCY: f64 = 0.7;
 
-/// What a breadth-first search needs.
+/// The resources that a breadth-first search needs.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Need {
     /// Bytes of all ranks together.
@@ -183,7 +184,7 @@ pub fn room(ranks: u64, widest: f64, costs: Costs) -> f64 {
     bytes.max(0.0) / a_state
 }
 
-/// What a search needs, from the number of its states and that of its largest level.
+/// The resources that a search needs, from the number of its states and that of its largest level.
 pub fn need(states: f64, widest: f64, costs: Costs) -> Need {
     let word = 8.0 * costs.words as f64;
     // A level and the next are in memory together.

@@ -21,7 +21,7 @@ fn records(dir: &Path) -> Result<u64> {
     Ok(records)
 }
 
-/// Answers at once, and looks into the journal before.
+/// Answers at once, after a look into the journal.
 struct Suspicious<'a> {
     system: &'a System,
     journal: &'a Path,

@@ -1,4 +1,4 @@
-//! A swarm visits what a plain search visits: on random networks, with a search that is as simple as can be.
+//! A swarm visits what a plain search visits: on random networks, against a search that is as simple as possible.
 //!
 //! The reference worker here keeps global states as vectors and looks at positions one after the other; it shares no
 //! code with the worker of the tool.

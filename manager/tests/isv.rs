@@ -1,4 +1,4 @@
-//! Whole swarms on random networks: the same verdict as an exhaustive search, the same jobs whatever the workers.
+//! Whole swarms on random networks: the same verdict as an exhaustive search, and the same jobs for any number of workers.
 
 use gridlock_lts::base::rng::Rng;
 use gridlock_lts::engine::prepared::Prepared;

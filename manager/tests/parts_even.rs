@@ -1,5 +1,6 @@
-//! How even the jobs of a search by parts are: if each takes as long as its product has states, and who is free takes the next
-//! one, how much sooner are several workers done than one? By states and not by the clock, which depends on the machine.
+//! How even the jobs of a search by parts are: if a job takes as long as its product has states, and each free worker takes
+//! the next job, how much sooner are several workers done than one? Time is counted in states and not by the clock, which
+//! depends on the machine.
 //!
 //! Trials of a round run at a time, rounds do not. This prints the table of `docs/parts.md`, all of it with `GRIDLOCK_SLOW=1`.
 
@@ -17,7 +18,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::path::Path;
 use std::sync::Arc;
 
-/// What is asked, and what came of every job so far.
+/// The task, and the results of all jobs so far.
 struct Asked {
     net: Network,
     properties: Vec<Property>,

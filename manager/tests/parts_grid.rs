@@ -1,4 +1,4 @@
-//! A search by parts on the grid comes to what the library comes to alone: for any number of workers, answers in any order,
+//! A search by parts on the grid gives the same result as the library alone: for any number of workers, answers in any order,
 //! with jobs lost, and however often the run is cut off and resumed.
 
 use gridlock_lts::base::memory::Budget;
@@ -70,7 +70,7 @@ fn told(machine: Aggregations) -> Told {
     timeless(machine.report(&|| None).expect("no fault of ours"))
 }
 
-/// What the library comes to on one thread.
+/// The result of the library on one thread.
 fn alone(asked: &PartsQuestion) -> Told {
     let options = Options {
         workers: 1,
@@ -91,7 +91,7 @@ fn journal(dir: &Path) -> (Journal<Record>, Records<Record>) {
     Journal::open(dir, &Vec::new(), true).expect("a journal")
 }
 
-/// How often something happened that the tests are about.
+/// Counts of the cases that the tests are about.
 #[derive(Default, Debug)]
 struct Seen {
     cuts: u64,
@@ -102,7 +102,7 @@ struct Seen {
 }
 
 /// Does all jobs in random order, over the wire; some are lost, some answered twice, and the run may end after some answers.
-/// What the journal has by then goes on in the next one.
+/// The next run resumes from the journal.
 fn scrambled(asked: &PartsQuestion, rng: &mut Rng, cuts: bool, seen: &mut Seen) -> Told {
     let (life, dir) = (Life::default(), tempfile::tempdir().expect("a directory"));
     let work = Trying::new(Arc::new(Budget::new(1 << 30)), true);

@@ -44,10 +44,10 @@ enum Mistake {
     None,
     /// Of every border one state is forgotten.
     Border,
-    /// Of classes: one move that is possible is not told, so one beginning too many is struck off.
+    /// Of classes: one possible move is not reported, so one beginning too many is struck off.
     Beginning,
-    /// Of classes: only what is possible in the order of the path is told, as if moves that share no leaf of the subsystem never
-    /// needed each other.
+    /// Of classes: only moves that are possible in the order of the path are reported, as if moves that share no leaf of the
+    /// subsystem never needed each other.
     OneOrder,
 }
 
@@ -266,7 +266,7 @@ fn mattering(net: &Network, relevance: &Relevance, forbidden: u32, most: usize) 
 const SEEDS: u64 = 12_000;
 const VIOLATED: u64 = 2_000;
 
-/// Swarms that leave out what cannot lead to a violation visit exactly the rest, whatever the jobs are.
+/// Swarms that leave out states that cannot lead to a violation visit exactly the rest, for any jobs.
 #[test]
 fn directed_swarms_visit_what_matters() {
     let (mut exhausted, mut less, mut found) = (0, 0, 0);
@@ -359,8 +359,8 @@ fn borders_of_tiny_jobs() {
     assert!(compared > 150 && noticed > 50, "{compared}, {noticed} noticed");
 }
 
-/// One search for each class, in all of its orders: everything is visited, in no more searches than there are classes. Told
-/// too little, a swarm misses states.
+/// One search for each class, in all of its orders: every state is visited, in no more searches than there are classes. If
+/// jobs report too few moves, a swarm misses states.
 #[test]
 fn one_order_of_each_class() {
     let (mut exhausted, mut several, mut single, mut directed) = (0, 0, 0, 0);

@@ -1,24 +1,25 @@
-//! What it is worth that searches tell each other which states they have expanded, without having many machines.
+//! Measures the gain when searches report expanded states to each other, without many machines.
 //!
 //! `cargo run --release -p gridlock-manager --example summaries -- MODEL EXPANSIONS DELAY TOLD POLICY WORKERS...`
 //!
 //! Workers are virtual: in a turn each expands one state, until each had EXPANSIONS turns. POLICY is
 //!
-//! - `fixed`: nobody tells anything, steps are taken in the order in which they come;
+//! - `fixed`: no worker reports states; steps are taken in their own order;
 //! - `random`: the same in random order;
-//! - `shared`: random order, and who expands a state tells it: others know DELAY turns later;
-//! - `stealing`: the same, and who has nothing left takes the older half of what the richer one of two others has;
+//! - `shared`: random order, and a worker reports each state that it expands: the others know it DELAY turns later;
+//! - `stealing`: the same, and a worker without states takes the older half of the states of another: of two others, the one
+//! with more;
 //! - `member`: the member `prefix` of a hunt as it is. A turn is a state, an answer arrives when its job is through, the
 //!   first jobs have DELAY states, and the window is that of WORKERS workers.
 //!
-//! One state in TOLD is told (1: all of them). MODEL is a specification; if its tables cannot be completed they are filled as
-//! needed. Printed are lines of words, for `scripts/tables`:
+//! One state in TOLD is reported (1: all of them). MODEL is a specification; if its tables cannot be completed they are
+//! filled as needed. The program prints lines of words, for `scripts/tables`:
 //!
 //!     run POLICY WORKERS TURNS UNIQUE EXPANDED IDLE KEYS
 //!
-//! UNIQUE are different states that were expanded (of `member`, give or take 1.6 %), EXPANDED all of them, IDLE the turns in which
-//! a worker had nothing to do, KEYS the states that were told. Of `member`, answers that have not
-//! arrived after the last turn do not count.
+//! UNIQUE are different states that were expanded (of `member`, give or take 1.6 %), EXPANDED all of them, IDLE the turns in
+//! which a worker had nothing to do, KEYS the states that were reported. Of `member`, answers that have not arrived after the
+//! last turn do not count.
 
 mod member;
 mod turns;
@@ -36,13 +37,13 @@ struct Scene {
     workers: usize,
     /// Turns of each worker.
     turns: u64,
-    /// Turns until others know what was told.
+    /// Turns until the other workers know a reported state.
     delay: u64,
-    /// One state in this many is told.
+    /// One state in this many is reported.
     told: u64,
 }
 
-/// What came of it.
+/// The figures of a simulation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Score {
     turns: u64,

@@ -10,7 +10,7 @@ use gridlock_worker::sketch;
 use std::collections::BTreeMap;
 
 /// Jobs are done as they are handed out; their answers arrive when as many turns have passed as they have expanded states.
-/// What has not arrived after the last turn does not count.
+/// Answers that have not arrived after the last turn do not count.
 pub(super) fn play(searched: &Searched, scene: Scene) -> Result<Score, String> {
     let Scene { workers, turns, delay, told } = scene;
     let config = Config {

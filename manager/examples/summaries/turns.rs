@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 /// States where workers begin, for each of them at least.
 const BEGINNINGS: usize = 2;
 
-/// States by numbers, and since when they are known to all.
+/// The states, numbered, and the turn from which on all workers know that a state was expanded.
 struct Space<'a, S> {
     system: &'a S,
     words: usize,
@@ -63,9 +63,9 @@ impl<'a, S: Successors> Space<'a, S> {
 
 #[derive(Default)]
 struct Worker {
-    /// What it has to do, the oldest first.
+    /// Its states to expand, the oldest first.
     pending: VecDeque<u32>,
-    /// What it has expanded itself.
+    /// The states that it has expanded itself.
     own: Set<u32>,
 }
 
@@ -128,8 +128,8 @@ pub(super) fn play<S: Successors>(system: &S, policy: &str, scene: Scene) -> Res
     Ok(score)
 }
 
-/// The states after a breadth-first search that is as short as can be for all workers to have some. Everybody knows what
-/// was expanded.
+/// The states after a breadth-first search that is just long enough to give each worker some. All workers know which states
+/// it expanded.
 fn beginnings<S: Successors>(space: &mut Space<S>, workers: usize) -> Result<VecDeque<u32>, String> {
     let first = space.number(&space.system.initial());
     let mut pending = VecDeque::from([first]);
@@ -143,7 +143,7 @@ fn beginnings<S: Successors>(space: &mut Space<S>, workers: usize) -> Result<Vec
     Ok(pending)
 }
 
-/// The state that a worker expands next: the last one that it got and that is not known.
+/// The state that a worker expands next: the last one it got that is not known.
 fn take(worker: &mut Worker, known: &[u64], turn: u64) -> Option<u32> {
     while let Some(state) = worker.pending.pop_back() {
         if !is_known(worker, known, state, turn) {
@@ -153,7 +153,7 @@ fn take(worker: &mut Worker, known: &[u64], turn: u64) -> Option<u32> {
     None
 }
 
-/// One worker takes the older half of what the richer one of two others has.
+/// One worker takes the older half of the states of another: of two others, the one with more.
 fn steal(workers: &mut [Worker], thief: usize, rng: &mut Rng) {
     let (a, b) = (rng.below(workers.len()), rng.below(workers.len()));
     let from = if workers[a].pending.len() >= workers[b].pending.len() { a } else { b };

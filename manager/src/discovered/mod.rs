@@ -2,7 +2,7 @@
 //!
 //! The edges of the guide are moves of the subsystem that have happened somewhere, so there are no false ones, and the
 //! subsystem may have endlessly many local states. Invariant: a violation is replayed by other code before it is reported,
-//! and `holds` is said only when every state that is known is expanded.
+//! and the conclusion is `holds` only if every known state is expanded.
 
 mod places;
 mod swarm;
@@ -56,7 +56,7 @@ impl Reply for Feedback {
     }
 }
 
-/// What the workers of a process do.
+/// The work of the workers of a process.
 pub struct Discovering(pub Arc<Growing>);
 
 impl Work for Discovering {
@@ -78,7 +78,7 @@ pub enum Conclusion {
     Found(Verdict),
     /// Nothing was found among as many states as are allowed.
     Bounded,
-    /// Nothing was found, and what is known takes this many bytes, which is all there is.
+    /// Nothing was found, and the known states take this many bytes, which is the limit.
     Full(u64),
     /// Nothing was found, and a place does not fit into a job.
     TooLarge,
@@ -88,7 +88,7 @@ pub enum Conclusion {
     Journal(Trouble),
 }
 
-/// What came of a swarm.
+/// The result of a swarm.
 #[derive(Debug)]
 pub struct DiscoveredReport {
     /// The answer.
@@ -99,15 +99,15 @@ pub struct DiscoveredReport {
     pub largest: Vec<(u64, u64, Vec<String>)>,
 }
 
-/// What a swarm is about, and where it keeps what it knows.
+/// The task of a swarm, and its memory.
 pub struct Task<'t> {
-    /// What is asked.
+    /// The properties to check.
     pub properties: &'t [Property],
     /// How it is run.
     pub config: Config,
-    /// Bytes for what is known.
+    /// Bytes for known places and states.
     pub memory: u64,
-    /// How many of the largest places are told.
+    /// How many of the largest places are reported.
     pub largest: usize,
 }
 

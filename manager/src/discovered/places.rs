@@ -1,4 +1,4 @@
-//! What is known so far of a guide that is discovered: places, the states at each, and the moves between them.
+//! The known part of a guide that is discovered: places, the states at each, and the moves between them.
 //!
 //! A place is identified by where the subsystem stands, and the first prefix that led there is the word of edges back to
 //! the initial place. Invariant: a state stands at its place once, its number there never changes, and its origin is a
@@ -39,9 +39,9 @@ pub(super) struct Places<'b> {
     inbox: Vec<(Vec<u64>, Origin)>,
 }
 
-/// Why something could not be noted.
+/// Why a feedback could not be recorded.
 pub(super) enum Trouble {
-    /// There is no room for it.
+    /// There is no memory for it.
     Full,
     /// It makes no sense.
     Senseless(&'static str),
@@ -54,7 +54,7 @@ impl From<Exhausted> for Trouble {
 }
 
 impl<'b> Places<'b> {
-    /// The initial state waits.
+    /// The places of a new swarm: only the initial state waits.
     pub(super) fn new(stand: Stand, initial: &[u64], budget: &'b Budget) -> Result<Self, Exhausted> {
         let mut places = Places {
             stand,
@@ -81,14 +81,14 @@ impl<'b> Places<'b> {
         self.list.iter().map(|place| place.waiting.len() as u64).sum()
     }
 
-    /// What a job is given of a place.
+    /// The states of a place, as a job gets them.
     pub(super) fn known(&self, id: u32) -> Known {
         let Place { states, waiting, .. } = &self.list[id as usize];
         let all = (0..states.len()).flat_map(|k| states.get(k)).copied().collect();
         Known { states: all, waiting: waiting.clone() }
     }
 
-    /// A new place.
+    /// Adds a place.
     fn open(&mut self, stand: Vec<u64>) -> Result<u32, Exhausted> {
         self.budget.take(PLACE)?;
         let id = self.list.len() as u32;
@@ -98,7 +98,7 @@ impl<'b> Places<'b> {
         Ok(id)
     }
 
-    /// A state that waits at its place, if it is new.
+    /// Adds a state, which waits at its place if it is new.
     fn put(&mut self, state: &[u64], origin: Origin) -> Result<(), Exhausted> {
         let stand = self.stand.of(state);
         let id = match self.at.get(&stand) {
@@ -113,7 +113,7 @@ impl<'b> Places<'b> {
         Ok(())
     }
 
-    /// Notes what a job tells that was given these places. What it hands on waits until the round is over.
+    /// Records the feedback to a job that was given these places. States that it hands on wait until the round is over.
     pub(super) fn note(&mut self, ids: &[u32], feedback: Feedback) -> Result<(), Trouble> {
         let Feedback { places, elsewhere, origins, edges, .. } = feedback;
         let mut all = ids.to_vec();
@@ -140,7 +140,7 @@ impl<'b> Places<'b> {
         Ok(())
     }
 
-    /// A job has told this of a place.
+    /// Records what a job reports about a place.
     fn grow(&mut self, id: u32, grown: &Grown, all: &[u32]) -> Result<(), Trouble> {
         let place = &mut self.list[id as usize];
         place.searched += 1;
@@ -157,7 +157,7 @@ impl<'b> Places<'b> {
         Ok(())
     }
 
-    /// The round is over: what was handed on comes to its places.
+    /// Ends the round: states that were handed on come to their places.
     pub(super) fn deliver(&mut self) -> Result<(), Exhausted> {
         for (state, origin) in std::mem::take(&mut self.inbox) {
             self.put(&state, origin)?;

@@ -1,8 +1,9 @@
 //! A swarm over a guide that is discovered: rounds of jobs, each at places that no other job of the round has.
 //!
-//! A round begins when everything of the round before is known: states that were handed on have come to their places, and what
-//! they need is on the list of what is filled. Invariant: rounds, jobs, and the numbers of local states follow from the
-//! configuration and the contents of the feedback, so they are the same on any number of workers and after a run was resumed.
+//! A round begins when all feedback of the round before was processed: states that were handed on have come to their places,
+//! and the entries that they need are on the list of entries to fill. Invariant: rounds, jobs, and the numbers of local
+//! states follow from the configuration and the contents of the feedback, so they are the same on any number of workers and
+//! after a run was resumed.
 
 use super::places::{Places, Steps, Trouble};
 use crate::grid::journal::Batch;
@@ -16,9 +17,9 @@ use std::collections::{BTreeSet, VecDeque};
 
 /// A job gets at least this many of the states that wait, if there are enough.
 const FEWEST: u64 = 16;
-/// So few states a job may always have at once,
+/// A job may always have this many states at once,
 const FEW: u64 = 1_024;
-/// and beyond, this number of known ones for each that waits.
+/// and beyond that, this many known states for each waiting one.
 const KNOWN: u64 = 16;
 
 /// How a swarm is run.
@@ -30,11 +31,11 @@ pub struct Config {
     pub width: u64,
     /// Up to this many known states a round may be one job, which has all places.
     pub whole: u64,
-    /// The most states that are expanded, if that is bounded.
+    /// The most states to expand, if that is bounded.
     pub states: Option<u64>,
 }
 
-/// Where a swarm is.
+/// The progress of a swarm.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct DiscoveredStatus {
     /// Jobs whose feedback counts.
@@ -49,28 +50,28 @@ pub struct DiscoveredStatus {
     pub edges: u64,
     /// States known so far.
     pub known: u64,
-    /// Those of them that are not expanded.
+    /// The known states that are not expanded.
     pub waiting: u64,
-    /// Local states whose moves were asked for.
+    /// Local states whose table entries jobs asked for.
     pub filled: u64,
     /// The most states at one place.
     pub largest_place: u64,
     /// The most states that a job expanded.
     pub largest_job: u64,
-    /// What all jobs did; of `memory` and `widest` the greatest.
+    /// The effort of all jobs; for `memory` and `widest` the greatest.
     pub total: Effort,
 }
 
-/// What came of a swarm.
+/// The outcome of a swarm.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum DiscoveredOutcome {
-    /// Every state that is known is expanded: the guide is finite, and there are no others.
+    /// Every known state is expanded: the guide is finite, and there are no other states.
     Exhausted,
     /// A violation, and the steps from the initial state to it.
     Found(Finding),
-    /// As many states were expanded as are allowed.
+    /// The limit on expanded states was reached.
     Bounded,
-    /// What is known takes more memory than there is.
+    /// The known states do not fit into the memory.
     Full,
     /// A place does not fit into a job.
     TooLarge,
@@ -82,7 +83,7 @@ pub enum DiscoveredOutcome {
 pub struct Swarm<'b> {
     config: Config,
     places: Places<'b>,
-    /// What is filled before the jobs of this round, in order.
+    /// The entries to fill before the jobs of this round, in order.
     filled: Vec<Entry>,
     missing: BTreeSet<Entry>,
     /// Places that are given out together in this round.
@@ -97,7 +98,7 @@ pub struct Swarm<'b> {
 }
 
 impl<'b> Swarm<'b> {
-    /// A swarm that begins with the initial state; `stand` tells where its subsystem stands.
+    /// A swarm that begins with the initial state; `stand` has the bits of its subsystem.
     pub fn new(config: Config, stand: Stand, initial: &[u64], budget: &'b Budget) -> Result<Self, Exhausted> {
         Ok(Swarm {
             config,
@@ -113,12 +114,12 @@ impl<'b> Swarm<'b> {
         })
     }
 
-    /// What came of it, once [`Machine::next`] says that it is done.
+    /// The outcome, once [`Machine::next`] says that the swarm is done.
     pub fn outcome(&self) -> Option<&DiscoveredOutcome> {
         self.outcome.as_ref()
     }
 
-    /// Everything that jobs had filled, in order.
+    /// All entries that jobs had filled, in order.
     pub fn filled(&self) -> &[Entry] {
         &self.filled
     }
@@ -134,7 +135,7 @@ impl<'b> Swarm<'b> {
         ids.iter().take(most).map(shown).collect()
     }
 
-    /// Divides what waits into jobs, or says what came of it all.
+    /// Divides the waiting states into jobs, or determines the outcome.
     fn plan(&mut self) {
         if let Err(Exhausted { .. }) = self.places.deliver() {
             self.outcome = Some(DiscoveredOutcome::Full);
@@ -196,7 +197,7 @@ impl<'b> Swarm<'b> {
         Some(job)
     }
 
-    /// Processes the feedback to the next job, if it is there.
+    /// Processes the feedback to the next job, if it has arrived.
     fn process(&mut self) -> bool {
         let Some((_, ids, mut feedback)) = self.ledger.process() else { return false };
         self.status.searches += 1;

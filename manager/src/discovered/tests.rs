@@ -50,7 +50,7 @@ impl Case {
     }
 }
 
-/// The same, without how long it took.
+/// The same without times.
 fn timeless(status: DiscoveredStatus) -> DiscoveredStatus {
     DiscoveredStatus { total: Effort { nanoseconds: 0, ..status.total }, lost: 0, ..status }
 }

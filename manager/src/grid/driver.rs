@@ -1,8 +1,8 @@
-//! Runs a machine over a transport: the one loop with clocks, journals and answers that come or do not come.
+//! Runs a machine over a transport: the one loop that deals with clocks, journals and missing answers.
 //!
-//! Invariant: an answer counts only once it is in the journal, if there is one; the worker that gave it does other work meanwhile.
-//! A job that is lost is handed out again; one that is lost again and again is an error of ours, since there is something
-//! wrong with the job and not with its workers.
+//! Invariant: an answer counts only once it is in the journal, if there is one; the worker that gave it does other work
+//! meanwhile. A job that is lost is handed out again; one that is lost three times is an internal error, since the fault
+//! is then in the job and not in its workers.
 
 use super::journal::{Batch, Journal, Records, Tally, Trouble};
 use super::machine::{Accepted, Machine, Next, Numbered, Reply};
@@ -15,24 +15,24 @@ use tracing::{debug, info, warn};
 
 /// How often the driver looks whether it is to stop.
 const LOOK: Duration = Duration::from_millis(20);
-/// How often it tells how far it is.
+/// How often it reports progress.
 const TELL: Duration = Duration::from_millis(200);
 /// How often the page of the journal is replaced.
 const PAGE: Duration = Duration::from_secs(2);
-/// A job that was lost so often is given up.
+/// A job that was lost this many times is given up.
 const TRIES: u32 = 3;
 /// How long answers are waited for while others are on their way to the disk.
 const ON_ITS_WAY: Duration = Duration::from_millis(1);
-/// How often the disk is asked to keep what need not be kept before it counts.
+/// How often the disk is asked to keep answers that count before it does.
 const SYNC: Duration = Duration::from_secs(1);
-/// Answers that are put into the journal at once.
+/// The most answers that are put into the journal at once.
 const AT_ONCE: usize = 1_000;
 
-/// Whom a run asks and tells.
+/// The functions by which a run asks and reports.
 pub struct Control<'a, S> {
     /// Whether to stop now: time is up, a signal came.
     pub stop: &'a dyn Fn() -> bool,
-    /// Is told now and then how far the run is.
+    /// Called from time to time with the progress of the run.
     pub progress: &'a dyn Fn(&S),
     /// The page for the journal, from the status.
     pub page: &'a dyn Fn(&S) -> Vec<u8>,
@@ -43,7 +43,7 @@ pub struct Control<'a, S> {
 pub enum Ended {
     /// There is an outcome.
     Done,
-    /// It was told to stop.
+    /// It was stopped from outside.
     Stopped,
     /// The machine has reached a limit of its own.
     Limit(Limit),
@@ -51,7 +51,7 @@ pub enum Ended {
     Journal(Trouble),
 }
 
-/// When jobs were handed out and answered, since the run began; by their numbers.
+/// For each job, by its number, when it was handed out and answered, since the run began.
 pub type Times = Map<u64, (Duration, Duration)>;
 
 /// A journal and the records that were in it.
@@ -64,8 +64,8 @@ type Book<M> = Option<Journal<<M as Machine>::Record>>;
 /// Answers as they come.
 type Arrived<A> = Vec<(u32, Ticket, Returned<A>)>;
 
-/// Runs a machine until it has an outcome or is told to stop. What is in the journal is not done again. Times are kept if
-/// the machine wants them.
+/// Runs a machine until it has an outcome or is stopped. Jobs whose answers are in the journal are not done again. Times are
+/// kept if the machine wants them.
 pub fn drive<M: Machine>(
     machine: &mut M,
     transport: Workers<M>,
@@ -116,16 +116,17 @@ pub fn drive<M: Machine>(
 struct Driver<M: Machine> {
     begun: Instant,
     times: Option<Times>,
-    /// Workers, once for each job that they can take.
+    /// Free workers, once for each job that they can take.
     free: VecDeque<u32>,
-    /// Who works on what.
+    /// The workers that have jobs, each with the number of its job.
     busy: Vec<(u32, u64)>,
-    /// Answers that do not count yet: how many records there are in the journal once they do, and from whom they are.
+    /// Answers that do not count yet: the number of records in the journal from which on each counts, its worker, and the
+    /// answer.
     unsettled: VecDeque<(u64, u32, M::Answer)>,
     /// Records for the journal so far.
     recorded: u64,
     tries: Map<u64, u32>,
-    /// Nothing more is handed out, so what is interrupted need not be done again.
+    /// No more jobs are handed out, so interrupted jobs need not be done again.
     cancelled: bool,
     synced: Instant,
     told: Option<Instant>,
@@ -133,7 +134,7 @@ struct Driver<M: Machine> {
 }
 
 impl<M: Machine> Driver<M> {
-    /// Gives the machine what is in the journal, one record at a time.
+    /// Gives the machine the records of the journal, one at a time.
     fn resume(
         &mut self,
         machine: &mut M,
@@ -187,7 +188,7 @@ impl<M: Machine> Driver<M> {
         }
     }
 
-    /// Gives work to all who have none. True if the machine has an outcome.
+    /// Gives jobs to all workers that have none. True if the machine has an outcome.
     fn hand_out(&mut self, machine: &mut M, transport: Workers<M>) -> Result<bool> {
         while let Some(&worker) = self.free.front() {
             match machine.next() {
@@ -208,7 +209,7 @@ impl<M: Machine> Driver<M> {
         Ok(false)
     }
 
-    /// Waits for an answer, and takes all that are there.
+    /// Waits for an answer, and takes all that have arrived.
     fn receive(&mut self, transport: Workers<M>) -> Result<Arrived<M::Answer>> {
         let wait = if self.unsettled.is_empty() { LOOK } else { ON_ITS_WAY };
         let mut answers: Vec<_> = transport.receive(wait)?.into_iter().collect();
@@ -282,7 +283,7 @@ impl<M: Machine> Driver<M> {
         Ok(Ok(()))
     }
 
-    /// Gives records to the journal, and tells how many of all count now.
+    /// Gives records to the journal, and returns how many of all count now.
     fn keep(&mut self, journal: &mut Journal<M::Record>, batch: Batch) -> std::result::Result<u64, Trouble> {
         if M::DURABLE {
             return journal.begin(batch).and_then(|()| journal.settled());
@@ -338,7 +339,7 @@ impl<M: Machine> Driver<M> {
     }
 }
 
-/// How a run that is told to end, or that has reached a limit, ends.
+/// How a run ends that is stopped from outside or has reached a limit.
 fn told_to_end<M: Machine>(machine: &M, control: &Control<M::Status>) -> Option<Ended> {
     if (control.stop)() {
         return Some(Ended::Stopped);

@@ -1,14 +1,14 @@
-//! The journal of a run: every answer that counts, on disk before it does.
+//! The journal of a run: every answer, on disk before it counts.
 //!
-//! A journal is a directory with a file of records, a lock and a page for people and programs that want to know how far
-//! the run is. The run is a function of its answers, so to resume means to give them again, one record at a time: together
-//! they may be larger than the memory. Disks are slow to promise that something is on them, so a thread of its own waits
-//! for that, and records that come meanwhile share the next promise.
+//! A journal is a directory with a file of records, a lock and a page on which people and programs read the progress of the
+//! run. The run is a function of its answers, so resuming gives them to the machine again, one record at a time: together
+//! they may be larger than the memory. Disks are slow to confirm that data is on them, so a separate thread waits for the
+//! confirmation, and records that come meanwhile share the next one.
 //!
-//! In front of each record stands what it took ([`Tally`]), so that a reader who only counts need not know what the records are.
+//! In front of each record stands its effort ([`Tally`]), so that a reader that only counts need not decode the records.
 //!
-//! Invariants: a record is whole or not there; a torn end, from a kill or a full disk, is cut off when the journal is
-//! opened again. Nothing is written after something that could not be.
+//! Invariants: a record is whole or missing; a torn end, from a kill or a full disk, is cut off when the journal is opened
+//! again. After a failed write nothing more is written.
 
 use super::wire;
 use gridlock_lts::base::error::Error;
@@ -24,11 +24,11 @@ use std::thread::JoinHandle;
 const MAGIC: &[u8; 8] = b"GRIDLOCK";
 const RECORDS: &str = "journal";
 const LOCK: &str = "lock";
-/// The page that tells how far a run is.
+/// The file of the page with the progress of a run.
 pub const STATUS: &str = "status.json";
 /// Length and checksum in front of a record.
 const HEAD: usize = 8;
-/// A head that is not whole is shorter than this; if there is more, its length is wrong.
+/// A torn head is shorter than this; if the file is longer, the length of the head is wrong.
 const LONGEST_TORN: u64 = 1 << 14;
 /// Bytes of a record that are read if only its tally is wanted: two numbers.
 const TALLY: usize = 32;
@@ -38,20 +38,20 @@ const TALLY: usize = 32;
 pub enum Trouble {
     /// Another process uses it.
     InUse(PathBuf),
-    /// There is a journal, and it is not to be resumed.
+    /// There is a journal, and resuming it was not asked for.
     Exists(PathBuf),
-    /// It belongs to another run: what differs, here and there.
+    /// It belongs to another run: a part of the identity, and its value in the journal and in this run.
     Other {
-        /// What it is about.
+        /// The part of the identity.
         what: String,
-        /// What the journal says.
+        /// Its value in the journal.
         journal: String,
-        /// What this run says.
+        /// Its value in this run.
         run: String,
     },
     /// It is no journal, or one of another version.
     Foreign(PathBuf, String),
-    /// The disk says no.
+    /// The disk reports an error.
     Io(PathBuf, io::Error),
 }
 
@@ -84,7 +84,7 @@ impl From<Trouble> for Error {
     }
 }
 
-/// What an answer took.
+/// The effort of an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Tally {
     /// States expanded.
@@ -107,13 +107,13 @@ impl Batch {
         record_to(&mut self.bytes, &(tally, record)).map_err(Error::internal)
     }
 
-    /// How many there are.
+    /// The number of records.
     pub fn records(&self) -> u64 {
         self.records
     }
 }
 
-/// What a run is, as pairs of a name and a value: two runs with the same list may share a journal.
+/// The identity of a run, as pairs of a name and a value: runs with the same list may share a journal.
 pub type Identity = Vec<(String, String)>;
 
 /// An open journal with records of one type.
@@ -122,7 +122,7 @@ pub struct Journal<T> {
     /// The file of records.
     path: PathBuf,
     writer: Writer,
-    /// Records that were to be written, and those that are on disk.
+    /// The numbers of records that were to be written, and of those that are on disk.
     begun: u64,
     settled: u64,
     /// Held as long as the journal is open; a part has none.
@@ -131,8 +131,8 @@ pub struct Journal<T> {
 }
 
 impl<T> Journal<T> {
-    /// Opens the journal in a directory, which is made if need be; the records that are in it are to be read one after
-    /// the other. If there is one already it must be of the same run, and `resume` must be true.
+    /// Opens the journal in a directory, which is made if need be; its records are read one after the other. If there is a
+    /// journal already it must be of the same run, and `resume` must be true.
     pub fn open(dir: &Path, identity: &Identity, resume: bool) -> Result<(Self, Records<T>), Trouble> {
         let io = |path: &Path| {
             let path = path.to_owned();
@@ -189,8 +189,8 @@ impl<T> Journal<T> {
         Journal { dir: dir.to_owned(), path, writer, begun, settled, _lock: lock, records }
     }
 
-    /// Begins a part of a journal: a file of this name beside it, for one of several processes that write at the same
-    /// time. The process that has the journal sees to it that nobody else writes there, and that the name is new.
+    /// Begins a part of a journal: a file of this name beside it, for one of several processes that write at the same time.
+    /// The process that has the journal makes sure that no other process writes there, and that the name is new.
     pub fn begin_part(dir: &Path, name: &str, identity: &Identity) -> Result<Self, Trouble> {
         let path = dir.join(name);
         let head = head(identity).map_err(|why| Trouble::Foreign(path.clone(), why))?;
@@ -205,7 +205,7 @@ impl<T> Journal<T> {
         Ok(Journal::new(dir, path, writer, None))
     }
 
-    /// Begins to append records, and does not wait for the disk. [`Journal::settled`] tells when they are there.
+    /// Begins to append records, and does not wait for the disk. [`Journal::settled`] returns how many are on disk.
     pub fn begin(&mut self, batch: Batch) -> Result<(), Trouble> {
         if batch.records > 0 {
             self.send(batch, true);
@@ -213,7 +213,7 @@ impl<T> Journal<T> {
         Ok(())
     }
 
-    /// Appends records that survive what happens to the process, and with [`Journal::sync`] to the machine.
+    /// Appends records that survive a crash of the process, and, after [`Journal::sync`], of the machine.
     pub fn write(&mut self, batch: Batch) -> Result<(), Trouble> {
         if batch.records > 0 {
             self.send(batch, false);
@@ -221,7 +221,7 @@ impl<T> Journal<T> {
         self.settle()
     }
 
-    /// Makes what was written survive a failure of the machine.
+    /// Makes the records written so far survive a failure of the machine.
     pub fn sync(&mut self) -> Result<(), Trouble> {
         self.send(Batch { bytes: Vec::new(), records: 1 }, true);
         self.settle()
@@ -235,7 +235,7 @@ impl<T> Journal<T> {
         }
     }
 
-    /// Waits until everything that was begun is done.
+    /// Waits until all writes that were begun are done.
     fn settle(&mut self) -> Result<(), Trouble> {
         while self.settled < self.begun {
             let settled = self.writer.settled.recv().unwrap_or_else(|_| Err(given_up()));
@@ -259,19 +259,19 @@ impl<T> Journal<T> {
         Trouble::Io(self.path.clone(), error)
     }
 
-    /// Replaces the page that tells how far the run is. It is a convenience: a failure is no reason to stop.
+    /// Replaces the page with the progress of the run. It is a convenience: a failure is no reason to stop.
     pub fn tell(&self, status: &[u8]) {
         let _ =
             gridlock_lts::base::whole_file::write_whole(&self.dir.join(STATUS), |out| out.write_all(status));
     }
 }
 
-/// What is said of a journal that could not be written before.
+/// The error of a journal that could not be written before.
 fn given_up() -> io::Error {
     io::Error::other("it could not be written before")
 }
 
-/// Bytes to be written, how many records they are, and whether the disk is to promise that they are there.
+/// Bytes to write, the number of their records, and whether to wait until the disk confirms them.
 struct Order {
     bytes: Vec<u8>,
     records: u64,
@@ -281,7 +281,7 @@ struct Order {
 /// The thread that waits for the disk.
 struct Writer {
     orders: Option<Sender<Order>>,
-    /// Records that are on disk now, and were not before.
+    /// The number of records that have come to be on disk since the last message.
     settled: Receiver<io::Result<u64>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -326,7 +326,7 @@ pub struct Records<T> {
 }
 
 impl<T> Records<T> {
-    /// Those of a journal or of a part of one, which must be of this run. It is not cut where it is torn.
+    /// The records of a journal or of a part of one, which must be of this run. A torn end is not cut off.
     pub fn of(dir: &Path, name: Option<&str>, identity: &Identity) -> Result<Self, Trouble> {
         let path = dir.join(name.unwrap_or(RECORDS));
         let mut source = Source::open(&path)?;
@@ -338,7 +338,7 @@ impl<T> Records<T> {
         Ok(Records { source, left: 0, records: PhantomData })
     }
 
-    /// None at all, beside a journal in this directory.
+    /// An empty list of records, for a journal in this directory.
     pub fn none(dir: &Path) -> Result<Self, Trouble> {
         let mut source = Source::open(&dir.join(RECORDS))?;
         source.left = 0;
@@ -359,12 +359,12 @@ impl<T> Records<T> {
         Err(Trouble::Foreign(self.source.path.clone(), why))
     }
 
-    /// How many there were when the journal was opened.
+    /// The number of records when the journal was opened.
     pub fn len(&self) -> usize {
         self.left
     }
 
-    /// Whether there were none.
+    /// Whether there were no records.
     pub fn is_empty(&self) -> bool {
         self.left == 0
     }
@@ -383,11 +383,11 @@ impl<T: DeserializeOwned> Records<T> {
     }
 }
 
-/// What the records of a journal took, one after the other.
+/// The efforts of the records of a journal, one after the other.
 pub struct Tallies(Source);
 
 impl Tallies {
-    /// That of the next record; the rest of it is passed over, so that whether it is whole is not looked at.
+    /// The effort of the next record. The rest of the record is skipped, and its checksum not checked.
     #[allow(clippy::should_implement_trait, reason = "an iterator cannot fail and go on")]
     pub fn next(&mut self) -> Result<Option<Tally>, Trouble> {
         if !self.0.skip(TALLY)? {
@@ -398,7 +398,7 @@ impl Tallies {
     }
 }
 
-/// What a journal is about and what its records took, without opening it for writing: it may be in use.
+/// The identity of a journal and the efforts of its records, without opening it for writing: it may be in use.
 pub fn look(dir: &Path) -> Result<(Identity, Tallies), Trouble> {
     let path = dir.join(RECORDS);
     let mut source = Source::open(&path)?;
@@ -407,7 +407,7 @@ pub fn look(dir: &Path) -> Result<(Identity, Tallies), Trouble> {
     Ok((identity, Tallies(source)))
 }
 
-/// Whether somebody has a journal open for writing; none if that cannot be known, as on a file system without locks.
+/// Whether a process has a journal open for writing; `None` if that cannot be known, as on a file system without locks.
 pub fn is_open(dir: &Path) -> Option<bool> {
     let lock = File::open(dir.join(LOCK)).ok()?;
     // Shared, and given back at once.
@@ -427,9 +427,9 @@ struct Source {
     left: u64,
     /// The record that was read last.
     payload: Vec<u8>,
-    /// Where the last record ends that was whole.
+    /// The end of the last whole record.
     good: u64,
-    /// What is left is the beginning of a record, or zeros.
+    /// Whether the rest of the file is the beginning of a record, or zeros.
     torn: bool,
 }
 
@@ -480,7 +480,7 @@ impl Source {
     }
 
     /// Length and checksum of the next record, if as many bytes are there. After a failure of the machine a file may end in
-    /// zeros, which look like records without content; there are none.
+    /// zeros, which look like records without content; these do not exist.
     fn next_head(&mut self) -> Result<Option<(usize, u32)>, Trouble> {
         let mut head = [0; HEAD];
         if self.left < HEAD as u64 {
@@ -500,7 +500,7 @@ impl Source {
         self.fill(length, checksum)
     }
 
-    /// Reads this many bytes; whether they have this checksum.
+    /// Reads this many bytes; returns whether they have this checksum.
     fn fill(&mut self, length: usize, checksum: u32) -> Result<bool, Trouble> {
         let mut payload = std::mem::take(&mut self.payload);
         payload.clear();
@@ -537,7 +537,7 @@ impl Source {
     }
 }
 
-/// Two runs are the same if their lists are. The message names what both say differently, rather than what only one says.
+/// Two runs are the same if their lists are equal. The message prefers a value that differs to one that only one list has.
 fn compare(theirs: &Identity, ours: &Identity) -> Result<(), Trouble> {
     if theirs == ours {
         return Ok(());

@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, VecDeque};
 pub struct Made<J, X, A> {
     /// The job.
     pub job: J,
-    /// What its machine knows about it.
+    /// The data that its machine keeps with it.
     pub about: X,
     /// Its answer, once that has come.
     pub answer: Option<A>,
@@ -21,7 +21,7 @@ pub struct Ledger<J, X, A> {
     /// The jobs from number `processed` on.
     jobs: VecDeque<Made<J, X, A>>,
     processed: u64,
-    /// Jobs that nobody works on.
+    /// Jobs without an answer that no worker has.
     idle: BTreeSet<u64>,
     done: u64,
     lost: u64,
@@ -75,7 +75,7 @@ impl<J: Numbered + Clone, X, A> Ledger<J, X, A> {
         self.jobs.get_mut(at).filter(|made| made.answer.is_none())
     }
 
-    /// What an answer to a job would be.
+    /// How an answer to a job would be accepted.
     pub fn expects(&self, number: u64) -> Accepted {
         match self.get(number) {
             Some(made) if made.answer.is_none() => Accepted::New,
@@ -95,7 +95,7 @@ impl<J: Numbered + Clone, X, A> Ledger<J, X, A> {
         expected
     }
 
-    /// Nobody works on a job any more. False if its answer is there or there is no such job.
+    /// Records that the worker of a job lost it. False if the job is answered or there is no such job.
     pub fn lose(&mut self, number: u64) -> bool {
         let waiting = self.waiting(number).is_some();
         if waiting && self.idle.insert(number) {
@@ -104,14 +104,14 @@ impl<J: Numbered + Clone, X, A> Ledger<J, X, A> {
         waiting
     }
 
-    /// The first job below a number that nobody works on, for somebody to work on.
+    /// The first job below a number that no worker has, to be handed out again.
     pub fn hand_out_again(&mut self, below: u64) -> Option<J> {
         let number = self.idle.first().copied().filter(|&number| number < below)?;
         self.idle.remove(&number);
         self.get(number).map(|made| made.job.clone())
     }
 
-    /// The next job, if it is answered; it leaves the ledger.
+    /// Removes the next job and returns it, if it is answered.
     pub fn process(&mut self) -> Option<(J, X, A)> {
         self.jobs.front()?.answer.as_ref()?;
         let Made { job, about, answer } = self.jobs.pop_front()?;
@@ -119,7 +119,7 @@ impl<J: Numbered + Clone, X, A> Ledger<J, X, A> {
         Some((job, about, answer?))
     }
 
-    /// The next job leaves the ledger without an answer: nobody will give one.
+    /// Removes the next job without an answer, because none will come.
     pub fn abandon(&mut self) {
         if let Some(made) = self.jobs.pop_front() {
             self.idle.remove(&made.job.number());
@@ -127,7 +127,7 @@ impl<J: Numbered + Clone, X, A> Ledger<J, X, A> {
         }
     }
 
-    /// The jobs that nobody works on, taken out while jobs are made for the records of an earlier run.
+    /// Takes out the jobs that no worker has, while jobs are made for the records of an earlier run.
     pub fn take_idle(&mut self) -> BTreeSet<u64> {
         std::mem::take(&mut self.idle)
     }
@@ -138,8 +138,8 @@ impl<J: Numbered + Clone, X, A> Ledger<J, X, A> {
     }
 }
 
-/// Makes jobs until the one of a record is there, and sets them aside. The machine made that job before the record was
-/// written, from records that were written earlier, so it does so again; if not, nobody wants the record any more.
+/// Makes jobs until the job of a record is made, and sets them aside. The machine made that job before the record was
+/// written, from records that were written earlier, so it makes it again; if it does not, the record is not needed any more.
 macro_rules! resume_in_order {
     ($machine:expr, $record:expr) => {{
         let mut idle = $machine.ledger.take_idle();

@@ -12,7 +12,8 @@ use serde::de::DeserializeOwned;
 pub const WINDOW: u64 = 64;
 
 /// The window for a number of workers, all of which should have a job. It is the same for all small numbers, so that they
-/// make the same jobs; beyond, jobs that take longer than others must not leave workers without one.
+/// make the same jobs; beyond that the window is larger, so that a job that takes longer than others leaves no worker without
+/// a job.
 pub fn window(workers: u64) -> u64 {
     if workers <= WINDOW {
         WINDOW
@@ -21,44 +22,45 @@ pub fn window(workers: u64) -> u64 {
     }
 }
 
-/// What to do next.
+/// What the driver is to do next.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Next<J> {
     /// Hand out this job.
     Job(J),
-    /// Nothing before more answers come.
+    /// Wait for more answers.
     Wait,
-    /// Nothing any more: there is an outcome.
+    /// Stop: there is an outcome.
     Done,
 }
 
-/// What became of an answer.
+/// How an answer was accepted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Accepted {
-    /// It is the first to its job. That of an interrupted job is none: the job will be handed out again.
+    /// It is the first answer to its job. The answer of an interrupted job does not count: the job will be handed out again.
     New,
-    /// There was an answer to that job before, or none is wanted any more.
+    /// The job was answered before, or its answer is not needed any more.
     Duplicate,
     /// There is no such job.
     Unknown,
 }
 
-/// Something that jobs are numbered by.
+/// A message with the number of a job.
 pub trait Numbered {
     /// The number of the job.
     fn number(&self) -> u64;
 
-    /// A job is about to be sent to another rank, known by its number among the workers: takes along what it needs there.
+    /// Called before a job is sent to another rank, given by its number among the workers: adds the data that the job needs
+    /// there.
     fn address(&mut self, _rank: u32) {}
 }
 
-/// An answer, as far as the driver has to know it.
+/// An answer, as far as the driver needs to read it.
 pub trait Reply: Numbered {
-    /// Whether the worker was told to stop before it was done.
+    /// Whether the worker was cancelled before it was done.
     fn is_interrupted(&self) -> bool;
     /// How it ended, in a word for logs.
     fn end(&self) -> &'static str;
-    /// What it took.
+    /// Its effort.
     fn tally(&self) -> Tally;
 }
 
@@ -70,7 +72,7 @@ pub trait Machine {
     type Answer: Reply;
     /// What the journal keeps of an answer.
     type Record: DeserializeOwned;
-    /// How far it is.
+    /// Its progress.
     type Status;
 
     /// Whether an answer counts only once the disk has promised to keep it. Otherwise it counts once it is written, and
@@ -81,18 +83,18 @@ pub trait Machine {
     /// first job is handed out.
     fn resume(&mut self, record: Self::Record) -> Result<()>;
 
-    /// What to do next.
+    /// What the driver is to do next.
     fn next(&mut self) -> Next<Self::Job>;
 
-    /// Whether it waits for machines of other processes, so that nothing may be in work here, and it is asked again.
+    /// Whether it waits for machines of other processes: then no job may be in work here, and the driver asks again.
     fn has_peers(&self) -> bool {
         false
     }
 
-    /// Writes what the journal is to keep of an answer: nothing, or one or more records.
+    /// Writes the records that the journal keeps of an answer: any number, also none.
     fn record(&self, answer: &Self::Answer, batch: &mut Batch) -> Result<()>;
 
-    /// Writes what the journal is to keep besides answers: what is new since it was asked last.
+    /// Writes the records that the journal keeps besides those of answers: the new ones since the last call.
     fn notes(&mut self, _batch: &mut Batch) -> Result<()> {
         Ok(())
     }
@@ -100,20 +102,19 @@ pub trait Machine {
     /// Takes the answer to a job.
     fn accept(&mut self, answer: Self::Answer, worker: u32) -> Accepted;
 
-    /// Is told that a worker has lost a job: it is handed out again. False if its answer is there or there is no such
-    /// job.
+    /// Records that a worker has lost a job, which is handed out again. False if the job is answered or there is no such job.
     fn lost(&mut self, number: u64, worker: u32) -> bool;
 
-    /// Takes what a job had come to when the run was ended. It is not in the journal, and nothing follows from it for
-    /// other jobs.
+    /// Takes the partial answer of a job that was in work when the run was ended. It is not in the journal, and does not
+    /// affect other jobs.
     fn cut_short(&mut self, _answer: Self::Answer) {}
 
-    /// A limit of its own that the run has reached. It is asked again and again while jobs are in work.
+    /// A limit of the machine itself that the run has reached. The driver asks regularly while jobs are in work.
     fn limit(&self) -> Option<Limit> {
         None
     }
 
-    /// How far it is.
+    /// Its progress.
     fn status(&self) -> Self::Status;
 
     /// Jobs made and jobs answered.

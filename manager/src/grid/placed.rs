@@ -1,7 +1,7 @@
 //! The jobs of a machine whose answers count by their *places* and not by the order in which jobs were made.
 //!
-//! Such a machine asks a board what there is to do. Numbers of jobs then depend on who was faster, so they mean nothing, and
-//! all that is kept is kept by places. Invariant: a job is out until its first answer comes.
+//! Such a machine gets its tasks from a board. The numbers of jobs then depend on which worker was faster, so they have no
+//! meaning, and all records are kept by places. Invariant: a job is out until its first answer comes.
 
 use super::machine::Accepted;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// See the module head.
 #[derive(Debug)]
 pub struct PlacedJobs<P, T> {
-    /// Jobs that are not answered, and those of them that nobody works on.
+    /// Jobs that are not answered, and the numbers of those that no worker has.
     out: BTreeMap<u64, (P, T)>,
     idle: BTreeSet<u64>,
     made: u64,
@@ -22,14 +22,14 @@ impl<P, T> Default for PlacedJobs<P, T> {
 }
 
 impl<P, T: Clone> PlacedJobs<P, T> {
-    /// Makes a job of a task, and tells its number.
+    /// Makes a job of a task, and returns its number.
     pub fn add(&mut self, place: P, task: T) -> u64 {
         self.out.insert(self.made, (place, task));
         self.made += 1;
         self.made - 1
     }
 
-    /// A job that nobody works on, for somebody to work on.
+    /// A job that no worker has, to be handed out again.
     pub fn again(&mut self) -> Option<(u64, T)> {
         let number = self.idle.pop_first()?;
         self.out.get(&number).map(|(_, task)| (number, task.clone()))
@@ -40,14 +40,14 @@ impl<P, T: Clone> PlacedJobs<P, T> {
         self.out.get(&number)
     }
 
-    /// A job is answered: its place, if this is the first answer.
+    /// Records that a job is answered; returns its place if this is the first answer.
     pub fn answered(&mut self, number: u64) -> Result<P, Accepted> {
         self.idle.remove(&number);
         let known = if number < self.made { Accepted::Duplicate } else { Accepted::Unknown };
         self.out.remove(&number).map(|(place, _)| place).ok_or(known)
     }
 
-    /// Nobody works on a job any more. False if it is answered or there is no such job.
+    /// Records that the worker of a job lost it. False if the job is answered or there is no such job.
     pub fn lost(&mut self, number: u64) -> bool {
         let waiting = self.out.contains_key(&number);
         if waiting {

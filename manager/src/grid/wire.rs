@@ -1,16 +1,16 @@
 //! The one place that names the `bincode` crate: values as bytes, for messages and journals.
 //!
-//! `bincode` has no maintainer any more; replacing it means changing this file, and the version of messages and
-//! journals with it. Invariant: bytes from elsewhere are an error at worst, never a crash and never an allocation larger
-//! than they are long times a constant.
+//! `bincode` has no maintainer any more; replacing it means changing this file, and the version of messages and journals with
+//! it. Invariant: decoding bytes from another process ends with an error at worst, never with a crash, and never allocates
+//! more than a constant times their length.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// The version of everything that is written with this module. Ranks and journals must agree on it.
+/// The version of all messages and files written with this module. Ranks and journals must agree on it.
 pub const VERSION: u32 = 7;
 
-/// No value is longer than this: the largest result of a slice, and some more.
+/// No value is longer than this: it is somewhat more than the largest result of a slice.
 const LIMIT: usize = 3 << 30;
 
 fn config() -> impl bincode::config::Config {

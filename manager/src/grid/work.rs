@@ -1,6 +1,6 @@
 //! What a worker does with a job, and where jobs are done: on threads of this process or on the ranks of an MPI job.
 //!
-//! Invariant: a method says what its work is once; whether threads or ranks do it is settled here and nowhere else.
+//! Invariant: a method defines its work once; only this module decides whether threads or ranks do it.
 
 use super::driver::{Control, Ended, Opened, Times, drive};
 use super::machine::{Machine, Numbered};
@@ -19,18 +19,18 @@ use super::transport::mpi::{self, Hello, Ranks, Run, World};
 /// A worker of a thread: does one job at a time, gives signs of life meanwhile, and gives up soon after it is cancelled.
 pub type Worker<'w, J, A> = Box<dyn FnMut(J, &Life) -> A + 'w>;
 
-/// What workers of one process share. Threads that are stuck are given up and may look at it for ever, so it is owned.
+/// What workers of one process share. Threads that are stuck are given up and may refer to it for ever, so they own it together.
 pub trait Work: Send + Sync + 'static {
-    /// What a worker gets.
+    /// The jobs.
     type Job: Send + 'static;
-    /// What it answers.
+    /// The answers.
     type Answer: Send + 'static;
 
     /// A new worker.
     fn worker(&self) -> Worker<'_, Self::Job, Self::Answer>;
 
-    /// A job has come from another rank: takes what came with it ([`Numbered::address`]).
-    /// Jobs come in the order in which they were sent here.
+    /// Called for a job from another rank: takes the data that came with it ([`Numbered::address`]). Jobs come in the order
+    /// in which they were sent here.
     fn arrived(&self, _job: &mut Self::Job) {}
 }
 
@@ -38,7 +38,7 @@ pub trait Work: Send + Sync + 'static {
 pub type AnyWork<J, A> = Arc<dyn Work<Job = J, Answer = A>>;
 
 enum WorkersAt<'w> {
-    /// They borrow nothing, which has to be said in a build without MPI.
+    /// Threads borrow nothing; the marker uses the lifetime in a build without MPI.
     Threads(PhantomData<&'w ()>),
     #[cfg(feature = "mpi")]
     Ranks { world: &'w World, hellos: Vec<Hello>, warn: &'w dyn Fn(String) },
@@ -58,8 +58,8 @@ impl<'w> Grid<'w> {
         Grid { threads: threads.max(1), patience, place: WorkersAt::Threads(PhantomData) }
     }
 
-    /// The ranks of an MPI job, with this many threads each; on rank 0 this waits until all are there, or `stop` says so.
-    /// `warn` hears of ranks that are silent.
+    /// The ranks of an MPI job, with this many threads each; on rank 0 this waits until all have joined or `stop` returns
+    /// true. `warn` is called for ranks that are silent.
     #[cfg(feature = "mpi")]
     pub fn ranks(
         world: &'w World,
@@ -78,12 +78,12 @@ impl<'w> Grid<'w> {
         Ok(Grid { threads: threads.max(1), patience, place: WorkersAt::Ranks { world, hellos, warn } })
     }
 
-    /// Threads of this process that do jobs, or would if it did any.
+    /// The threads of this process that do jobs, or would do them.
     pub fn own_threads(&self) -> usize {
         self.threads
     }
 
-    /// Jobs that are worked on at a time.
+    /// The number of jobs in work at a time.
     pub fn workers(&self) -> u64 {
         match &self.place {
             WorkersAt::Threads(_) => self.threads as u64,
@@ -92,7 +92,7 @@ impl<'w> Grid<'w> {
         }
     }
 
-    /// Runs a machine until it has an outcome or is told to stop. What is in the journal is not done again.
+    /// Runs a machine until it has an outcome or is stopped. Jobs whose answers are in the journal are not done again.
     pub fn lead<M, W>(
         &self,
         machine: &mut M,
@@ -136,7 +136,7 @@ impl<'w> Grid<'w> {
         self.serve_until(work)?.ok_or_else(|| Error::internal("rank 0 wants a mesh, and this is a star"))
     }
 
-    /// The same; no exit code if rank 0 goes on with something else for which all ranks meet.
+    /// The same; `None` if rank 0 goes on with another search for which all ranks meet.
     pub fn serve_until<W>(&self, work: &Arc<W>) -> Result<Option<u8>>
     where
         W: Work<Job: Serialize + DeserializeOwned, Answer: Serialize + DeserializeOwned> + ?Sized,

@@ -17,7 +17,7 @@ pub enum Kind {
     DepthFirst,
     /// Depth first, successors in random order, states kept as bits.
     Bitstate,
-    /// Depth first within a bound that is raised once all within it was searched, divided by prefixes of paths.
+    /// Depth first within a bound, divided by prefixes of paths; the bound is raised once all states within it were searched.
     Prefix,
     /// Random walks.
     Walk,
@@ -31,9 +31,9 @@ pub enum Kind {
     Rare,
     /// Breadth first with bounded levels, towards steps that were not seen yet.
     Aimed,
-    /// Depth first for runs that go round against a formula.
+    /// Depth first for lassos that violate a formula.
     Lasso,
-    /// Random walks into states after which what a formula asks for is impossible.
+    /// Random walks into states after which a formula cannot be fulfilled any more.
     Trap,
 }
 
@@ -130,13 +130,13 @@ impl FromStr for Kind {
 /// How a hunt is run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Config {
-    /// The source of all choices.
+    /// The seed of all random choices.
     pub seed: u64,
     /// Whether jobs of `prefix` tell each other which states they have expanded.
     pub share: bool,
     /// The members, in the order in which they have their first turns.
     pub portfolio: Vec<Kind>,
-    /// Whether members that find more new things get more to do; else they take turns.
+    /// Whether members with more new coverage get more work; otherwise they take turns.
     pub steering: bool,
     /// Bytes that the states of one job may take.
     pub job_memory: u64,
@@ -144,24 +144,24 @@ pub struct Config {
     pub job_states: u64,
     /// The largest number of jobs.
     pub max_jobs: Option<u64>,
-    /// The largest number of states expanded, those for shortening not counted.
+    /// The largest number of states expanded, states for shortening not counted.
     pub max_states: Option<u64>,
     /// The hunt ends with the finding of this number.
     pub findings: u64,
-    /// Job n is based on the feedback to the jobs up to n - window; more workers than this have nothing to do.
+    /// Job n is based on the feedback to the jobs up to n - window; more workers than this are idle.
     pub window: u64,
     /// States that may be expanded to shorten a finding.
     pub shorten: u64,
     /// For beams: the vectors whose steps are preferred, ascending.
     pub preferred: Vec<u32>,
-    /// The formulas whose violations are looked for, by the numbers of their properties, and how they can be.
+    /// The formulas whose violations are looked for, by the numbers of their properties, each with its shape.
     pub formulas: Vec<(u32, Shape)>,
     /// Nothing but this job is done, one of another hunt; the portfolio is the member that it belonged to.
     pub only: Option<HuntJob>,
 }
 
 impl Config {
-    /// The usual choices, of which the portfolio depends on whether there is a guide and whether labels are preferred.
+    /// The usual choices. The portfolio depends on whether there is a guide and whether labels are preferred.
     pub fn new(seed: u64, guided: bool, preferred: Vec<u32>) -> Self {
         let fits = |kind: &Kind| match kind {
             Kind::Guided(..) => guided,
@@ -187,7 +187,7 @@ impl Config {
         }
     }
 
-    /// The same with runs against these formulas to look for, beside other things or alone.
+    /// The same, looking for runs that violate these formulas as well, or for these alone.
     pub fn with_formulas(self, formulas: Vec<(u32, Shape)>, alone: bool) -> Self {
         let fits = |kind: &Kind| match kind {
             Kind::Lasso => formulas.iter().any(|(_, shape)| shape.run),

@@ -1,6 +1,6 @@
-//! What all searches of a hunt have seen together.
+//! The joint coverage of all searches of a hunt.
 //!
-//! Invariant: it is the union of what was merged, whatever the order; gains depend on the order, so they are taken in the
+//! Invariant: it is the union of all merged coverage, in any order; gains depend on the order, so they are computed in the
 //! order of jobs.
 
 use gridlock_lts::model::network::Network;
@@ -16,7 +16,7 @@ pub struct Part {
     pub total: u64,
 }
 
-/// What was seen of one leaf.
+/// The coverage of one leaf.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LeafCoverage {
     /// Local states.
@@ -34,11 +34,11 @@ pub struct Bits {
     pub fill: f64,
     /// States that the search with that array is expected to have left out, without those behind them.
     pub omissions: f64,
-    /// States that all these searches took for visited; nearly all of them were.
+    /// States that all these searches counted as visited; nearly all of them were.
     pub taken_for_visited: u64,
 }
 
-/// New things that a search has seen.
+/// The new coverage of a search.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Gain {
     /// Local states of leaves.
@@ -60,7 +60,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Nothing yet. Without complete tables there is no saying how much of them is seen.
+    /// Empty coverage. Without complete tables the totals are unknown.
     pub fn new(net: Option<&Network>) -> Self {
         let all = net.map_or(&[][..], |net| &net.leaves);
         let leaf = |leaf: &gridlock_lts::model::network::Leaf| {
@@ -78,7 +78,7 @@ impl Seen {
         }
     }
 
-    /// Adds what a search has seen, and tells what was new. An error says why that cannot be.
+    /// Adds the coverage of a search; returns the new part. An error says why the coverage cannot be right.
     pub fn add(&mut self, coverage: &Coverage) -> Result<Gain, String> {
         let mut gain = Gain::default();
         for (k, leaf) in self.leaves.iter_mut().enumerate() {
@@ -105,7 +105,7 @@ impl Seen {
         Ok(gain)
     }
 
-    /// Adds what a bitstate search says of its array.
+    /// Adds the figures of a bitstate search about its array.
     pub fn add_bits(&mut self, coverage: &Coverage, log2_bits: u8, hashes: u8, states: u64) {
         let fill = coverage.bits_set as f64 / 2f64.powi(i32::from(log2_bits));
         self.bits.jobs += 1;
@@ -126,7 +126,7 @@ impl Seen {
         self.distinct
     }
 
-    /// What there is to say about bit arrays.
+    /// The figures about bit arrays.
     pub fn bits(&self) -> Bits {
         self.bits
     }
@@ -138,13 +138,13 @@ const BLOCK: f64 = 512.0;
 const STEPS: u32 = 64;
 
 /// States left out by a search that stored this many in an array that was filled to a part of `fill` in the end: the array
-/// fills evenly, and at each point a new state is left out as often as [`taken`] says.
+/// fills evenly, and at each point [`taken`] gives the probability that a new state is left out.
 fn expected_omissions(fill: f64, hashes: u8, states: u64) -> f64 {
     let part = |step: u32| taken(fill * (f64::from(step) + 0.5) / f64::from(STEPS), hashes);
     states as f64 * (0..STEPS).map(part).sum::<f64>() / f64::from(STEPS)
 }
 
-/// How often a new state is taken for visited in an array of which a part `fill` is set.
+/// The probability that a new state counts as visited in an array of which a part `fill` is set.
 ///
 /// If all blocks were equally full it would be the power of `fill` to the number of bits of a state, which all must be set
 /// by chance. But the states in a block are Poisson distributed, and fuller blocks count more: with n states of k bits in a
@@ -165,7 +165,7 @@ fn taken(fill: f64, hashes: u8) -> f64 {
     (moments[usize::from(hashes)] * (k / BLOCK).powi(i32::from(hashes))).min(1.0)
 }
 
-/// Adds one set to another, and tells how many elements were new.
+/// Adds one set to another; returns how many elements were new.
 fn unite(ours: &mut Vec<u64>, theirs: &[u64]) -> u64 {
     if ours.len() < theirs.len() {
         ours.resize(theirs.len(), 0);
@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(set, [0b1110, 1]);
     }
 
-    /// Stores random states in a small array and counts those that are wrongly taken for visited.
+    /// Stores random states in a small array and counts new ones that count as visited.
     #[test]
     fn omissions_are_as_many_as_expected() {
         for (seed, bits, hashes, states) in

@@ -1,9 +1,9 @@
 //! A member of a portfolio: what its next job is.
 //!
-//! Jobs begin small, so that bugs near by are found at once, and grow while they use up what they may, faster if they find
-//! new things, so that deep ones are found later. What a search can vary (depth, length, width) is drawn anew for each job,
-//! small values as often as large ones: searches that differ see different things. Invariant: a job follows from the
-//! feedback that was processed and from its seed.
+//! Jobs begin small, so that bugs near the initial state are found at once. They grow while they use up their limits, faster
+//! if they find something new, so that deep bugs are found later. The parameters of a search (depth, length, width) are drawn
+//! anew for each job, small values as often as large ones: different searches see different states. Invariant: a job follows
+//! from the feedback that was processed and from its seed.
 
 use super::config::{Config, Kind};
 use super::prefixes::{Handed, Prefixes, Shared, Sharing, Taken};
@@ -24,21 +24,21 @@ use std::sync::Arc;
 /// soon where large jobs pay, and in the end also where small ones have seen all they can.
 const DOUBLING: u64 = 16;
 const WORTHWHILE: u64 = 4;
-/// Where jobs tell each other, a window of them may expand at most this many times what the round had expanded before.
+/// Where jobs share states, a window of them may expand at most this many times the states that the round had expanded before.
 const AT_ONCE: u64 = 4;
 /// States of the largest jobs.
 const LARGEST: u64 = 1 << 24;
-/// Bits of an array for each state that may be stored: with three of them set, one of ten thousand new states at most is
-/// taken for visited.
+/// Bits of an array for each state that may be stored: with three of them set, at most one of ten thousand new states counts
+/// as visited.
 const BITS_A_STATE: u64 = 64;
 const HASHES: u8 = 3;
-/// Finer guides are for swarms that must not leave anything out; a hunt does not wait for large ones.
+/// Finer guides are for swarms that must not leave out any state; a hunt does not wait for large ones.
 const GUIDE_STATES: usize = 20_000;
 
 /// Findings of one job at most: each is shortened, and one search seldom sees many that differ in more than their end.
 const MOST_FINDINGS: u64 = 16;
 
-/// How much of the traces of the subsystem a member has done.
+/// The traces of the subsystem, and how many of them a member has done.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Traces {
     /// All there are.
@@ -49,7 +49,7 @@ pub struct Traces {
     pub pruned: BigUint,
 }
 
-/// What the turn of a member has to go by.
+/// The input for the turn of a member.
 #[derive(Clone, Copy)]
 pub(super) struct Draw {
     /// The source of the job's choices.
@@ -60,13 +60,13 @@ pub(super) struct Draw {
     pub(super) made: u64,
 }
 
-/// What a member has for its turn.
+/// The result of a member's turn.
 pub(super) enum Turn {
-    /// A job: how it goes about it and the states it may expand.
+    /// A job: its method, and the states that it may expand.
     Job(Method, u64),
-    /// Nothing now, or nothing any more.
+    /// No job now, or none any more.
     Nothing,
-    /// Nothing any more: all traces of the subsystem are done, or all prefixes, and they are all there is to see.
+    /// No job any more: all traces of the subsystem are done, or all prefixes, so every reachable state was seen.
     Everything,
 }
 
@@ -78,21 +78,22 @@ pub(super) struct Member<'n> {
     swarm: Option<Swarm<'n>>,
     /// The pool of the member that divides by prefixes.
     prefixes: Option<Prefixes>,
-    /// The most that a swarm of it had done when this many jobs of the hunt were made, the last ones; it may have begun anew.
+    /// The most that its swarm had done when this many jobs of the hunt were made, for the last jobs; the swarm may have
+    /// begun anew since.
     best: VecDeque<(u64, Traces)>,
     /// Jobs that used up their states, those that found something new several times.
     used_up: u64,
     /// How often jobs were doubled beyond that, since traces were too large or prefixes too many.
     doubled: u32,
     retired: bool,
-    /// The formulas that there is nothing left to do for.
+    /// The formulas for which nothing is left to do.
     through: Vec<u32>,
     /// Whether a job of the swarm ended with a finding, so that its traces were not searched to their end.
     cut: bool,
 }
 
 impl<'n> Member<'n> {
-    /// A member; `words` of a state are given if jobs may tell each other which ones they have expanded.
+    /// A member; `words`, the words of a state, are given if jobs may share the states that they have expanded.
     pub(super) fn new(kind: Kind, config: &Config, words: Option<usize>) -> Self {
         let sharing = words.map(|words| Sharing { words, bytes: config.job_memory });
         Member {
@@ -109,7 +110,7 @@ impl<'n> Member<'n> {
         }
     }
 
-    /// States that its jobs have grown to by what they used.
+    /// The states of its jobs, grown by their use.
     pub(super) fn grown(&self) -> u64 {
         self.doubled_by(0)
     }
@@ -200,7 +201,7 @@ impl<'n> Member<'n> {
         }
     }
 
-    /// A job for one of the formulas that it fits and is not through with.
+    /// A job for one of the formulas of its shape that are not finished.
     fn for_formula(&mut self, config: &Config, rng: &mut Rng, states: u64) -> Turn {
         let fits = |(property, shape): &&(u32, Shape)| {
             let suits = if self.kind == Kind::Lasso { shape.run } else { shape.trap };
@@ -224,12 +225,12 @@ impl<'n> Member<'n> {
         Turn::Job(method, states)
     }
 
-    /// It gets no more jobs.
+    /// From now on the member gets no jobs.
     pub(super) fn retire(&mut self) {
         self.retired = true;
     }
 
-    /// Learns that a search for runs against a formula has seen everything that it can see.
+    /// Records that a search for runs that violate a formula has seen everything that it can see.
     pub(super) fn take_run(&mut self, method: &Method, end: &HuntEnd) {
         if *end != HuntEnd::Complete {
             return;
@@ -239,9 +240,9 @@ impl<'n> Member<'n> {
         }
     }
 
-    /// What a job may expand where jobs tell each other: a few times what all answers of the round have, divided by the window. So
-    /// the first ones are small and soon there is work for all workers.
-    /// Fewer workers than the usual window begin with larger ones, which repeat less.
+    /// The states that a job may expand where jobs share states: a few times those that all answers of the round have
+    /// expanded, divided by the window. So the first jobs are small, and soon there is work for all workers. Fewer workers
+    /// than the usual window begin with larger ones, which repeat less.
     fn share(&self, window: u64) -> u64 {
         if window <= WINDOW {
             return LARGEST;
@@ -263,7 +264,7 @@ impl<'n> Member<'n> {
         }
     }
 
-    /// Takes the feedback to a job that was allowed to expand `allowed` states, if it was below a prefix.
+    /// Takes the feedback to a job below a prefix that was allowed to expand `allowed` states.
     pub(super) fn take_prefix(&mut self, feedback: &HuntFeedback, allowed: u64) {
         let size = self.size();
         let Some(prefixes) = &mut self.prefixes else { return };
@@ -284,7 +285,7 @@ impl<'n> Member<'n> {
         self.prefixes.as_ref().and_then(Prefixes::proved)
     }
 
-    /// What came of telling each other, if its jobs do.
+    /// The figures about shared states, if its jobs share states.
     pub(super) fn shared(&self) -> Option<Shared> {
         self.prefixes.as_ref().and_then(Prefixes::shared)
     }
@@ -298,7 +299,7 @@ impl<'n> Member<'n> {
         }
     }
 
-    /// Learns what came of a job.
+    /// Learns the yield of a job.
     pub(super) fn learn(&mut self, used_up: bool, worth: f64) {
         if used_up {
             self.used_up += if worth > 0.0 { WORTHWHILE } else { 1 };
@@ -362,7 +363,7 @@ fn spread(rng: &mut Rng, low: usize, high: usize) -> u32 {
     power + rng.below(power as usize) as u32
 }
 
-/// What a job of the hunt may use.
+/// The limits of a job of the hunt.
 pub(super) fn limits(config: &Config, states: u64) -> HuntLimits {
     let findings = config.findings.clamp(1, MOST_FINDINGS) as u32;
     HuntLimits { states, memory: config.job_memory, findings, shorten: config.shorten }

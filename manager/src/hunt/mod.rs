@@ -1,11 +1,11 @@
 //! A hunt: cheap, very different searches, until enough was found or the budget is spent.
 //!
-//! Like a [`swarm`](crate::traces::swarm) it is a state machine without clocks, threads or files. Job n is made when exactly the
-//! feedback to the jobs up to n - [`Config::window`] has been processed (or, where nothing could be made then, the least further
-//! feedback after which something can), strictly in the order of jobs. So the same seed gives the same jobs and, for the
-//! same number of jobs, the same findings, for any number of workers. A hunt never says that a property holds; all it
-//! proves is that there is no violation within some number of steps ([`HuntStatus::within`]). Invariant: a finding is reported once all jobs before its own are answered; no two reported ones have
-//! the same [`Key`].
+//! Like a [`swarm`](crate::traces::swarm) it is a state machine without clocks, threads or files. Job n is made when exactly
+//! the feedback to the jobs up to n - [`Config::window`] has been processed (or, where nothing could be made then, the least
+//! further feedback after which something can), strictly in the order of jobs. So the same seed gives the same jobs and, for
+//! the same number of jobs, the same findings, for any number of workers. A hunt never concludes that a property holds; it
+//! only proves that there is no violation within some number of steps ([`HuntStatus::within`]). Invariant: a finding is
+//! reported once all jobs before its own are answered; no two reported ones have the same [`Key`].
 
 mod config;
 mod coverage;
@@ -44,14 +44,14 @@ use steering::Steering;
 /// Seeds have this many bits: a number that every reader of JSON can hold.
 const SEED_BITS: u32 = 53;
 
-/// Whose turn a job is.
+/// The member that a job is charged to.
 struct Charged {
     member: usize,
-    /// What the member was charged for it.
+    /// The charge.
     charge: f64,
 }
 
-/// What a member has done, without what steering knows.
+/// The figures of a member, without those of steering.
 #[derive(Clone, Copy, Default)]
 struct Record {
     jobs: u64,
@@ -74,11 +74,11 @@ pub struct Hunt<'n> {
     steering: Steering,
     rng: Rng,
     ledger: Ledger<HuntJob, Charged, HuntFeedback>,
-    /// So much feedback must have been processed before the next job is made.
+    /// This much feedback must have been processed before the next job is made.
     due: u64,
     /// The jobs before this one are answered, and their findings reported.
     reported: u64,
-    /// States that those have expanded.
+    /// States that these jobs have expanded.
     reported_states: u64,
     /// No job beyond this one is needed: it found enough, saw everything or failed.
     last: Option<u64>,
@@ -92,16 +92,16 @@ pub struct Hunt<'n> {
     found: u64,
     everything: bool,
     seen: Seen,
-    /// What jobs had come to when the run was ended, by their numbers.
+    /// Partial feedback of jobs that were in work when the run was ended, by their numbers.
     cut_short: BTreeMap<u64, HuntFeedback>,
     outcome: Option<HuntOutcome>,
-    /// Whether a job ended the hunt. Jobs beyond that one were made or not, as there were workers.
+    /// Whether a job ended the hunt. Whether jobs beyond that one were made depends on the number of workers.
     ended_by_job: bool,
 }
 
 impl<'n> Hunt<'n> {
-    /// A hunt through a network; `packing` is that of the searched states. Where tables are filled as needed, there is no
-    /// guide, and jobs and feedback are as messages have them ([`portable`]).
+    /// A hunt in a network; `packing` is that of the searched states. Where tables are filled as needed, there is no guide,
+    /// and jobs and feedback have the form that they have in messages ([`portable`]).
     pub fn new(
         net: impl Into<View<'n>>,
         packing: Packing,
@@ -145,13 +145,13 @@ impl<'n> Hunt<'n> {
         self.news.drain(..).collect()
     }
 
-    /// Why it is over, once [`Machine::next`] says that it is.
+    /// The outcome, once [`Machine::next`] says that the hunt is over.
     pub fn outcome(&self) -> Option<&HuntOutcome> {
         self.outcome.as_ref()
     }
 
-    /// The hunt was stopped from outside: what has arrived counts now, also what jobs had found when they were stopped.
-    /// Does nothing if it was over before.
+    /// Ends a hunt that was stopped from outside: all feedback that has arrived counts now, also the findings of jobs that
+    /// were stopped. Does nothing if the hunt was over before.
     pub fn finish(&mut self) {
         if self.outcome.is_some() {
             return;
@@ -171,7 +171,7 @@ impl<'n> Hunt<'n> {
         }
     }
 
-    /// Makes a job, or says why there is none at this point.
+    /// Makes a job, or returns why there is none at this point.
     fn make(&mut self) -> std::result::Result<HuntJob, HuntOutcome> {
         if self.everything {
             return Err(HuntOutcome::Everything);
@@ -221,7 +221,7 @@ impl<'n> Hunt<'n> {
         Err(HuntOutcome::Exhausted)
     }
 
-    /// Remembers a job that a member has made.
+    /// Records a job that a member has made.
     fn made(&mut self, job: HuntJob, member: usize) -> HuntJob {
         let charge = self.steering.charge(member, job.limits.states);
         self.ledger.add(job.clone(), Charged { member, charge });
@@ -230,7 +230,7 @@ impl<'n> Hunt<'n> {
         job
     }
 
-    /// A job as a message has it.
+    /// Translates a job to the form that it has in messages.
     fn told(&mut self, job: HuntJob) -> Next<HuntJob> {
         let View::Open(lazy) = self.net else { return Next::Job(job) };
         match portable::encode_job(lazy, &job) {
@@ -239,7 +239,7 @@ impl<'n> Hunt<'n> {
         }
     }
 
-    /// Ends the hunt, unless it is only told to stop.
+    /// Ends the hunt with an error, unless the run is only being stopped.
     fn fails(&mut self, number: u64, why: Error) -> Next<HuntJob> {
         if let Error::Limit(_) = why {
             self.ledger.lose(number);
@@ -249,12 +249,12 @@ impl<'n> Hunt<'n> {
         Next::Done
     }
 
-    /// Whether runs against formulas are looked for: to have seen every state is no end then.
+    /// Whether the hunt looks for runs that violate formulas: then it does not end when every state was seen.
     fn has_formulas(&self) -> bool {
         !self.config.formulas.is_empty()
     }
 
-    /// Every state was seen: members that look at states only have nothing left to do.
+    /// Retires members that only look at states, once every state was seen.
     fn retire_others(&mut self) {
         self.members.iter_mut().filter(|member| !member.kind.is_for_formulas()).for_each(Member::retire);
     }

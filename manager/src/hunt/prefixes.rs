@@ -1,21 +1,21 @@
-//! The pool of the member `prefix`: paths below which everything within a bound is still to be searched.
+//! The pool of the member `prefix`: paths below which all states within a bound are still to be searched.
 //!
-//! It begins with the empty path. A job searches below one path; over its limits it gives back states that stand for what
-//! remains, and their paths join the pool, from which any worker draws: the shallowest first. When nothing is left all
-//! states within the bound were expanded, and the bound is raised. A state that is in the pool or was handed out with a
-//! shorter path is not taken again, since what lies behind it is, or was, searched further. States are compared exactly.
+//! It begins with the empty path. A job searches below one path; if it reaches its limits it gives back states that stand for
+//! the rest, and their paths join the pool. The shallowest path is handed out first, to any worker. When the pool is empty
+//! and all jobs are answered, all states within the bound were expanded, and the bound is raised. A state that is in the pool
+//! or was handed out with a shorter path is not added again, since the shorter path leaves more steps within the bound.
+//! States are compared exactly.
 //!
-//! Jobs tell which states they have expanded, and later ones leave those out ([`gridlock_worker::hunt::told`]). A job knows
-//! what was processed when it was made. So does the pool: what others have told is not handed out. What was told
-//! belongs to one round.
+//! Jobs report which states they have expanded, and later jobs leave those out ([`gridlock_worker::hunt::told`]). A job knows
+//! the reports that were processed when it was made. The pool uses them, too: states that jobs have reported are not handed
+//! out. Reports belong to one round.
 //!
-//! If searches see the same states again and again, as they do where many paths lead to a state, the pool begins anew at
-//! its first path, with larger jobs; if they tell each other, it goes on with larger ones.
+//! If searches see the same states again and again, as they do where many paths lead to a state, the pool begins anew at its
+//! first path, with larger jobs; if jobs share states, it goes on with larger jobs.
 //!
-//! Invariant: a bound counts as exhausted only once every job of its round was answered, as complete or with what remains
-//! of it, and all that remained was searched. What is lost is handed out again by the ledger; what was cut short, or
-//! answered without saying what remains, leaves the bound unproved. All that is known follows from the feedback that
-//! was processed.
+//! Invariant: a bound counts as exhausted only once every job of its round was answered, as complete or with the states that
+//! remain, and all of these were searched. The ledger hands lost jobs out again; a job that was cut short, or answered
+//! without the states that remain, leaves the bound unproved. The pool is a function of the feedback that was processed.
 
 use gridlock_lts::base::hash::Map;
 use gridlock_worker::hunt::job::{HuntEnd, HuntFeedback, Pending};
@@ -26,13 +26,13 @@ use std::sync::Arc;
 
 /// The first bound.
 const FIRST_BOUND: u32 = 4;
-/// Bounds beyond this are none.
+/// No bound is greater than this.
 const LAST_BOUND: u32 = 1 << 30;
 /// Paths of a round are at most this many: they stand in the manager's memory.
 const MOST_NODES: usize = 1 << 18;
 /// A round begins anew if its jobs have expanded this many times the different states that they have seen.
 const WASTE: f64 = 4.0;
-/// Before that many answers nothing can be said about it.
+/// With fewer answers than this, the waste is not judged.
 const FIRST_ANSWERS: u64 = 8;
 
 /// Steps by their vectors and packed targets.
@@ -52,7 +52,7 @@ struct Known {
     node: u32,
 }
 
-/// A job that is handed out: where it begins, how far it goes, what it knows.
+/// A job that is handed out: its path, its bound, and the states it knows of other jobs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Handed {
     pub(super) path: Path,
@@ -60,23 +60,23 @@ pub(super) struct Handed {
     pub(super) known: Option<Heard>,
 }
 
-/// For jobs that tell each other: the words of a state, and the bytes that may be kept of what they tell in a round.
+/// For jobs that share states: the words of a state, and the bytes for the reports of a round.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sharing {
     pub(super) words: usize,
     pub(super) bytes: u64,
 }
 
-/// What came of telling.
+/// The figures about shared states.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Shared {
-    /// States that the jobs have expanded, again those that were expanded before within the same bound.
+    /// States that the jobs have expanded; a state expanded twice within the same bound counts twice.
     pub expanded: u64,
-    /// Different ones among those that were told, bound by bound, added up.
+    /// Different states among those reported, added up over the bounds.
     pub different: u64,
-    /// Whether all that could be told was kept; else there are more different ones.
+    /// Whether all reported states were kept; otherwise there are more different ones.
     pub all_kept: bool,
-    /// States that were told.
+    /// States that were reported.
     pub told: u64,
     /// Steps to states that were left out because they were known.
     pub skipped: u64,
@@ -84,7 +84,7 @@ pub struct Shared {
     pub within: Option<(u32, u64, bool)>,
 }
 
-/// What came of an answer.
+/// The effect of an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Taken {
     /// The round goes on, or the next one has begun.
@@ -96,11 +96,11 @@ pub(super) enum Taken {
 /// See the module head.
 pub(super) struct Prefixes {
     bound: u32,
-    /// Counts the beginnings: a job of an earlier round is of no use any more.
+    /// The number of the round: jobs of an earlier round do not count any more.
     round: u64,
     nodes: Vec<Node>,
     known: Map<Vec<u64>, Known>,
-    /// Depth and node of each path that nobody has yet.
+    /// Depth and node of each path that was not handed out yet.
     waiting: BTreeSet<(u32, u32)>,
     /// Jobs in work, by their numbers: the round and the node.
     out: BTreeMap<u64, (u64, u32)>,
@@ -114,24 +114,24 @@ pub(super) struct Prefixes {
     /// Whether steps were cut off by the bound, and whether something in it was not searched.
     cut_off: bool,
     left_out: bool,
-    /// Whether a job had a finding, of this round or an earlier one.
+    /// Whether a job of this round or an earlier one had a finding.
     found: bool,
     /// The greatest bound that was exhausted without a finding.
     proved: Option<u32>,
     everything: bool,
     retired: bool,
-    /// Whether there was no room for what remained of a job.
+    /// Whether there was no room for the states that remained of a job.
     full: bool,
     most_nodes: usize,
     sharing: Option<Sharing>,
-    /// What was told in this round.
+    /// The states reported in this round.
     summaries: Option<Arc<Summaries>>,
-    /// What came of it, the different ones of this round left out.
+    /// The figures about shared states, without the different states of this round.
     shared: Shared,
 }
 
 impl Prefixes {
-    /// Nothing was searched yet.
+    /// A pool before the first search.
     pub(super) fn new(sharing: Option<Sharing>) -> Self {
         let mut prefixes = Prefixes {
             bound: FIRST_BOUND,
@@ -171,12 +171,12 @@ impl Prefixes {
         self.everything
     }
 
-    /// States that were expanded in this round, as far as answers say.
+    /// States expanded in this round, according to the answers.
     pub(super) fn spent(&self) -> u64 {
         self.spent
     }
 
-    /// What came of telling, if the jobs tell each other.
+    /// The figures about shared states, if the jobs share states.
     pub(super) fn shared(&self) -> Option<Shared> {
         let (different, all_kept) = self.summaries.as_ref()?.different();
         let Shared { different: before, all_kept: before_too, .. } = self.shared;
@@ -209,12 +209,12 @@ impl Prefixes {
         }
     }
 
-    /// Whether what follows from a state at a depth is in somebody's hands, or was searched, as far as jobs told.
+    /// Whether jobs have reported a state at this depth or nearer, so that the states that follow are searched or will be.
     fn is_told(&self, state: &[u64], depth: u32) -> bool {
         self.summaries.as_ref().is_some_and(|summaries| summaries.covers(state, depth))
     }
 
-    /// Begins a round: the bound is searched from its first path on.
+    /// Begins a round: the bound is searched from the first path on.
     pub(super) fn begin(&mut self) {
         self.round += 1;
         self.nodes.clear();
@@ -235,7 +235,7 @@ impl Prefixes {
         self.sketch.fill(0);
     }
 
-    /// Takes the answer to a job. That of an earlier round says nothing about this one.
+    /// Takes the answer to a job. An answer of an earlier round does not count for this one.
     pub(super) fn take(&mut self, feedback: &HuntFeedback) -> Taken {
         self.found |= !feedback.findings.is_empty();
         let Some((round, node)) = self.out.remove(&feedback.number) else { return Taken::Well };
@@ -290,25 +290,25 @@ impl Prefixes {
         if wasteful { Taken::Wasteful } else { Taken::Well }
     }
 
-    /// Larger jobs follow.
+    /// Goes on with larger jobs.
     pub(super) fn larger_jobs(&mut self) {
         // What was told is as good for them, unless something had no room.
         if self.full || self.summaries.is_none() { self.begin() } else { self.count_anew() }
     }
 
-    /// Takes what an answer tells. What remains of its job must be in the pool.
+    /// Takes the states that an answer reports. The states that remain of its job must be in the pool already.
     fn hear(&mut self, told: Option<&Told>) {
         let (Some(summaries), Some(told)) = (&self.summaries, told) else { return };
         self.shared.told += told.depths.len() as u64;
         summaries.add(told);
     }
 
-    /// There are no larger jobs, so the round goes on if it can; else the member has come to its end.
+    /// Goes on without larger jobs: the round continues if it can; otherwise the member retires.
     pub(super) fn no_larger_jobs(&mut self) {
         self.retired |= self.full;
     }
 
-    /// All of the round was searched, apart from what was left out.
+    /// Ends a round in which all was searched, apart from states that were left out.
     fn exhausted(&mut self) {
         if !self.left_out {
             if !self.found {
@@ -324,7 +324,7 @@ impl Prefixes {
         self.begin();
     }
 
-    /// Adds what is left behind a node. False if there is no room for it.
+    /// Adds the states that are left behind a node. False if there is no room for them.
     fn add(&mut self, from: u32, spine: &[(u32, Vec<u64>)], pending: &[Pending]) -> bool {
         if self.nodes.len() + spine.len() + pending.len() > self.most_nodes {
             return false;

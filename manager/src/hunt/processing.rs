@@ -1,4 +1,4 @@
-//! What feedback means for a hunt: findings as soon as their turn has come, everything else when a job asks for it.
+//! Processes the feedback of a hunt: findings as soon as their turn has come, everything else when the next job is made.
 
 use super::status::{Found, HuntOutcome, HuntStatus, MemberStatus};
 use super::steering::worth;
@@ -47,7 +47,7 @@ impl Hunt<'_> {
         }
     }
 
-    /// Reports a finding of a job, unless there is one like it.
+    /// Reports a finding of a job, unless one with the same key was reported.
     fn report_one(&mut self, number: u64, k: usize) {
         let Some(Made { job, about, answer: Some(feedback) }) = self.ledger.get(number) else { return };
         let (mut job, mut finding, member) = (job.clone(), feedback.findings[k].clone(), about.member);
@@ -77,7 +77,7 @@ impl Hunt<'_> {
         self.news.push_back(Found { number: self.found, job, member, finding, states });
     }
 
-    /// Processes the feedback to the next job, if it is there.
+    /// Processes the feedback to the next job, if it has arrived.
     pub(super) fn process(&mut self) -> bool {
         let Some((job, Charged { member, charge }, mut feedback)) = self.ledger.process() else {
             return false;
@@ -138,7 +138,7 @@ impl Hunt<'_> {
         true
     }
 
-    /// Where the hunt is.
+    /// The progress of the hunt.
     pub(super) fn summary(&self) -> HuntStatus {
         let before = if self.ended_by_job { self.ledger.processed() } else { u64::MAX };
         let members = self.members.iter().zip(&self.records).enumerate().map(|(k, (member, record))| {
@@ -184,7 +184,7 @@ impl Hunt<'_> {
     }
 }
 
-/// A job that can be done without what others have told: a search below a prefix begins where the finding was made instead.
+/// Changes a job so that it needs no reports of other jobs: a search below a prefix begins at the place of the finding instead.
 fn alone(job: &mut HuntJob, found: &HuntFinding) {
     let Method::Prefix { path, known, .. } = &mut job.method else { return };
     if known.take().is_none_or(|known| known.entries == 0) {

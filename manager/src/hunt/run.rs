@@ -1,7 +1,7 @@
 //! A hunt from a prepared network to what it found.
 //!
-//! Invariant: a finding is replayed by other code before anybody hears of it; one that does not replay is an internal
-//! error and ends the run.
+//! Invariant: a finding is replayed by other code before it is reported; one that does not replay is an internal error and
+//! ends the run.
 
 use super::{Config, Found, Hunt, HuntOutcome, HuntStatus};
 use crate::grid::driver::{self, Control, Ended};
@@ -25,8 +25,8 @@ use gridlock_worker::hunt::{Hunter, Setting, Shared, View};
 use gridlock_worker::job::What;
 use std::sync::Arc;
 
-/// Is told of every finding as soon as it is known, with the verdict of the replay.
-/// For runs against formulas there is evidence as well.
+/// Called for every finding as soon as it is known, with the verdict of the replay. Runs that violate formulas come with
+/// evidence.
 pub type OnFinding<'a> = &'a mut dyn FnMut(&Found, Verdict, Option<Evidence>);
 
 /// A journal and the answers that were in it.
@@ -37,18 +37,18 @@ pub type Opened = driver::Opened<HuntFeedback>;
 pub enum HuntConclusion {
     /// By itself.
     Over(HuntOutcome),
-    /// It was told to stop: time is up, a signal came.
+    /// It was stopped: time is up, or a signal came.
     Stopped,
     /// The journal could not be written.
     Journal(Trouble),
 }
 
-/// What came of a hunt, besides the findings.
+/// The result of a hunt, besides the findings.
 #[derive(Debug)]
 pub struct HuntReport {
     /// How it ended.
     pub end: HuntConclusion,
-    /// What was done and seen.
+    /// Its figures.
     pub status: HuntStatus,
 }
 
@@ -90,7 +90,7 @@ impl Reply for HuntFeedback {
     }
 }
 
-/// What is searched.
+/// The network that is searched.
 #[derive(Clone)]
 pub enum Searched {
     /// A network whose tables are complete.
@@ -122,7 +122,7 @@ impl Searched {
         }
     }
 
-    /// What workers do: searches of all kinds; the guide is for those that follow one.
+    /// The work of workers: searches of all kinds; the guide is for those that follow one.
     pub fn work(&self, guide: Option<&Arc<Guide>>) -> Result<AnyWork<HuntJob, HuntFeedback>> {
         let (searched, guide) = (self.clone(), guide.cloned());
         match self {
@@ -155,7 +155,7 @@ struct Hunting<S> {
     guide: Option<Arc<Guide>>,
     system: Arc<S>,
     shared: Arc<Shared>,
-    /// What jobs of other ranks have told, on a rank that does not lead.
+    /// On a rank that does not lead: the states that jobs of other ranks have reported.
     copies: Copies,
 }
 
@@ -177,7 +177,7 @@ impl<S: Successors + Send + Sync + 'static> Work for Hunting<S> {
     }
 }
 
-/// What a finding says once it has been replayed.
+/// Replays a finding; returns its verdict.
 fn verdict(searched: &Searched, found: &HuntFinding) -> Result<(Verdict, Option<Evidence>)> {
     let HuntFinding { finding, ending, .. } = found;
     if let (Some(ending), What::Property(property)) = (ending, finding.what) {
@@ -203,7 +203,7 @@ fn verdict(searched: &Searched, found: &HuntFinding) -> Result<(Verdict, Option<
     Ok((verdict, None))
 }
 
-/// A hunt whose findings are told.
+/// A hunt whose findings are reported at once.
 struct Telling<'a> {
     hunt: Hunt<'a>,
     searched: &'a Searched,
@@ -268,7 +268,7 @@ impl Machine for Telling<'_> {
     }
 }
 
-/// Hunts; what guides the guided members comes with it.
+/// Runs a hunt, with the guide of its guided members.
 pub fn conduct(
     searched: &Searched,
     guide: Option<&Arc<Guide>>,

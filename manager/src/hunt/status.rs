@@ -1,4 +1,4 @@
-//! How far a hunt is, what it has found and why it ended.
+//! The progress of a hunt, its findings, and why it ended.
 
 use super::config::Kind;
 use super::coverage::{Bits, LeafCoverage};
@@ -12,26 +12,26 @@ use gridlock_worker::job::Effort;
 pub struct Found {
     /// Findings are numbered from 1 in the order of their jobs.
     pub number: u64,
-    /// The job that found it: doing it again finds it again.
+    /// The job that found it; doing that job again finds it again.
     pub job: HuntJob,
     /// The member that the job belongs to.
     pub member: Kind,
-    /// What and how.
+    /// The violation, and the path to it.
     pub finding: HuntFinding,
-    /// States that jobs before this one had expanded, and those of this one until then.
+    /// States expanded by the jobs before, and by this one until then.
     pub states: u64,
 }
 
 /// Why a hunt is over.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum HuntOutcome {
-    /// There are as many findings as were wanted.
+    /// The wanted number of findings was reached.
     Findings,
     /// A search has expanded every reachable state, or guided ones together have.
     Everything,
-    /// As many jobs were made as were allowed.
+    /// The limit on jobs was reached.
     Jobs,
-    /// As many states were expanded as were allowed.
+    /// The limit on states was reached.
     States,
     /// No member has anything left to do.
     Exhausted,
@@ -49,7 +49,7 @@ pub enum HuntOutcome {
 pub struct MemberStatus {
     /// The member.
     pub kind: Kind,
-    /// Its jobs, states expanded in them, and the time that took in nanoseconds.
+    /// Its jobs.
     pub jobs: u64,
     /// States expanded in them.
     pub states: u64,
@@ -61,26 +61,26 @@ pub struct MemberStatus {
     pub moves: u64,
     /// New states of the system, as far as the sketch can tell.
     pub distinct: f64,
-    /// Findings that nobody had before.
+    /// Findings that no member had before.
     pub findings: u64,
-    /// What its last jobs have yielded for each state, and the part of the work it gets for that.
+    /// The yield of its last jobs for each state expanded.
     pub yields: f64,
     /// Its part of the work.
     pub weight: f64,
-    /// States that its jobs have grown to by what they found.
+    /// The states of its jobs, grown by their findings.
     pub size: u64,
-    /// What it has done of the traces of the subsystem, if it is guided.
+    /// The traces of the subsystem that it has done, if it is guided.
     pub traces: Option<Traces>,
 }
 
-/// Where a hunt is.
+/// The progress of a hunt.
 #[derive(Clone, PartialEq, Debug)]
 pub struct HuntStatus {
     /// Jobs made.
     pub made: u64,
     /// Jobs whose feedback has come.
     pub done: u64,
-    /// Jobs whose feedback was processed. What is below counts these only.
+    /// Jobs whose feedback was processed. All figures below count these only.
     pub processed: u64,
     /// Jobs that were lost and handed out again.
     pub lost: u64,
@@ -92,9 +92,9 @@ pub struct HuntStatus {
     pub findings: u64,
     /// Whether every reachable state was seen.
     pub everything: bool,
-    /// No run of this many steps or fewer ends with a violation: all states that far were expanded, and nothing was wrong.
+    /// No run of this many steps or fewer ends with a violation: all states up to that depth were expanded, without a finding.
     pub within: Option<u32>,
-    /// What came of jobs of `prefix` that tell each other which states they have expanded, if they do.
+    /// The figures about states that jobs of `prefix` share, if they share them.
     pub shared: Option<Shared>,
     /// Leaf by leaf.
     pub leaves: Vec<LeafCoverage>,
@@ -102,7 +102,7 @@ pub struct HuntStatus {
     pub distinct: f64,
     /// Bit arrays.
     pub bits: Bits,
-    /// What became of walks that may end in a trap.
+    /// The counts of walks that may end in a trap.
     pub traps: Traps,
     /// Member by member.
     pub members: Vec<MemberStatus>,

@@ -1,23 +1,23 @@
 //! Which member of a portfolio has the next turn.
 //!
-//! Every member has a weight; over time the states it expands are in proportion to that. Half of all weight is the same
-//! for everyone, so that nobody starves: what finds nothing new may still be the one that finds the bug. The other half
-//! goes by what the member's last jobs have yielded: new things for each state expanded. States and not seconds, since
-//! seconds would make the jobs depend on the machine and on chance. Invariant: choices follow from the feedback.
+//! Every member has a weight; over time the states it expands are in proportion to that. Half of all weight is divided
+//! evenly, so that no member starves: a member that finds nothing new may still find the bug. The other half follows the
+//! yield of the member's last jobs: new coverage for each state expanded. The yield is per state and not per second, since
+//! time would make the jobs depend on the machine and on chance. Invariant: choices follow from the feedback.
 
 use super::coverage::Gain;
 
 /// A new local state, local transition or trace is worth this many new states of the system.
 const WORTH: f64 = 1_000.0;
-/// What a job has yielded fades by this with every later one of the member.
+/// The yield of a job fades by this factor with every later job of the member.
 const FADING: f64 = 0.8;
 /// A job costs at least as much as this many states: making it, sending it, reading the answer.
 const LEAST: u64 = 200;
 
-/// A member as steering sees it.
+/// A member, as steering keeps it.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 struct Arm {
-    /// Worth of what was new, and states expanded for it, both fading.
+    /// The worth of new coverage, and the states expanded for it, both fading.
     gained: f64,
     spent: f64,
     /// States handed out divided by the weight at that time: the member with the least is next.
@@ -34,12 +34,12 @@ impl Arm {
 pub struct Steering {
     arms: Vec<Arm>,
     steered: bool,
-    /// Without steering: who is next.
+    /// Without steering: the member that is next.
     turn: usize,
 }
 
 impl Steering {
-    /// A number of members about which nothing is known.
+    /// Steering for this many members, none of which has done a job yet.
     pub fn new(members: usize, steered: bool) -> Self {
         Steering { arms: vec![Arm::default(); members], steered, turn: 0 }
     }
@@ -65,7 +65,7 @@ impl Steering {
         (equal + self.arms[member].yields() / all) / 2.0
     }
 
-    /// What the member's last jobs have yielded for each state expanded.
+    /// The yield of the member's last jobs for each state expanded.
     pub fn yields(&self, member: usize) -> f64 {
         self.arms[member].yields()
     }
@@ -88,7 +88,7 @@ impl Steering {
     }
 }
 
-/// What new things are worth. `traces`: whether traces of the subsystem were searched to their end.
+/// The worth of new coverage. `traces`: whether traces of the subsystem were searched to their end.
 pub fn worth(gain: &Gain, traces: bool) -> f64 {
     (gain.locals + gain.moves + u64::from(traces)) as f64 * WORTH + gain.states
 }

@@ -16,7 +16,7 @@ fn system() -> System {
     System::new(Shape { depth: 40, width: 3, branching: 3, possible: 95, cost: 50 }, 7)
 }
 
-/// What a search would say: a function of the job. One of `rare` jobs on average finds something.
+/// The feedback of a simulated search: a function of the job. One of `rare` jobs on average finds something.
 fn answer(system: &System, job: &HuntJob, rare: usize) -> HuntFeedback {
     let rng = &mut Rng::new(job.seed ^ 5);
     let mut coverage = Coverage { sketch: vec![0; sketch::REGISTERS], ..Coverage::default() };

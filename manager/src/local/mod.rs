@@ -1,9 +1,9 @@
 //! A local search on the grid: an obligation, or a part of one, is a job.
 //!
-//! The library says which tasks there are and what counts ([`Board`]); a worker needs the network, the properties and the
-//! task. Invariants: what is told about obligations is the same for any number of workers and after any number of kills. It
-//! follows from the answers and the places of their tasks, so records are known by places, and the numbers of jobs, which
-//! depend on who was faster, mean nothing.
+//! The library decides which tasks there are and which answers count ([`Board`]); a worker needs the network, the properties
+//! and the task. Invariants: the report about obligations is the same for any number of workers and after any number of
+//! kills. It follows from the answers and the places of their tasks, so records are identified by places; the numbers of jobs
+//! depend on which worker was faster and have no meaning.
 
 #[cfg(test)]
 mod tests;
@@ -28,7 +28,7 @@ pub struct LocalJob {
     task: Task,
 }
 
-/// What came of it.
+/// The answer to a job.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct LocalAnswer {
     number: u64,
@@ -37,14 +37,14 @@ pub struct LocalAnswer {
     peak_memory: u64,
 }
 
-/// What the journal keeps of it.
+/// The record of an answer in the journal.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Record {
     place: TaskPath,
     answered: Answered,
 }
 
-/// How far the search is.
+/// The progress of a search.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct LocalStatus {
     /// Obligations, and parts of them, that are decided.
@@ -104,7 +104,7 @@ pub struct Obligations {
 }
 
 impl Obligations {
-    /// So many obligations, none of which is decided.
+    /// This many obligations, none of which is decided.
     pub fn new(obligations: u32) -> Self {
         Obligations {
             board: Board::new(obligations),
@@ -120,7 +120,7 @@ impl Obligations {
         self.peak_memory
     }
 
-    /// What was done, up to the first obligation that does not hold, and what that came to.
+    /// The accounts up to the first obligation that does not hold, and how that one ended.
     pub fn end(self) -> (Vec<Account>, Option<(u32, TaskEnd)>) {
         self.board.end()
     }
@@ -162,7 +162,7 @@ impl Machine for Obligations {
         }
     }
 
-    /// What depends on the memory of a machine is tried again by a run that is resumed.
+    /// Answers that depend on the memory of a machine are not recorded: a run that is resumed tries them again.
     fn record(&self, answer: &LocalAnswer, batch: &mut Batch) -> Result<()> {
         let Some((place, _)) = self.placed.get(answer.number) else { return Ok(()) };
         match answer.answered.end {

@@ -1,4 +1,4 @@
-//! Obligations on the grid come to what one thread comes to: for any number of workers, answers in any order, with jobs
+//! Obligations on the grid give the same result as on one thread: for any number of workers, answers in any order, with jobs
 //! lost, and however often the run is cut off and resumed.
 
 use super::*;

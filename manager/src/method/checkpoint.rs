@@ -1,4 +1,4 @@
-//! What is in the directory of a checkpoint, for those who only read it.
+//! The directory of a checkpoint, for commands that only read it.
 
 use crate::grid::journal::{self, Tallies, Trouble};
 use gridlock_lts::base::error::{Error, Result};
@@ -8,18 +8,18 @@ use std::path::Path;
 
 /// The file with the result of a run that came to its end.
 pub const RESULT: &str = "result.json";
-/// The part of the identity that says which method was run.
+/// The part of the identity with the name of the method.
 pub const METHOD: &str = "method";
-/// The part of the identity that says what a job may use.
+/// The part of the identity with the memory of a job.
 pub const JOB_MEMORY: &str = "job memory";
 
 /// `--job-memory` as the user gave it; all processes of a run must agree on it. Without the option, machines of different
-/// size have different defaults, and jobs bring theirs along.
+/// size have different defaults, and jobs carry their own limits.
 pub fn given_job_memory(given: Option<u64>) -> (String, String) {
     ("--job-memory".to_owned(), given.map_or("its default".to_owned(), |bytes| bytes.to_string()))
 }
 
-/// The answers in a checkpoint, and what they took.
+/// The answers in a checkpoint, and their effort.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
 pub struct Answers {
     /// How many.
@@ -30,7 +30,7 @@ pub struct Answers {
     pub seconds: f64,
 }
 
-/// The answers of a run, whichever method it is. It may be running.
+/// The answers of a run of any method. It may be running.
 pub fn answers(dir: &Path) -> Result<Answers> {
     let (mut sum, mut tallies) = (Answers::default(), open(dir)?.1);
     while let Some(tally) = tallies.next().map_err(cannot_use)? {
@@ -41,12 +41,12 @@ pub fn answers(dir: &Path) -> Result<Answers> {
     Ok(sum)
 }
 
-/// What the run is. It may be running.
+/// The identity of the run. It may be running.
 pub fn identity(dir: &Path) -> Result<BTreeMap<String, String>> {
     open(dir).map(|(identity, _)| identity)
 }
 
-/// Removes the result of an earlier run, which is not that of this one.
+/// Removes the result of an earlier run, so that it cannot be mistaken for that of this one.
 pub fn forget_result(dir: &Path) -> Result<()> {
     match std::fs::remove_file(dir.join(RESULT)) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => {
@@ -56,7 +56,7 @@ pub fn forget_result(dir: &Path) -> Result<()> {
     }
 }
 
-/// What the run is, and what its answers took.
+/// The identity of the run, and the effort of its answers.
 fn open(dir: &Path) -> Result<(BTreeMap<String, String>, Tallies)> {
     match journal::look(dir) {
         Ok((identity, tallies)) => Ok((identity.into_iter().collect(), tallies)),

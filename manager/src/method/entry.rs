@@ -1,4 +1,4 @@
-//! The list of methods, and how one of them is chosen by what stands on the command line.
+//! The list of methods, and how the command line chooses one of them.
 //!
 //! Invariant: a flag is either taken by the chosen method or refused with the methods that take it. No flag is ignored.
 
@@ -15,9 +15,9 @@ type Parsed = std::result::Result<Box<dyn Method>, clap::Error>;
 /// A method in the list.
 #[derive(Clone, Copy)]
 pub struct Entry {
-    /// What identities call it.
+    /// Its name in identities.
     pub name: &'static str,
-    /// What `check --search` calls it.
+    /// Its name as a value of `check --search`.
     pub search: Option<&'static str>,
     /// The flags by which the user chooses it.
     pub chosen_by: &'static str,
@@ -27,7 +27,7 @@ pub struct Entry {
     pub decides: fn(&Property) -> bool,
     /// Whether it is advised for a property that another one cannot decide.
     pub is_advised: fn(&Property) -> bool,
-    /// What the page in its checkpoint says.
+    /// The rows of the page in its checkpoint.
     pub status: fn(&StatusPage) -> Vec<Row>,
     augment: fn(Command) -> Command,
     parse: fn(&ArgMatches) -> Parsed,
@@ -67,7 +67,7 @@ impl Entry {
         command.get_arguments().filter_map(|arg| arg.get_long()).map(|long| format!("--{long}")).collect()
     }
 
-    /// What tells it from others that `--search` calls the same.
+    /// What distinguishes it from other methods with the same `--search` name.
     fn variant(&self) -> &'static str {
         self.chosen_by
             .rsplit_once(" --")
@@ -107,9 +107,9 @@ impl Entry {
 /// The method that is meant, with its flags.
 #[derive(Debug)]
 pub struct Chosen {
-    /// What it is.
+    /// Its entry.
     pub entry: &'static Entry,
-    /// What the user wrote about it.
+    /// The method with the user's flags.
     pub method: Box<dyn Method>,
     /// All flags on the command line.
     pub given: Vec<String>,
@@ -136,7 +136,7 @@ impl Chosen {
         Ok(Chosen { entry, method: (entry.parse)(matches)?, given })
     }
 
-    /// Says no to flags of other methods.
+    /// Refuses flags of other methods.
     pub fn check_flags(&self, methods: &[Entry]) -> Result<()> {
         let own = self.entry.flags();
         for flag in self.given.iter().filter(|flag| !own.contains(flag)) {
@@ -165,11 +165,11 @@ impl Chosen {
 /// A search that cannot decide a property.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Refusal {
-    /// The property as the user knows it.
+    /// The name of the property.
     pub property: String,
     /// The method that was chosen, by its flags.
     pub method: &'static str,
-    /// Those that can, by their flags.
+    /// The methods that can decide it, by their flags.
     pub able: Vec<&'static str>,
 }
 

@@ -1,5 +1,5 @@
-//! Exhaustive searches, breadth first and depth first: every reachable state in the memory of one process, or, breadth
-//! first on ranks, in that of all of them ([`ranks`]).
+//! Exhaustive searches, breadth first and depth first: all reachable states are kept in the memory of one process, or,
+//! breadth first on ranks, in that of all ranks ([`ranks`]).
 
 pub(super) mod ranks;
 mod saved;
@@ -166,7 +166,7 @@ impl Method for BreadthFirst {
 }
 
 impl BreadthFirst {
-    /// What is about ranks.
+    /// The settings for ranks.
     fn ranks<'a>(&'a self, place: Option<&'a LevelCheckpoint<'a>>) -> ranks::Wanted<'a> {
         ranks::Wanted { owner: self.owner.as_ref(), place, stuck_after: self.patience.stuck_after() }
     }
@@ -177,7 +177,7 @@ impl BreadthFirst {
         LevelCheckpoint::open(&self.checkpoint, self.checkpoint_every, run, &taken)
     }
 
-    /// Says no to formulas that are no safety formulas where they cannot be decided.
+    /// Refuses formulas that are no safety formulas where they cannot be decided.
     fn check_formulas(&self) -> Result<()> {
         if let Some(flag) = self.less.needs_complete_tables() {
             return Err(Error::Input(format!(
@@ -279,7 +279,7 @@ impl Listed for DepthFirst {
     const CHOSEN_BY: &'static str = "--search dfs";
     const ABOUT: &'static str = "Depth first, on one worker";
 
-    /// A new kind of property is not decided before somebody has thought about it here.
+    /// A new kind of property needs an arm of its own here: there is no default that would accept it.
     fn decides(property: &Property) -> bool {
         match property {
             Property::DeadlockFree { .. } | Property::Never(_) | Property::Monitor(_) => true,
@@ -288,14 +288,14 @@ impl Listed for DepthFirst {
     }
 }
 
-/// What is known of a search besides its report.
+/// Facts about a search besides its report.
 #[derive(Default)]
 struct Told {
     /// Whether the order of the search makes counterexamples short.
     shortest: bool,
     /// Whether states may stand for others.
     alike: Alike,
-    /// What `--reduce auto` came to.
+    /// The decision of `--reduce auto`.
     decision: Option<Decision>,
     /// What decided which rank owns a state, if there were several.
     owner: Option<String>,
@@ -435,7 +435,7 @@ struct Exhausted {
     symmetry: Option<Vec<Vec<String>>>,
     /// Whether the order of the search alone makes counterexamples short.
     shortest: bool,
-    /// What `--reduce auto` came to.
+    /// The decision of `--reduce auto`.
     decision: Option<Decision>,
     /// What each rank has done, if there were several.
     ranks: Vec<RankStats>,

@@ -1,4 +1,4 @@
-//! The figures of a run: what a method tells about itself beside the conclusion.
+//! The figures of a run: what a method reports beside the conclusion.
 //!
 //! Invariant: a report is made from [`Figures`] alone, so that text, JSON and the page know no method by name.
 
@@ -18,7 +18,7 @@ pub type Row = (&'static str, String);
 /// A value of a JSON object.
 pub type Json<'a> = Box<dyn erased_serde::Serialize + 'a>;
 
-/// What a run took, as the road measured it.
+/// The times of a run, as the road measured them.
 #[derive(Clone, Copy, Debug)]
 pub struct Spent {
     /// The time of the search.
@@ -42,7 +42,7 @@ impl Spent {
     }
 }
 
-/// The row that says where answers are kept, and how many were there before.
+/// The row with the place where answers are kept, and how many were there before.
 pub fn kept_in(place: &str, resumed: usize) -> Row {
     let resumed = match resumed {
         0 => String::new(),
@@ -51,14 +51,14 @@ pub fn kept_in(place: &str, resumed: usize) -> Row {
     ("checkpoint", format!("{place}{resumed}"))
 }
 
-/// What a method tells about a run of it.
+/// The figures that a method reports about a run.
 pub trait Figures {
-    /// Whether the search began: else its checkpoint, if there is one, is that of another run.
+    /// Whether the search began; if not, its checkpoint, if there is one, belongs to another run.
     fn begun(&self) -> bool {
         true
     }
 
-    /// What follows the verdict in the first line, if that is not what the conclusion says.
+    /// The text behind the verdict in the first line, if it is not that of the conclusion.
     fn headline(&self) -> Option<String> {
         None
     }
@@ -73,7 +73,7 @@ pub trait Figures {
         &[]
     }
 
-    /// What was done, as numbers; a value of several words begins with its number.
+    /// The work done, as numbers; a value of several words begins with its number.
     fn rows(&self, spent: &Spent) -> Vec<Row>;
 
     /// How it was run, in words.
@@ -86,7 +86,7 @@ pub trait Figures {
         Ok(())
     }
 
-    /// If the run that is shown goes round for ever: the first step of that part, counted from 1.
+    /// If the run that is shown ends in a cycle: the first step of the cycle, counted from 1.
     fn repeats_from(&self) -> Option<usize> {
         None
     }
@@ -96,7 +96,7 @@ pub trait Figures {
         None
     }
 
-    /// Its fields of the JSON result. One of a name that every result has replaces that.
+    /// Its fields of the JSON result. A field with a name that every result has replaces the common one.
     fn fields(&self) -> Vec<(&'static str, Json<'_>)>;
 
     /// The picture that [`Method::picture`](super::Method::picture) names a file for, under a title: SVG; `None`: there is
@@ -134,7 +134,7 @@ impl Figures for Nothing {
     }
 }
 
-/// What went over the network of an MPI job.
+/// The network traffic of an MPI job.
 #[derive(Serialize, Clone, Copy, Debug)]
 #[allow(missing_docs)]
 pub struct Traffic {
@@ -152,7 +152,7 @@ impl Traffic {
     }
 }
 
-/// The page in a checkpoint that tells how far the run is.
+/// The page in a checkpoint with the progress of the run.
 #[derive(Serialize, Deserialize, Clone, Debug)]
 #[allow(missing_docs)]
 pub struct StatusPage {
@@ -163,13 +163,13 @@ pub struct StatusPage {
     pub specification: String,
     /// When the page was written, in seconds since 1970.
     pub written: u64,
-    /// Time of this run so far; what was done before it was resumed does not count.
+    /// Time of this run so far; the time before it was resumed does not count.
     pub seconds: f64,
     pub workers: usize,
     /// Answers that were in the checkpoint when the run began.
     pub resumed: usize,
     pub identity: BTreeMap<String, String>,
-    /// Where the run is: a field of a name that the method chooses.
+    /// The progress of the run: a field whose name the method chooses.
     #[serde(flatten)]
     pub figures: serde_json::Map<String, serde_json::Value>,
 }
@@ -199,7 +199,7 @@ impl StatusPage {
         serde_json::to_vec_pretty(&page).unwrap_or_default()
     }
 
-    /// The figures of a name, if they are there and make sense.
+    /// The figures of a name, if the page has them and they can be read.
     pub fn figures<'d, T: Deserialize<'d>>(&'d self, name: &str) -> Option<T> {
         T::deserialize(self.figures.get(name)?).ok()
     }

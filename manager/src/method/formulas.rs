@@ -1,7 +1,7 @@
-//! Formulas that are no safety formulas, one after the other, after everything else that is asked.
+//! Decides formulas that are no safety formulas, one after the other, after all other properties.
 //!
-//! On ranks, rank 0 decides with the help of all others, which follow: before each formula they hear from it whether there is
-//! one more, so that nobody waits for what does not come.
+//! On ranks, rank 0 decides with the help of all others, which follow: before each formula rank 0 tells them whether there is
+//! one more, so that no rank waits in vain.
 
 use super::exhaustive::{self, Bounds, fields, memory_rows, ranks};
 use super::quantities::{bytes, count, counted};
@@ -39,7 +39,7 @@ impl Distributed<'_> {
     }
 }
 
-/// What rank 0 tells before a formula: that there is one more, or that it is over.
+/// The message of rank 0 before a formula: there is one more, or there is none.
 const ONE_MORE: u64 = 1;
 const OVER: u64 = 2;
 
@@ -147,7 +147,7 @@ fn conduct_with(
     Ok(Outcome { conclusion, trace: None, time, figures: Box::new(figures) })
 }
 
-/// What is no formula, if there is any.
+/// The properties that are no formulas, if there are any.
 fn others(
     run: &mut Run,
     max_depth: Option<u64>,
@@ -160,7 +160,8 @@ fn others(
     exhaustive::search(run, Order::BreadthFirst, bounds, mesh).map(|(report, _)| Some(report))
 }
 
-/// On ranks that are not the first. An error means that this rank cannot take part; what all ranks come to rank 0 tells.
+/// On ranks that are not the first. An error means that this rank cannot take part; rank 0 reports the errors that all ranks
+/// have.
 pub(super) fn follow(
     run: &mut Run,
     max_depth: Option<u64>,
@@ -187,7 +188,7 @@ fn proof(run: &Run, equations: &dyn Equations, decided: &Decided) -> Result<Opti
     proof.filter(|_| run.common.evidence).map(|proof| proof.lts(&run.tables().network, equations)).transpose()
 }
 
-/// The limit behind `unknown`, as the user knows it.
+/// The limit behind `unknown`, as the user set it.
 fn limit_of(run: &Run, verdict: &Verdict) -> Limit {
     match verdict {
         // What specification and tables take counts, too.
@@ -198,7 +199,7 @@ fn limit_of(run: &Run, verdict: &Verdict) -> Limit {
     }
 }
 
-/// Nothing on ranks that are not the first.
+/// Decides a formula. Returns `None` on ranks other than rank 0.
 fn decide(
     run: &mut Run,
     equations: &dyn Equations,
@@ -369,7 +370,7 @@ impl Figures for Played {
 }
 
 impl Played {
-    /// What shows the answer.
+    /// The evidence for the answer, in words.
     fn why(&self) -> Option<Cow<'static, str>> {
         let (holds, evidence) = self.last.as_ref()?;
         let Some(evidence) = evidence else {
@@ -382,7 +383,7 @@ impl Played {
     }
 }
 
-/// What an evidence shows, for people.
+/// An evidence, in words.
 pub(super) fn why(holds: bool, evidence: &Evidence) -> Option<String> {
     let Evidence { trace, end, asks, pairs, closure, .. } = evidence;
     let pairs = count(*pairs);

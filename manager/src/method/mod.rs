@@ -1,9 +1,9 @@
-//! Ways to search: one trait, one list, and what every way shares.
+//! Methods of searching: one trait, one list, and what all methods share.
 //!
-//! A [`Method`] is what the user wrote about one way to search, and what is done about it. The command line is made from
-//! [`METHODS`]: its names, its flags and their help. The road of the program is the same for all of them: load the
-//! specification, choose the method, [`conduct`](Method::conduct) it, report the [`Outcome`], exit. To add a search means
-//! to write its folder and one line in [`METHODS`].
+//! A [`Method`] is one way to search, with the user's flags. The command line is made from [`METHODS`]: their names, their
+//! flags and the help of these. The road of the program is the same for all of them: load the specification, choose the
+//! method, [`conduct`](Method::conduct) it, report the [`Outcome`], exit. To add a search, write its folder and one line in
+//! [`METHODS`].
 //!
 //! Invariant: nothing outside the folder of a method asks which method it is.
 
@@ -55,14 +55,14 @@ pub static METHODS: &[Entry] = &[
 /// A version of the JSON formats; it changes if a field changes its meaning.
 pub const JSON_VERSION: u32 = 1;
 
-/// A way to search, with what the user wrote about it.
+/// A way to search, with the user's flags.
 pub trait Method: fmt::Debug + Send + Sync {
     /// Whether the ranks of an MPI job can do it together.
     fn runs_on_ranks(&self) -> bool {
         false
     }
 
-    /// What it is called in the message that it needs complete tables; `None`: it also searches while they are filled.
+    /// Its name in the message that it needs complete tables; `None`: it also searches while they are filled.
     fn needs_complete_tables(&self) -> Option<&'static str> {
         None
     }
@@ -72,12 +72,12 @@ pub trait Method: fmt::Debug + Send + Sync {
         self.needs_complete_tables().is_some()
     }
 
-    /// Says no to what does not fit together, before any work is done.
+    /// Refuses flags that do not fit together, before any work is done.
     fn check(&self, _common: &Common) -> Result<()> {
         Ok(())
     }
 
-    /// The number of threads of this process, given what the user wants.
+    /// The number of threads of this process, from the number that the user asked for.
     fn threads(&self, wanted: Option<u16>) -> usize {
         options::threads(wanted, self.runs_on_ranks())
     }
@@ -97,7 +97,7 @@ pub trait Method: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Whether it goes on after a violation and may find several, each told as soon as it is known.
+    /// Whether it goes on after a violation and may find several, each reported as soon as it is known.
     fn finds_several(&self) -> bool {
         false
     }
@@ -125,7 +125,7 @@ pub trait Method: fmt::Debug + Send + Sync {
     /// Searches, on the only process or on rank 0.
     fn conduct(&self, run: &mut Run) -> Result<Outcome>;
 
-    /// Works for rank 0 until that ends, and returns its exit code.
+    /// Works for rank 0 until that ends the run, and returns its exit code.
     fn serve(&self, _run: &mut Run) -> Result<u8> {
         Err(Error::internal("this search does not run on ranks"))
     }
@@ -133,29 +133,31 @@ pub trait Method: fmt::Debug + Send + Sync {
 
 /// A [`Method`] that stands in the list: its fields are its flags.
 pub trait Listed: Method + clap::Args + 'static {
-    /// What it is called in identities; `check --search` calls it so, too, unless [`Listed::SEARCH`] says otherwise.
+    /// Its name in identities, and also as a value of `check --search`, unless [`Listed::SEARCH`] is another one.
     const NAME: &'static str;
-    /// What `check --search` calls it; `None`: a command of its own.
+    /// Its name as a value of `check --search`; `None`: it has a command of its own.
     const SEARCH: Option<&'static str> = Some(Self::NAME);
     /// The flags by which the user chooses it.
     const CHOSEN_BY: &'static str;
     /// One line for the help.
     const ABOUT: &'static str;
 
-    /// Whether it can find a violation of a property, and, if it ever says `holds`, say that of it.
+    /// Whether it can find a violation of a property, and, if it is a method that concludes `holds` at all, conclude it for
+    /// the property.
     fn decides(property: &Property) -> bool;
 
-    /// Whether users whose search cannot decide a property are told to use this one: not if it may refuse it, too.
+    /// Whether the message to users whose search cannot decide a property names this method: not if it may refuse the
+    /// property, too.
     fn is_advised(property: &Property) -> bool {
         Self::decides(property)
     }
 
-    /// Of several methods with one name: whether this is meant. The first that says so is.
+    /// Of several methods with one name: whether this one is meant. The first that returns true is chosen.
     fn is_meant(_matches: &clap::ArgMatches, _given: &[String]) -> bool {
         true
     }
 
-    /// What the page in a checkpoint of this method says, for people.
+    /// The rows of the page in a checkpoint of this method.
     fn status(_page: &StatusPage) -> Vec<Row> {
         Vec::new()
     }

@@ -24,7 +24,7 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// Says no to a place that cannot be one.
+    /// Refuses a directory that cannot hold a checkpoint.
     pub fn check(&self) -> Result<()> {
         if self.checkpoint.as_ref().is_some_and(|dir| dir.exists() && !dir.is_dir()) {
             return Err(Error::input("--checkpoint needs a directory, and there is a file of that name"));
@@ -32,7 +32,7 @@ impl Checkpoint {
         Ok(())
     }
 
-    /// What the run in the checkpoint is, if there is one of that method to be resumed.
+    /// The identity of the run in the checkpoint, if there is one of that method to be resumed.
     pub fn recorded(&self, method: &str) -> Option<BTreeMap<String, String>> {
         let dir = self.checkpoint.as_ref().filter(|_| self.resume)?;
         let identity = checkpoint::identity(dir).ok()?;
@@ -58,7 +58,7 @@ impl Checkpoint {
     }
 }
 
-/// Jobs ask many times a second whether to go on, so this is long, whatever else the machine does.
+/// Jobs ask many times a second whether to go on, so this is long, even on a busy machine.
 const STUCK_AFTER: Duration = Duration::from_secs(300);
 
 /// How long to wait for threads.
@@ -76,14 +76,14 @@ impl Patience {
         self.stuck_after.is_some()
     }
 
-    /// How long a thread may give no sign of life; `None` if for ever.
+    /// How long a thread may give no sign of life; `None` if there is no limit.
     pub fn stuck_after(self) -> Option<Duration> {
         Some(self.stuck_after.unwrap_or(STUCK_AFTER)).filter(|time| !time.is_zero())
     }
 }
 
-/// The number of threads of this process: one for each core, or as the user wants. With several processes there is
-/// usually one for each core.
+/// The number of threads of this process: one for each core, or as many as the user asked for. With several processes there
+/// is usually one for each core.
 pub(super) fn threads(wanted: Option<u16>, on_ranks: bool) -> usize {
     let distributed = launched().is_some_and(|launch| launch.is_distributed());
     match wanted {

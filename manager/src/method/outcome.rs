@@ -1,6 +1,6 @@
-//! What comes out of a search, whichever it was.
+//! The outcome of a search of any method.
 //!
-//! Invariant: a [`Conclusion`] is a verdict of the library, or says which bound kept the search from one.
+//! Invariant: a [`Conclusion`] is a verdict of the library, or names the bound that kept the search from one.
 
 use super::Figures;
 use super::quantities::{bytes, count, counted, duration};
@@ -9,14 +9,14 @@ use gridlock_lts::engine::search::Verdict;
 use gridlock_lts::model::trace::Trace;
 use std::time::Duration;
 
-/// The answer to what was asked.
+/// The answer to the properties that were checked.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Conclusion {
     /// All properties hold.
     Holds,
-    /// The property of that index does not.
+    /// The property of that index does not hold.
     Violated(usize),
-    /// The specification has no meaning in a reachable state; this is why.
+    /// The specification has no meaning in a reachable state, for this reason.
     Faulty(String),
     /// No answer.
     Unknown(Bound),
@@ -39,11 +39,11 @@ impl Conclusion {
 pub struct Bound {
     /// A stable name for programs.
     pub name: &'static str,
-    /// What stands in parentheses behind the verdict, if the bound has a meaning of its own.
+    /// The text in parentheses behind the verdict, if the bound has a meaning of its own.
     pub kind: Option<&'static str>,
     /// For people.
     pub message: String,
-    /// Whether the checkpoint cannot be written: then there is no use in writing the result into it.
+    /// Whether the checkpoint cannot be written: then the result is not written into it either.
     pub checkpoint_lost: bool,
 }
 
@@ -58,7 +58,7 @@ impl Bound {
         Bound { kind: Some(kind), ..self }
     }
 
-    /// The same; if there is a checkpoint, there is something to resume.
+    /// The same, with a hint to resume if there is a checkpoint.
     pub fn resumable(self, checkpoint: bool) -> Self {
         if !checkpoint {
             return self;
@@ -67,7 +67,7 @@ impl Bound {
             .of_kind("interrupted, resumable")
     }
 
-    /// The checkpoint cannot be written: why.
+    /// The bound of a checkpoint that cannot be written, with the reason.
     pub fn checkpoint(why: impl std::fmt::Display) -> Self {
         let message = format!("the checkpoint cannot be written: {why}; --resume continues");
         Bound { checkpoint_lost: true, ..Bound::new("checkpoint", message) }
@@ -113,7 +113,7 @@ impl From<Limit> for Bound {
     }
 }
 
-/// What came out.
+/// The outcome of a run.
 pub struct Outcome {
     /// The answer.
     pub conclusion: Conclusion,
@@ -121,12 +121,12 @@ pub struct Outcome {
     pub trace: Option<Trace>,
     /// The time of the search.
     pub time: Duration,
-    /// What it took, for people and programs.
+    /// The figures, for people and programs.
     pub figures: Box<dyn Figures>,
 }
 
 impl Outcome {
-    /// A verdict with its trace; what `Unknown` means, the caller says.
+    /// A verdict with its trace; the caller gives the bound that `Unknown` means.
     pub fn of(
         verdict: Verdict,
         time: Duration,

@@ -1,6 +1,6 @@
-//! What the pages of methods share.
+//! Functions that the pages of methods share.
 //!
-//! Invariant: a page is well-formed HTML whatever names and labels contain, and loads nothing from elsewhere.
+//! Invariant: a page is well-formed HTML for any names and labels, and loads no other files.
 
 use std::io::{self, Write};
 
@@ -17,7 +17,7 @@ pub const WORKERS: [&str; COLOURS] =
 /// Cells of a picture from left to right.
 pub(super) const COLUMNS: usize = 1000;
 
-/// Text for XML, in content and in attributes. Characters that XML has no way to say are replaced.
+/// Text for XML, in content and in attributes. Characters that XML cannot contain are replaced.
 pub fn escaped(text: &str) -> String {
     let mut xml = String::with_capacity(text.len());
     for c in text.chars() {

@@ -23,19 +23,19 @@ pub struct Peers {
 /// The part of a process in a run.
 #[cfg_attr(not(feature = "mpi"), allow(dead_code))]
 pub struct Team<'a> {
-    /// What the run is: all ranks must agree on it.
+    /// The identity of the run: all ranks must agree on it.
     pub identity: &'a Identity,
-    /// The specification, as the user calls it.
+    /// The specification, as the user named it.
     pub file: &'a str,
     /// Threads of this process.
     pub threads: usize,
-    /// How long one of them may give no sign of life.
+    /// How long a thread may give no sign of life.
     pub stuck_after: Option<Duration>,
-    /// Is told what should not be.
+    /// Called with warnings.
     pub warn: &'a dyn Fn(String),
 }
 
-/// What came of a search by all ranks.
+/// The result of a search by all ranks.
 pub enum Together<R> {
     /// Its result.
     Searched(R),
@@ -95,7 +95,7 @@ impl Peers {
         Peers {}
     }
 
-    /// Rank 0 tells ranks that do jobs that all are going to meet for another search.
+    /// On rank 0: tells ranks that do jobs that all ranks meet for another search.
     pub fn release(&self) -> Result<()> {
         #[cfg(feature = "mpi")]
         if let Some(world) = &self.world {
@@ -128,7 +128,7 @@ impl Peers {
         1
     }
 
-    /// What went over the network so far, if there is one.
+    /// The network traffic so far, if there are several ranks.
     pub fn traffic(&self) -> Option<Traffic> {
         #[cfg(feature = "mpi")]
         return self.world.as_ref().map(|world| {
@@ -139,7 +139,7 @@ impl Peers {
         None
     }
 
-    /// A panic, of which the user has been told when it comes here, is the end of all processes.
+    /// Runs `body`. A panic in it, which has been reported by then, ends all processes.
     pub fn guard<R>(&self, _code: u8, body: impl FnOnce() -> R) -> R {
         #[cfg(feature = "mpi")]
         if let Some(world) = &self.world {
@@ -148,7 +148,7 @@ impl Peers {
         body()
     }
 
-    /// Rank 0 ends the run with its exit code.
+    /// On rank 0: ends the run with its exit code.
     pub fn end(&self, _code: u8) -> Result<()> {
         #[cfg(feature = "mpi")]
         if let Some(world) = &self.world {
@@ -157,7 +157,7 @@ impl Peers {
         Ok(())
     }
 
-    /// A rank that has nothing to do or cannot work says why, and waits for the exit code.
+    /// On a rank that has nothing to do or cannot work: reports why, and waits for the exit code.
     pub fn wait_for_end(&self, _cannot: Option<String>) -> Result<u8> {
         #[cfg(feature = "mpi")]
         if let Some(world) = &self.world {
@@ -184,7 +184,7 @@ impl Peers {
         0
     }
 
-    /// Where jobs are done: by the threads of this process, or by the other ranks once all are there.
+    /// The grid that does jobs: the threads of this process, or the other ranks once all have joined.
     pub fn grid<'a>(&'a self, team: &Team<'a>, stop: &dyn Fn() -> bool) -> Result<Grid<'a>> {
         #[cfg(feature = "mpi")]
         if let Some(world) = &self.world {
@@ -195,8 +195,8 @@ impl Peers {
         Ok(Grid::threads(team.threads, team.stuck_after))
     }
 
-    /// Searches together with all other ranks, once they are there: `None` on the only process, which has nobody. On a rank
-    /// that is not 0 the run may be over before, with an exit code.
+    /// Searches together with all other ranks, once they have joined; `None` if there is only one process. On a rank that is
+    /// not 0 the run may be over before, with an exit code.
     pub fn together<R>(
         &self,
         _team: &Team,
@@ -217,7 +217,7 @@ impl Peers {
         Ok(None)
     }
 
-    /// Does jobs for rank 0: `serve` says which. A rank that cannot go on ends all of them.
+    /// Does jobs for rank 0, by `serve`. A rank that cannot go on ends all ranks.
     pub fn serve<R>(&self, team: &Team, serve: impl FnOnce(&Grid) -> Result<R>) -> Result<R> {
         let served = self.grid(team, &|| false).and_then(|grid| serve(&grid));
         if let Err(why) = &served {

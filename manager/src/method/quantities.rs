@@ -67,7 +67,7 @@ fn grouped(digits: &str) -> String {
     text
 }
 
-/// Numbers with more digits are hard to read as they are.
+/// Numbers with more digits than this are rounded for people.
 const LONG: usize = 24;
 
 /// A whole number of any size, every digit of it.
@@ -110,7 +110,7 @@ pub fn bytes(n: u64) -> String {
     format!("{value:.1} TiB")
 }
 
-/// A duration to three digits or so: `0.52 s`, `12 s`, `3 min 5 s`.
+/// A duration to about three digits: `0.52 s`, `12 s`, `3 min 5 s`.
 pub fn duration(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {

@@ -1,4 +1,4 @@
-//! `--reduce`: what the user may say about steps that are left out, and what is said of them in the end.
+//! `--reduce` and `--symmetry`: the flags for steps and states that are left out, and the report about them.
 
 use super::Row;
 use super::quantities::count;
@@ -69,7 +69,7 @@ impl Alike {
         self.symmetry == Symmetry::Auto
     }
 
-    /// Says no to what it was not thought through for.
+    /// Refuses reductions that cannot be combined with symmetry.
     pub(super) fn check(self, less: Less) -> Result<()> {
         let fits = match less.asked(false) {
             None | Some(Taken::All) => true,
@@ -82,13 +82,13 @@ impl Alike {
         }
     }
 
-    /// What a search with these steps is called.
+    /// The name of a search with these steps.
     pub(super) fn shown(self, taken: Taken) -> String {
         taken.shown() + if self.is_wanted() { ", symmetry" } else { "" }
     }
 }
 
-/// What is said of processes that can take each other's places, if they were looked for.
+/// The row about processes that can take each other's places, if they were looked for.
 pub(super) fn symmetry_row(classes: &[Vec<String>]) -> Row {
     let shown = |names: &Vec<String>| match &names[..] {
         [first, .., last] if names.len() > 2 => format!("{first} to {last} ({})", names.len()),
@@ -106,22 +106,22 @@ pub(super) fn symmetry_row(classes: &[Vec<String>]) -> Row {
     ("symmetry", text)
 }
 
-/// What steps a search takes.
+/// Which steps a search takes.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) enum Taken {
     #[default]
     All,
-    /// Those that a reduction keeps.
+    /// The steps that a reduction keeps.
     Reduced(Keep),
-    /// All, beside a reduced search that may be over sooner.
+    /// All steps, beside a reduced search that may end sooner.
     Trials {
-        /// Whether the user said so.
+        /// Whether the user asked for it.
         asked: bool,
     },
 }
 
 impl Taken {
-    /// What a search leaves out, in a word.
+    /// What a search leaves out, in words.
     pub(super) fn shown(self) -> String {
         match self {
             Taken::All | Taken::Trials { .. } => "off".to_owned(),
@@ -131,7 +131,7 @@ impl Taken {
 }
 
 impl Less {
-    /// What steps are taken. `alone`: whether several searches can be made where the user said nothing.
+    /// Which steps are taken. `alone`: whether several searches are possible if the user gave no flag.
     pub(super) fn taken(self, shortest: bool, alone: bool) -> Taken {
         let unsaid = if alone { Taken::Trials { asked: false } } else { Taken::All };
         self.asked(shortest).unwrap_or(unsaid)
@@ -154,12 +154,12 @@ impl Less {
         })
     }
 
-    /// Whether `--reduce on` was said, which alone can be told to keep lengths.
+    /// Whether `--reduce on` was given: only that value can be combined with `--shortest`.
     pub(super) fn is_on(self) -> bool {
         self.reduce == Some(Reduce::On)
     }
 
-    /// What a method reduces by that knows stubborn sets only.
+    /// The reduction of a method that knows stubborn sets only.
     pub(super) fn keep_of(self, method: &str) -> Result<Option<Keep>> {
         match self.reduce {
             Some(Reduce::On) => Ok(Some(Keep::Verdicts)),
@@ -168,7 +168,7 @@ impl Less {
         }
     }
 
-    /// Which leaf can reach what is read off its table, so that there must be nothing left to fill.
+    /// A reduction reads from the tables what each leaf can reach, so that the tables must be complete.
     pub(super) fn needs_complete_tables(self) -> Option<&'static str> {
         match self.reduce? {
             Reduce::On => Some("--reduce on"),
@@ -178,7 +178,7 @@ impl Less {
         }
     }
 
-    /// Says no to a depth where there is none.
+    /// Refuses a depth limit for reductions whose steps stand for several.
     pub(super) fn check(self, max_depth: Option<u64>) -> Result<()> {
         if let Some(Taken::Reduced(keep)) = self.asked(false)
             && keep.passes_states()
@@ -192,7 +192,7 @@ impl Less {
         Ok(())
     }
 
-    /// Says no to a checkpoint where there are several searches, or states that none keeps.
+    /// Refuses a checkpoint if there are several searches, or states that are not stored.
     pub(super) fn check_checkpoint(self) -> Result<()> {
         match self.asked(false) {
             Some(Taken::Trials { .. }) => Err(Error::input(
@@ -211,10 +211,10 @@ impl Less {
 pub(super) struct Reduced {
     method: &'static str,
     shortest: bool,
-    /// States that were passed and not searched from, each time.
+    /// States that were passed through without a search from them, counted each time.
     #[serde(skip_serializing_if = "Option::is_none")]
     passed: Option<u64>,
-    /// How many of them were stored all the same.
+    /// How many of them were stored nevertheless.
     #[serde(skip_serializing_if = "Option::is_none")]
     saved: Option<u64>,
     /// States of the full search when this one took over.
@@ -243,12 +243,12 @@ impl Reduced {
     }
 }
 
-/// What the states are called that a reduction counts.
+/// The name of the states that a reduction counts.
 pub(super) fn states(keep: Keep) -> &'static str {
     if keep.passes_states() { "states stored" } else { "states visited" }
 }
 
-/// What is said of a reduction. `shortest`: whether the order of the search makes counterexamples short.
+/// The row about a reduction. `shortest`: whether the order of the search makes counterexamples short.
 pub(super) fn row(kept: Reduction, shortest: bool) -> Row {
     let reduced = Reduced::new(kept, shortest, None);
     let passes = kept.keep.passes_states();
@@ -267,7 +267,7 @@ pub(super) fn row(kept: Reduction, shortest: bool) -> Row {
     ("reduction", format!("{}: states are those {states}{saved}; {length}", reduced.method))
 }
 
-/// What `--reduce auto` says.
+/// The report of `--reduce auto`.
 pub(super) fn auto(decision: Decision) -> String {
     match decision {
         Decision::Full(false) => "took every step: the system is small".to_owned(),

@@ -1,4 +1,4 @@
-//! What every method gets: the system, what is asked of it, where jobs are done, limits, and whom to tell.
+//! The input of every method: the system, the properties, the grid that does jobs, the limits, and the host that takes reports.
 
 use super::checkpoint;
 use super::formulas;
@@ -23,7 +23,7 @@ use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What the user wrote that every search understands.
+/// Flags that every search takes.
 #[derive(Clone, Default, Debug)]
 pub struct Common {
     /// The number of threads.
@@ -40,23 +40,23 @@ pub struct Common {
 pub struct Tables {
     /// The processes.
     pub network: Arc<Network>,
-    /// Fills tables, and knows what local states are called.
+    /// Fills tables, and has the names of local states.
     pub source: Box<dyn TableSource>,
-    /// Whether there is nothing left to fill.
+    /// Whether the tables are complete.
     pub complete: bool,
 }
 
-/// What the road does for a method while it runs.
+/// The services of the road for a method while it runs.
 pub trait Host: Sync {
     /// Whether and why to stop.
     fn stopped(&self) -> Option<Limit>;
-    /// The same as a flag, for computations that look at one.
+    /// The same as a flag, for computations that poll one.
     fn halt(&self) -> Arc<Halt>;
-    /// Says what is being done and counted from now on.
+    /// Begins a phase: what is being done, and the unit that is counted.
     fn begin(&self, what: &'static str, unit: &'static str);
-    /// Says how far that is, with what else belongs into the line of progress.
+    /// Reports progress, with further text for the line of progress.
     fn progress(&self, counted: u64, transitions: u64, detail: String);
-    /// Tells the user something that is no result.
+    /// Shows the user a note that is no result.
     fn note(&self, text: &str);
     /// Takes a violation of a method that may find several.
     fn found(&self, tables: &Tables, finding: Finding);
@@ -66,24 +66,24 @@ pub trait Host: Sync {
 pub struct Finding {
     /// Counted from 1.
     pub number: u64,
-    /// What it is, replayed.
+    /// The replayed verdict.
     pub verdict: Verdict,
-    /// If it is a run against a formula: what it shows.
+    /// If it is a run that violates a formula: what it shows.
     pub shown: Option<Shown>,
     /// How it was found; `None`: no search was needed.
     pub origin: Option<Origin>,
 }
 
-/// What a run against a formula shows.
+/// What a run that violates a formula shows.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Shown {
     /// For people.
     pub text: String,
-    /// From which step, counted from 1, it repeats for ever.
+    /// The step, counted from 1, from which it repeats for ever.
     pub repeats_from: Option<usize>,
     /// The step after which the formula cannot be fulfilled any more.
     pub critical_step: Option<usize>,
-    /// The states that can be reached after that.
+    /// The number of states that can be reached after that.
     pub closure_states: Option<u64>,
 }
 
@@ -103,7 +103,7 @@ impl Shown {
 pub struct Origin {
     /// The job.
     pub job: u64,
-    /// What it belongs to.
+    /// The member of the portfolio that the job belongs to.
     pub member: String,
     /// States expanded until then.
     pub states: u64,
@@ -115,37 +115,37 @@ pub struct Origin {
     pub stem: String,
     /// The options that do the same search again; the file of the finding follows the first.
     pub repeat: Vec<String>,
-    /// The options that do everything again up to that search.
+    /// The options that repeat the run up to that search.
     pub again: Vec<String>,
-    /// What the file of the finding says about the search.
+    /// The record of the search in the file of the finding.
     pub record: Box<dyn erased_serde::Serialize>,
 }
 
 /// See the module head.
 pub struct Run<'a> {
-    /// The processes; away while a search fills their tables.
+    /// The processes; `None` while a search fills their tables.
     pub tables: Option<Tables>,
-    /// What is asked.
+    /// The properties to check.
     pub properties: Arc<[Property]>,
-    /// What each property is called.
+    /// The name of each property.
     pub names: Vec<String>,
     /// What [`Method::patterns`](super::Method::patterns) mean, one for each.
     pub patterns: Vec<Property>,
-    /// The specification, as the user calls it.
+    /// The specification, as the user named it.
     pub file: String,
-    /// What decides what the system and the properties are.
+    /// The part of the identity that determines the system and the properties.
     pub asked: Identity,
-    /// Where jobs are done.
+    /// The processes that do jobs.
     pub peers: &'a Peers,
-    /// What the user wrote that every search understands.
+    /// Flags that every search takes.
     pub common: Common,
     /// Threads of this process.
     pub threads: usize,
     /// Bytes that the process may use.
     pub memory: u64,
-    /// Whom to ask and tell.
+    /// Asked whether to stop, and called with reports.
     pub host: &'a dyn Host,
-    /// Tells the user something that should not be.
+    /// Shows the user a warning.
     pub warn: &'a dyn Fn(String),
 }
 
@@ -188,7 +188,7 @@ impl Run<'_> {
         Ok(grid.lead(machine, work, opened, &control)?.0)
     }
 
-    /// Takes the processes, for a search that fills their tables.
+    /// Takes the processes out, for a search that fills their tables.
     pub fn take_tables(&mut self) -> Result<Tables> {
         self.tables.take().ok_or_else(|| Error::internal("the tables are away"))
     }
@@ -198,7 +198,7 @@ impl Run<'_> {
         self.tables = Some(tables);
     }
 
-    /// Does something as if no other process had been started with this one.
+    /// Searches as if this process were the only one.
     pub fn by_itself<R>(&mut self, search: impl FnOnce(&mut Run) -> R) -> R {
         let alone = Peers::alone();
         let mut run = Run {
@@ -225,7 +225,7 @@ impl Run<'_> {
         Arc::new(Prepared::new(self.tables().network.clone(), self.properties.clone()))
     }
 
-    /// What of the memory is left for a search. A part is kept for what no search accounts for: its code, stacks, and what the
+    /// The memory that is left for a search. A part is reserved for memory outside the budget: code, stacks, and what the
     /// allocator keeps.
     pub fn room(&self) -> u64 {
         (self.memory - self.memory / 64).saturating_sub(resident().unwrap_or(0))
@@ -254,7 +254,7 @@ impl Run<'_> {
         self.share_beside(0, bounds)
     }
 
-    /// The same of what is left beside some bytes that jobs do not account for.
+    /// The same share of the memory that is left beside some bytes outside the budgets of jobs.
     pub fn share_beside(&self, kept: u64, bounds: std::ops::RangeInclusive<u64>) -> u64 {
         let share = self.room().saturating_sub(kept) / self.threads.max(1) as u64;
         1 << share.clamp(*bounds.start(), *bounds.end()).ilog2()
@@ -270,12 +270,13 @@ impl Run<'_> {
         self.host.stopped().unwrap_or(Limit::Interrupted)
     }
 
-    /// The bound of a run that was told to stop.
+    /// The bound of a run that was stopped.
     pub fn stopped(&self, checkpoint: bool) -> Bound {
         Bound::from(self.limit()).resumable(checkpoint)
     }
 
-    /// What this run is: the method, what is asked, and what else decides which jobs there are.
+    /// The identity of this run: the method, the system and the properties, and everything else that decides which jobs there
+    /// are.
     pub fn identity<const N: usize>(&self, method: &str, parts: [(&str, String); N]) -> Identity {
         let own = parts.map(|(name, value)| (name.to_owned(), value));
         let mut identity = vec![(checkpoint::METHOD.to_owned(), method.to_owned())];

@@ -1,7 +1,7 @@
 //! The subsystem of a swarm: from names on the command line to leaves, and from leaves to a guide.
 //!
-//! Names are those that `gridlock info` prints, parameters left out where that is clear. Invariant: all that is wrong with them or with the subsystem is told
-//! with what the user can do about it.
+//! Names are those that `gridlock info` prints, parameters may be left out where the name stays unique. Invariant: every
+//! error about names or about the subsystem comes with a remedy.
 
 use super::quantities::count;
 use gridlock_lts::base::error::{Error, Result};
@@ -10,9 +10,9 @@ use gridlock_lts::model::network::{LeafIx, Network};
 
 /// The most states that a subsystem or its unrolling may have.
 pub const GUIDE_LIMIT: usize = 1 << 20;
-/// Of a longer cycle only the beginning is shown.
+/// Of a cycle, this many steps are shown at most.
 const SHOWN_CYCLE: usize = 8;
-/// Of more leaves only the first are listed.
+/// Of the leaves, this many are listed at most.
 const LISTED: usize = 50;
 
 /// Splits at commas that are not within parentheses, as in `LINK(2, 0),BUS`.
@@ -42,7 +42,7 @@ pub fn find_leaves(net: &Network, names: &[String]) -> Result<Vec<LeafIx>> {
     find_leaves_for("--subsystem", net, names)
 }
 
-/// The leaves of these names, which the user gave with some option.
+/// The leaves of these names, which the user gave with the given option.
 pub fn find_leaves_for(option: &str, net: &Network, names: &[String]) -> Result<Vec<LeafIx>> {
     let mut leaves = names.iter().map(|name| find(option, net, name)).collect::<Result<Vec<_>>>()?;
     leaves.sort_unstable();
@@ -79,7 +79,7 @@ pub fn find_groups(option: &str, net: &Network, text: &str) -> Result<Vec<Vec<Le
     Ok(groups)
 }
 
-/// What leaves are called.
+/// The names of leaves.
 pub fn names(net: &Network, leaves: &[LeafIx]) -> Vec<String> {
     leaves.iter().map(|leaf| net.leaves[leaf.0 as usize].name.clone()).collect()
 }
@@ -119,7 +119,7 @@ fn find(option: &str, net: &Network, name: &str) -> Result<LeafIx> {
     )))
 }
 
-/// How many characters must be added, removed or replaced to make one text the other.
+/// The number of characters to add, remove or replace to turn one text into the other.
 fn edit_distance(a: &str, b: &str) -> usize {
     // The beginning of a name is enough to guess by, however long it is.
     let b: Vec<char> = b.chars().take(200).collect();

@@ -1,8 +1,9 @@
 //! Handing over: a search that may leave properties undecided lets another one decide.
 //!
-//! On ranks all of them go on if that search runs there, else rank 0 does so by itself.
+//! On ranks all of them go on if that search runs on ranks; otherwise rank 0 goes on alone.
 //!
-//! Invariant: the conclusion is that of the search that went on, or `unknown` with what was left and why.
+//! Invariant: the conclusion is that of the search that went on, or `unknown`, with the properties that were left and the
+//! reason.
 
 use super::exhaustive::{BreadthFirst, DepthFirst};
 use super::parts::Parts;
@@ -66,7 +67,7 @@ impl Then {
 
 /// Why there is no answer yet.
 pub(super) struct Left {
-    /// For people, to stand behind the verdict.
+    /// For people: the text behind the verdict.
     pub(super) message: String,
     /// A stable name.
     pub(super) name: &'static str,
@@ -91,10 +92,10 @@ impl Left {
     }
 }
 
-/// What was left, and what the search did that went on.
+/// The properties that were left, and the search that went on.
 #[derive(Default, Serialize)]
 pub(super) struct Handed {
-    /// Why it was left, if it was.
+    /// Why properties were left, if any were.
     pub(super) left: Option<String>,
     /// The search that went on.
     pub(super) then: Option<&'static str>,
@@ -123,8 +124,8 @@ impl Onward {
         self.then.method().filter(|method| run.tables().complete || !needs_tables(&**method))
     }
 
-    /// Lets another search decide, or says that nobody did. The figures are those of the search that left something, with
-    /// what became of it. `release`: other ranks are doing jobs, and must be told if they are to do something else.
+    /// Lets another search decide, or reports that no search decided. The figures are those of the search that left
+    /// properties, with their outcome. `release`: other ranks are doing jobs, and must be released for another search.
     pub(super) fn go_on(
         self,
         run: &mut Run,

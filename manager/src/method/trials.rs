@@ -1,14 +1,14 @@
 //! `--reduce auto`: a full search, and beside it a reduced one that may take a small part of the time.
 //!
-//! A state costs a reduced search some ten to a hundred times as much as a full one, and nothing cheap tells beforehand how
+//! A state costs a reduced search some ten to a hundred times as much as a full one, and there is no cheap way to predict how
 //! many states it would visit. So both run. When the full search has become large, a *companion* begins: a reduced search on
-//! one thread that may do a fortieth of the full one's work. It never starts anew, so that nothing is worked out twice. If
-//! it ends, its answer is the answer. If it does not, but came as deep as the full search for a fraction of the work, the full
-//! search waits, and a reduced one on all threads may visit as many states as cost what the full search has cost so far.
+//! one thread that may do a fortieth of the full one's work. It never starts anew, so that no work is done twice. If it ends,
+//! its answer is that of the run. If it does not end, but came as deep as the full search with a fraction of the work, the
+//! full search waits, and a reduced one on all threads may do as much work as the full search has done so far.
 //!
-//! Work, not time, is what both are measured in, and it is compared after levels of the full search only. Invariant: which
-//! search answers depends on the system, the properties and the limits, not on threads or the clock; and a shortest
-//! counterexample stays one: a reduced search that found one which may be longer answers only if the full search ends at a limit.
+//! Both are measured in work, not in time, and compared only after levels of the full search. Invariant: which search answers
+//! depends on the system, the properties and the limits, not on threads or the clock; and shortest counterexamples are kept:
+//! a reduced search whose counterexample may be longer answers only if the full search ends at a limit.
 
 use gridlock_lts::base::error::{Error, Limit, Result};
 use gridlock_lts::base::memory;
@@ -23,14 +23,15 @@ use std::time::Instant;
 #[cfg(test)]
 mod tests;
 
-/// When both searches are compared, and what the reduced one may do.
+/// When both searches are compared, and how much work the reduced one may do.
 #[derive(Clone, Copy)]
 struct Pace {
     /// States of the full search before the reduced one begins: a smaller search takes less than a second anyway.
     first: u64,
     /// The reduced search may do one part in this number of the full one's work.
     part: u64,
-    /// What a move of a process costs when a reduced search begins, and the part of a process in a step of several.
+    /// The cost of the tables of a reduced search, for each move of a process and for each part of a process in a step of
+    /// several.
     setup: u64,
 }
 
@@ -39,7 +40,7 @@ const PACE: Pace = Pace { first: 1 << 20, part: 40, setup: 32 };
 /// wait for the one of the reduced search if its part were as large as theirs.
 const LONG: u64 = 1 << 33;
 const LESS: u64 = 4;
-/// What a transition of a full search costs at least, in units of work of a reduced one.
+/// The least cost of a transition of a full search, in units of work of a reduced one.
 const TRANSITION: u64 = 8;
 /// Both are compared when the full search has grown by one part in this number.
 const GROWTH: u64 = 8;
@@ -49,10 +50,10 @@ const AHEAD: u64 = 4;
 const AGAIN: u64 = 4;
 /// The share of the memory that the companion may use, as a divisor.
 const MEMORY: u64 = 16;
-/// How many times as much a state costs a reduced search, about.
+/// About how many times as much a state costs in a reduced search.
 const DEARER: u64 = 16;
 
-/// What `--reduce auto` came to.
+/// The decision of `--reduce auto`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Decision {
     /// The full search answered; whether a reduced one had begun.
@@ -72,7 +73,7 @@ struct Task<'a> {
     net: &'a Network,
     properties: &'a [Property],
     options: &'a Options<'a>,
-    /// Is told the length of a counterexample that may be longer than necessary, while the full search goes on.
+    /// Called with the length of a counterexample that may be longer than necessary, while the full search goes on.
     found: &'a (dyn Fn(usize) + Sync),
 }
 
@@ -82,13 +83,13 @@ struct Companion {
     allowance: Arc<Allowance>,
     /// States and work when each of its levels ended.
     levels: Mutex<Vec<(u64, u64)>>,
-    /// What it came to.
+    /// Its result.
     ended: Mutex<Option<Result<Option<Report>>>>,
     /// The first answer of a reduced search with a counterexample that may be longer than necessary.
     longer: Mutex<Option<Report>>,
 }
 
-/// What the full search knows of the reduced one.
+/// The state of the comparison, on the side of the full search.
 struct Course {
     pace: Pace,
     begun: bool,
@@ -96,7 +97,7 @@ struct Course {
     levels: Vec<u64>,
     /// States at which both are compared next.
     due: u64,
-    /// What it costs to begin the reduced search.
+    /// The cost of beginning the reduced search.
     setup: u64,
     /// Work of the full search from which on the reduced one may go on alone.
     alone: u64,
@@ -108,8 +109,8 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Searches as `options` say, and accompanies that by a reduced search. `found` is told the length of a counterexample that may
-/// be longer than necessary, if the full search goes on for a shortest one.
+/// Searches with `options`, and beside that with a reduced search. `found` is called with the length of a counterexample that
+/// may be longer than necessary, if the full search goes on for a shortest one.
 pub(super) fn search(
     net: &Network,
     properties: &[Property],
@@ -167,8 +168,8 @@ fn limit(options: &Options) -> u64 {
     options.max_memory.unwrap_or_else(memory::default_limit)
 }
 
-/// How large the tables are from which those of a reduced search are made: moves, and parts in vectors; places for what it
-/// remembers count little.
+/// How large the tables are from which those of a reduced search are made: moves, and parts in vectors; the memory for
+/// visited states counts little.
 fn size(net: &Network) -> u64 {
     const PLACES: usize = 32;
     let of_leaf = |leaf: &Leaf| {
@@ -185,12 +186,12 @@ impl Course {
         Course { pace, begun: false, levels: Vec::new(), due, setup, alone: 0, answer: None, at: 0 }
     }
 
-    /// What the reduced search may have cost when the full one has done some work.
+    /// The work allowed to the reduced search when the full one has done some work.
     fn share(&self, work: u64) -> u64 {
         work.min(LONG) / self.pace.part + work.saturating_sub(LONG) / (self.pace.part * LESS)
     }
 
-    /// Looks at both searches, at a point that depends on the system only. True if the full one is not needed any more.
+    /// Compares both searches, at a point that depends on the system only. True if the full one is not needed any more.
     fn look<'scope, 'env>(
         &mut self,
         stats: &Stats,
@@ -221,7 +222,7 @@ impl Course {
         self.answer.is_some()
     }
 
-    /// Looks at the reduced search when the full one has ended at a limit.
+    /// Checks the reduced search when the full one has ended at a limit.
     fn end(&mut self, stats: &Stats, companion: &Companion) {
         if self.begun && self.answer.is_none() {
             // What it has found must not depend on how quick it is.
@@ -249,7 +250,7 @@ impl Course {
         self.answer = reduced(task, &limited, keep).transpose().filter(kept);
     }
 
-    /// Whether the reduced search came as deep for much less work; how many states it may then visit.
+    /// If the reduced search came as deep with much less work: how many states it may visit now.
     fn promises(&self, companion: &Companion, work: u64) -> Option<u64> {
         let levels = locked(&companion.levels);
         let depth = levels.len().min(self.levels.len()).checked_sub(1)?;

@@ -1,9 +1,9 @@
 //! A search by parts on the grid: reductions of processes, trials and explorations of interfaces are jobs.
 //!
-//! The library says which tasks there are and what counts ([`Board`]). A task brings its components along, so a worker needs
-//! to know nothing; the journal keeps what came of trials, but not what products were reduced to: a run that is resumed makes
-//! those again that were chosen, which is a small part of all that were tried. Invariant: the tree of products, and all that is
-//! told about it, is the same for any number of workers and after any number of kills, as long as the memory suffices.
+//! The library decides which tasks there are and which answers count ([`Board`]). A task carries its components, so a worker
+//! needs no other data. The journal keeps the results of trials, but not the reduced products: a run that is resumed makes
+//! the chosen products again, which are a small part of those tried. Invariant: the tree of products and the report about it
+//! are the same for any number of workers and after any number of kills, as long as the memory suffices.
 
 use crate::fingerprint::print_of;
 use crate::grid::journal::{Batch, Tally};
@@ -31,7 +31,7 @@ pub struct PartsJob {
     task: Task,
 }
 
-/// What came of it.
+/// The answer to a job.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct PartsAnswer {
     number: u64,
@@ -40,8 +40,8 @@ pub struct PartsAnswer {
     peak_memory: u64,
 }
 
-/// What the journal keeps of it. The same place may have another task in a run that is resumed, if a task before it could not
-/// be done for lack of memory; so the fingerprint of the task belongs to it.
+/// The record of an answer in the journal. In a run that is resumed the same place may have another task, if an earlier task
+/// could not be done for lack of memory; so the record has the fingerprint of the task.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Record {
     place: TaskPlace,
@@ -76,11 +76,11 @@ impl Reply for PartsAnswer {
     }
 }
 
-/// What a search is about, and what it may spend. See [`Setting`].
+/// The task of a search, and its limits. See [`Setting`].
 pub struct PartsQuestion {
     /// The network, whose tables are complete.
     pub net: Arc<Network>,
-    /// What is asked of it.
+    /// The properties to check.
     pub properties: Arc<[Property]>,
     /// See [`Setting::limit`].
     pub limit: u64,
@@ -92,7 +92,7 @@ pub struct PartsQuestion {
     pub members: usize,
     /// See [`Setting::trials`].
     pub trials: Trials,
-    /// What components and products may take in this process.
+    /// The memory for components and products in this process.
     pub budget: Arc<Budget>,
 }
 
@@ -130,7 +130,7 @@ impl Aggregations {
         Ok(Aggregations { board: Board::new(asked.setting()), asked, known, placed, peak_memory: 0 })
     }
 
-    /// What an earlier run came to.
+    /// The answer of an earlier run.
     fn remembered(&mut self, place: TaskPlace, task: &Task) -> Option<Answered> {
         if self.known.is_empty() || !place.is_memorable() {
             return None;
@@ -138,13 +138,13 @@ impl Aggregations {
         self.known.remove(&(place, print(task)?))
     }
 
-    /// What the journal keeps of an answer.
+    /// The record of an answer.
     fn kept(&self, answer: &PartsAnswer) -> Option<Record> {
         let (place, task) = self.placed.get(answer.number).filter(|(place, _)| place.is_memorable())?;
         Some(Record { place: *place, print: print(task)?, answered: answer.answered.remembered()? })
     }
 
-    /// What came out; see [`Board::report`]. The memory is that of the process that took most.
+    /// The report; see [`Board::report`]. Its memory is that of the process with the highest peak.
     pub fn report(self, stop: &(dyn Fn() -> Option<Limit> + Sync)) -> Result<PartsReport> {
         let report = self.board.report(self.asked.setting(), stop)?;
         Ok(PartsReport { peak_memory: report.peak_memory.max(self.peak_memory), ..report })
@@ -156,7 +156,7 @@ impl Machine for Aggregations {
     type Answer = PartsAnswer;
     type Record = Record;
     type Status = PartsStatus;
-    /// What is lost is computed again.
+    /// Answers that are lost are computed again.
     const DURABLE: bool = false;
 
     fn resume(&mut self, record: Record) -> Result<()> {
@@ -230,7 +230,7 @@ pub struct Trying {
 }
 
 impl Trying {
-    /// Workers whose components and products may take what is in a budget.
+    /// Workers whose components and products take their memory from a budget.
     pub fn new(budget: Arc<Budget>, received: bool) -> Self {
         Trying { budget, received }
     }

@@ -1,12 +1,11 @@
-//! Which subsystem makes good slices: a short search with each candidate tells.
+//! Chooses a subsystem for slices, by a short search with each candidate.
 //!
-//! Candidates are single leaves, and pairs of the best of them if no leaf alone divides the states well. What a search by
-//! slices costs besides expanding states is known only from searching: how many states are sent, how often slices are
+//! Candidates are single leaves, and pairs of the best of them if no leaf alone divides the states well. The costs of a
+//! search by slices besides expanding states are known only from searching: how many states are sent, how often slices are
 //! loaded again, how large the largest is. So each candidate searches the same number of states with the real coordinator,
-//! and the best of them four times as many again. To choose must be quick beside a search that takes seconds: all samples
+//! and the best of them four times as many again. The choice must be quick beside a search that takes seconds: all samples
 //! together have about 300,000 states, fewer if each has many steps, and a system that is smaller than a sample ends the
-//! choice.
-//! Invariant: the figures, and so the choice, depend on the network, the job memory and the limit on states only.
+//! choice. Invariant: the figures, and so the choice, depend on the network, the job memory and the limit on states only.
 
 use super::ranks::Ranks;
 use super::{Options, SlicesAnswer, SlicesReport, Slicing};
@@ -35,15 +34,15 @@ const PAIRED: usize = 3;
 /// slices, and a sample shows too little of each to predict how often it will be activated.
 const LARGE: f64 = 0.05;
 
-/// What a search with a subsystem costs, in units of the expansion of a state, fitted to four subsystems of a network
-/// of 95 million states: sending a state (sorted, compressed, read again), loading one, activating a slice.
+/// The costs of a search with a subsystem, in units of the expansion of a state, fitted to four subsystems of a network of 95
+/// million states: sending a state (sorted, compressed, read again), loading one, activating a slice.
 const SENT: f64 = 0.3;
 const LOADED: f64 = 0.6;
 const ACTIVATION: f64 = 50.0;
 /// A slice with all states is no slice: it saves no memory and keeps one worker busy.
 const LARGEST: f64 = 40.0;
 
-/// What a short search with a subsystem showed.
+/// The figures of a short search with a subsystem.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Candidate {
     /// The subsystem.
@@ -66,7 +65,7 @@ pub struct Candidate {
     pub activations: u64,
     /// The predicted cost of a state, in units of its expansion.
     pub cost: f64,
-    /// Whether the short search was a whole one.
+    /// Whether the short search has searched the whole system.
     pub ended: bool,
 }
 

@@ -1,12 +1,13 @@
 //! Which slices are activated next, and which rank has them: a state machine over the results of activations, without threads.
 //!
-//! Work goes in rounds. Each round some slices with waiting states are activated, in any order, and what they send
-//! arrives after the round. All ranks have a coordinator, are told the same and so decide the same. It knows of every slice
-//! how many states it has; the states themselves are at its rank, where the [`Slice`] has runs and an inbox.
+//! Work goes in rounds. Each round some slices with waiting states are activated, in any order, and the states that they send
+//! arrive after the round. All ranks have a coordinator, get the same results and so take the same decisions. It knows the
+//! number of states of every slice; the states themselves are at the rank that has the slice, where the [`Slice`] has runs
+//! and an inbox.
 //!
 //! Invariant: which slices a round has, and everything that is counted, depends on the network, the subsystem and the job
-//! memory only. Results of a round are taken in the order of the slices, not in that in which they came. Which rank has a
-//! slice changes nothing but the rank that does the work.
+//! memory only. Results of a round are taken in the order of the slices, not in that of their arrival. The rank that has a
+//! slice does its work; nothing else depends on it.
 
 use gridlock_lts::base::error::{Error, Result};
 use gridlock_worker::slice::layout::Layout;
@@ -22,15 +23,15 @@ use std::sync::Arc;
 /// Bytes kept in memory about a slice.
 const SLICE_BYTES: u64 = 328;
 /// A round has at least this many slices if this many have waiting states: enough to keep several workers busy. With many
-/// more, slices are activated for little; with fewer, workers wait for each other. Between 16 and 64 it matters little.
+/// more, slices are activated for few states; with fewer, workers wait for each other. Between 16 and 64 it matters little.
 const ROUND: usize = 32;
-/// Where very many have waiting states, a round has one in this many.
+/// If very many slices have waiting states, a round has one in this many of them.
 const SHARE: usize = 8;
 
-/// What is known about a slice besides its states.
+/// The record of a slice, without its states.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Record {
-    /// States that were expanded, also if they were forgotten since.
+    /// States that were expanded, forgotten ones included.
     pub(super) states: u64,
     /// How often it was activated.
     pub(super) activations: u64,
@@ -53,14 +54,14 @@ pub(super) struct Totals {
     pub(super) peak: u64,
 }
 
-/// What all ranks are told of the result of an activation: everything but the states.
+/// The part of the result of an activation that all ranks get: everything but the states.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Told {
     pub(super) slice: SliceIx,
     states: u64,
     transitions: u64,
     deadlocks: u64,
-    /// Segments that were read of the inbox, and the states in them.
+    /// The number of segments of the inbox that were read, and of the states in them.
     pub(super) consumed: usize,
     received: u64,
     left: u64,
@@ -72,7 +73,7 @@ pub(super) struct Told {
 }
 
 impl Told {
-    /// What there is to tell of a result.
+    /// The part of a result that all ranks get.
     pub(super) fn new(slice: SliceIx, done: &Done) -> Self {
         let states = |segments: &[Segment]| segments.iter().map(|segment| segment.states() as u64).sum();
         let mut out: Vec<(Target, u64)> = Vec::new();
@@ -114,10 +115,10 @@ pub(super) struct Division {
     pub(super) with: (u64, u64),
 }
 
-/// The slices and what waits for them.
+/// The slices, and the states that wait for them.
 #[derive(Debug)]
 pub(super) struct Coordinator {
-    /// Shared with workers during a round, like the slices; nobody else has them when they change.
+    /// Shared with workers during a round, like the slices; no worker has them when they change.
     pub(super) partition: Arc<Partition>,
     pub(super) slices: Vec<Arc<Slice>>,
     pub(super) records: Vec<Record>,
@@ -134,7 +135,7 @@ pub(super) struct Coordinator {
 }
 
 impl Coordinator {
-    /// No slices yet. With `reach`, slices that cannot be entered again are forgotten.
+    /// A coordinator without slices. With `reach`, slices that cannot be entered again are forgotten.
     pub(super) fn new(layout: Layout, reach: Option<Reach>, owners: Range<usize>) -> Self {
         Coordinator {
             partition: Arc::new(Partition::new(layout)),
@@ -156,7 +157,7 @@ impl Coordinator {
         self.records[slice.0 as usize].owner
     }
 
-    /// The slices of the next round, the most expensive first; none if nothing waits.
+    /// The slices of the next round, the most expensive first; empty if no states wait.
     pub(super) fn next_round(&mut self) -> Vec<SliceIx> {
         let mut waiting: Vec<(u64, SliceIx)> = Vec::new();
         for (k, slice) in self.slices.iter().enumerate().filter(|(_, slice)| slice.waiting > 0) {
@@ -184,7 +185,7 @@ impl Coordinator {
         *load = *load + of.visited + of.waiting - before;
     }
 
-    /// These states wait for a slice from now on, which is made if need be.
+    /// Adds waiting states to a slice, which is made if it does not exist.
     pub(super) fn announce(&mut self, target: &Target, states: u64, store: &Store) -> Result<SliceIx> {
         let slice = match target {
             Target::Slice(slice) => *slice,
@@ -304,7 +305,7 @@ impl Coordinator {
         }
     }
 
-    /// Drops what an activation has read of the inbox of a slice of this rank.
+    /// Drops the segments that an activation has read from the inbox of a slice of this rank.
     pub(super) fn drain(&mut self, slice: SliceIx, consumed: usize, store: &Store) -> Result<()> {
         let of = Arc::make_mut(&mut self.slices[slice.0 as usize]);
         if consumed > of.inbox.len() {
@@ -315,7 +316,7 @@ impl Coordinator {
         Ok(())
     }
 
-    /// An error unless the states of a slice of this rank are as many as all ranks believe.
+    /// An error unless the states of a slice of this rank are as many as all ranks have counted.
     pub(super) fn certify(&self, slice: SliceIx) -> Result<()> {
         let of = &self.slices[slice.0 as usize];
         let states =

@@ -1,11 +1,11 @@
 //! The checkpoint of a search by slices: the journal, and beside it a file of results for each rank that had slices.
 //!
-//! A process that is alone writes its results into the journal itself. On ranks, each that has slices writes those of its
-//! own into a part, and the journal of rank 0 only notes that they are there. A list says which parts there are; it is
-//! written in the place of the one before once all of them are begun. Every run adds parts, and none are changed.
+//! A single process writes its results into the journal itself. On ranks, each rank that has slices writes its results into a
+//! part, and the journal of rank 0 only records that they exist. A list names the parts; it replaces the one before once all
+//! parts are begun. Every run adds parts, and no part is changed later.
 //!
-//! Invariant: results are a function of what was asked, so that a result that is missing is computed again and one that is
-//! there twice is the same twice. So any number of ranks or threads may go on where any other stopped.
+//! Invariant: results are a function of the slice and the partition, so a missing result is computed again, and two results
+//! of one activation are equal. So any number of ranks or threads may resume the run of any other number.
 
 use super::ranks::Ranks;
 use super::rounds::Record;
@@ -23,7 +23,7 @@ const LIST: &str = "parts.json";
 /// A part: the results of a rank in one of the runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 struct Part {
-    /// Which of the runs, from 1 on.
+    /// The number of the run, from 1 on.
     run: u32,
     rank: u32,
 }
@@ -50,14 +50,14 @@ fn read_list(dir: &Path) -> Result<Vec<Part>> {
     }
 }
 
-/// A checkpoint of which a process has opened what it writes and what it reads.
+/// A checkpoint, with the files that this process writes and reads.
 pub struct Kept {
     dir: PathBuf,
     pub(super) journal: Opened<Record>,
     pub(super) sources: Vec<Source>,
 }
 
-/// A file of results that were there before.
+/// A file of results of earlier runs.
 pub(super) struct Source {
     records: Records<Record>,
     next: Option<Record>,
@@ -71,7 +71,7 @@ impl Source {
         Ok(Source { records, next, main })
     }
 
-    /// The next result up to a round, if there is one; what is only noted is passed over.
+    /// The next result up to a round, if there is one; records without a result are skipped.
     pub(super) fn up_to(&mut self, round: u32) -> Result<Option<Record>> {
         while let Some(record) = self.next.take_if(|record| record.done.is_none() || record.round <= round) {
             self.next = self.records.next()?;
@@ -82,7 +82,7 @@ impl Source {
         Ok(None)
     }
 
-    /// After the last round that is complete: an error if something is there that cannot be.
+    /// After the last complete round: an error if the file has a result that cannot be.
     pub(super) fn end(&self, over: bool) -> Result<()> {
         match &self.next {
             None => Ok(self.records.is_whole()?),
@@ -106,7 +106,7 @@ pub(super) fn unfit() -> Error {
 }
 
 impl Kept {
-    /// That of a process that is alone, which has opened the journal of this run.
+    /// The checkpoint of a single process, which has opened the journal of this run.
     pub fn alone(dir: &Path, identity: &Identity, resume: bool, opened: Opened<Record>) -> Result<Self> {
         let (journal, records) = opened;
         let mut sources = vec![Source::new(records, true)?];
@@ -116,7 +116,7 @@ impl Kept {
         Ok(Kept { dir: dir.to_owned(), journal: (journal, Records::none(dir)?), sources })
     }
 
-    /// All ranks together: that of one of them; rank 0 has opened the journal of this run.
+    /// All ranks together: the checkpoint of each; rank 0 has opened the journal of this run.
     pub(super) fn join(
         dir: &Path,
         identity: &Identity,

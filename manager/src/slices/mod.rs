@@ -1,11 +1,11 @@
 //! Slices: an exhaustive search that needs memory for the largest slice, not for the state space.
 //!
-//! The states are partitioned by the local states of a subsystem; a slice is searched by one worker at a time, and what
-//! leaves it waits in the inboxes of other slices. Slices that are not being searched are compressed, in memory or in
-//! the spill directory. [`check`] is the whole road; the coordinator says which slices come next, the rounds are
-//! the machine that the driver drives, and the trace of a finding is rebuilt from what the slices remember.
+//! The states are partitioned by the local states of a subsystem; a slice is searched by one worker at a time, and states
+//! that leave it wait in the inboxes of other slices. Slices that are not being searched are compressed, in memory or in the
+//! spill directory. [`check`] is the entry point. The coordinator decides which slices come next, the rounds are the machine
+//! that the driver drives, and the trace of a finding is rebuilt from the runs of the slices.
 //!
-//! Invariant: states, transitions, deadlocks and verdict do not depend on the number of workers. `Holds` is said only
+//! Invariant: states, transitions, deadlocks and verdict do not depend on the number of workers. The verdict is `Holds` only
 //! when no inbox has a state left, so every reachable state was expanded, exactly once.
 
 mod choose;
@@ -51,22 +51,22 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use work::SliceWork;
 
-/// What a search by slices may spend.
+/// The options and limits of a search by slices.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Bytes that a worker may use for the slice it searches. A slice that needs more is divided.
     pub job_memory: u64,
-    /// Bytes for everything: the workers, and slices and inboxes that are stored. What does not fit is spilled.
-    /// `None`: 80 % of what the machine or its control group has.
+    /// Bytes for everything: the workers, and slices and inboxes that are stored. Slices and inboxes that do not fit are
+    /// spilled. `None`: 80 % of what the machine or its control group has.
     pub max_memory: Option<u64>,
-    /// Bytes that the process may have in memory, as the system counts them, all uses together. What is stored goes
-    /// to files before that.
+    /// Bytes that the process may have in memory, as the system counts them, all uses together. Blocks go to files before
+    /// this is reached.
     pub max_resident: Option<u64>,
     /// Where states are spilled; `None`: the system's directory for temporary files.
     pub spill: Option<PathBuf>,
     /// Stop after this many states.
     pub max_states: Option<u64>,
-    /// Whether steps are left out that are not needed, and what is kept besides verdicts.
+    /// The reduction, if steps are left out.
     pub reduce: Option<Keep>,
 }
 
@@ -88,14 +88,14 @@ impl Options {
         self.max_memory.unwrap_or_else(memory::default_limit)
     }
 
-    /// What may be spent on leaving steps out. Which steps these are is a function of the state, so it does not matter who
+    /// The budget of the reduction. Which steps these are is a function of the state, so it does not matter which worker
     /// activates a slice.
     fn thrift(&self, grid: &Grid) -> Option<Thrift> {
         self.reduce.map(|keep| Thrift { keep, memory: self.limit(), threads: grid.own_threads() })
     }
 }
 
-/// How far a search is.
+/// The progress of a search.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Progress {
     /// States expanded.
@@ -116,7 +116,7 @@ pub struct Progress {
     pub splits: u64,
     /// Activations whose results were in the journal, when the page is written.
     pub resumed: u64,
-    /// Bytes in use for what is stored.
+    /// Bytes in use for stored slices and inboxes.
     pub memory: u64,
     /// Bytes written to files so far.
     pub spilled: u64,
@@ -157,7 +157,7 @@ pub struct SliceSize {
     pub activations: u64,
 }
 
-/// What came out of a search by slices.
+/// The report of a search by slices.
 #[derive(Clone, Debug)]
 pub struct SlicesReport {
     /// The answer.
@@ -166,7 +166,7 @@ pub struct SlicesReport {
     pub states: u64,
     /// Their steps; faults are not counted.
     pub transitions: u64,
-    /// How many of them have no steps.
+    /// The number of deadlocks among them.
     pub deadlocks: u64,
     /// How often slices were activated.
     pub activations: u64,
@@ -182,7 +182,7 @@ pub struct SlicesReport {
     pub sent: u64,
     /// States that were loaded for activations.
     pub loaded: u64,
-    /// The most bytes in use at a time: by the workers, and for what is stored.
+    /// The most bytes in use at a time: by the workers, and for stored slices and inboxes.
     pub peak_memory: u64,
     /// The most bytes that one activation used.
     pub job_peak: u64,
@@ -190,17 +190,17 @@ pub struct SlicesReport {
     pub spilled: u64,
     /// Activations whose results were in the journal.
     pub resumed: u64,
-    /// What was kept, if steps were left out; states are then those visited, and not those there are.
+    /// The reduction, if steps were left out; states are then those visited, not all reachable ones.
     pub reduction: Option<Reduction>,
     /// The slices, in the order in which they were found.
     pub slices: Vec<SliceSize>,
-    /// What each rank had, if there were several.
+    /// The figures of each rank, if there were several.
     pub ranks: Vec<RankSize>,
     /// Time.
     pub time: Duration,
 }
 
-/// What one of several ranks had when a search ended.
+/// The figures of one of several ranks at the end of a search.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct RankSize {
     /// Slices.
@@ -215,8 +215,8 @@ pub struct RankSize {
     pub spilled: u64,
 }
 
-/// Checks the properties that are built into a network, by slices of a subsystem: the states that agree in the local
-/// states of these leaves. With a checkpoint, what is in there is not done again.
+/// Checks the properties that are built into a network, by slices of a subsystem: the states that agree in the local states
+/// of these leaves. With a checkpoint, activations whose results it has are not done again.
 pub fn check(
     prepared: &Prepared,
     subsystem: &[LeafIx],
@@ -232,14 +232,14 @@ pub fn check(
     slicing.search()
 }
 
-/// What rank 0 has settled, and what every rank needs to know.
+/// The settings that rank 0 has chosen and every rank needs.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Settled {
     /// The subsystem.
     pub leaves: Vec<u32>,
     /// Bytes that a worker may use for a slice.
     pub job_memory: u64,
-    /// What the run is called in a checkpoint.
+    /// The identity of the run in a checkpoint.
     pub identity: Identity,
 }
 
@@ -247,7 +247,7 @@ pub struct Settled {
 pub struct RankCheckpoint<'a> {
     /// The directory, which all ranks see.
     pub dir: &'a Path,
-    /// Whether to go on with what is there.
+    /// Whether to resume the run in the checkpoint.
     pub resume: bool,
     /// The journal, which rank 0 has opened.
     pub opened: Option<Opened<Record>>,
@@ -257,12 +257,12 @@ pub struct RankCheckpoint<'a> {
 pub struct RankLink<'m> {
     /// The ranks.
     pub mesh: &'m mut dyn Mesh,
-    /// Whether and why this one is to stop.
+    /// Whether and why this rank is to stop.
     pub told: &'m dyn Fn() -> Option<Limit>,
 }
 
-/// All ranks together: the same, with slices that are at one rank or another. Rank 0 says what is settled; all come to the
-/// same report. `grid` are the threads of this rank.
+/// All ranks together: the same, with slices distributed over the ranks. Rank 0 gives the settings; all get the same report.
+/// `grid` are the threads of this rank.
 pub fn check_on_ranks(
     link: RankLink,
     prepared: &Prepared,
@@ -311,7 +311,7 @@ impl Slicing<'_> {
 struct Shares {
     /// Activations that may be under way at a time.
     most: u64,
-    /// For what is stored.
+    /// Bytes for stored slices and inboxes.
     store: u64,
 }
 
@@ -419,7 +419,8 @@ impl FrugalVisitor for Slicing<'_> {
 }
 
 impl SlicesAnswer {
-    /// That of a search which ended before its end. The memory for what is stored is a part of the limit that the user knows.
+    /// The answer of a search that stopped before its end. A memory limit is reported as the limit that the user knows, not
+    /// as the part of it for stored slices.
     fn unknown(stop: Stop, limit: u64) -> Result<Self> {
         Ok(SlicesAnswer::Unknown(match stop {
             Stop::Journal(why) => Why::Journal(why),
@@ -432,7 +433,7 @@ impl SlicesAnswer {
 }
 
 impl<S: Successors> Rounds<'_, S> {
-    /// All ranks together: the answer of a search that has ended. Its way is searched with this many bytes.
+    /// All ranks together: the answer of a search that has ended. The path to a finding is searched with this many bytes.
     fn answer(&mut self, prepared: &Prepared, limit: u64, idle: u64) -> Result<SlicesAnswer> {
         if let Some(stop) = self.stop.take() {
             return SlicesAnswer::unknown(stop, limit);

@@ -1,8 +1,8 @@
 //! States on their way to the rank that has their slice: segments, as they are stored.
 //!
-//! What stays at its rank is not touched; what leaves it is read from where it is stored when it is its turn, and what comes
-//! is stored at once, so that neither side needs memory for all of it. Invariant: what a slice gets is put into an order that
-//! depends on what sent it and not on when it came.
+//! Segments that stay at their rank are not touched; those that leave it are read from the store at their turn, and those
+//! that arrive are stored at once, so that neither side needs memory for all of them. Invariant: the order of the segments
+//! that a slice gets depends on their senders and not on the time of arrival.
 
 use super::coordinator::Coordinator;
 use super::ranks::Ranks;
@@ -12,12 +12,12 @@ use gridlock_worker::slice::partition::SliceIx;
 use gridlock_worker::slice::store::{Kind, Segment, Store};
 use std::sync::Arc;
 
-/// Bytes that came before they are stored.
+/// Segments that arrive are stored once they have this many bytes.
 const STORED_AT_ONCE: usize = 1 << 20;
 /// Words before the states of a parcel.
 const HEADER: usize = 5;
 
-/// What a segment is to its slice, and its place among others.
+/// The role of a segment in its slice, and its place among others.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum SegmentKind {
     /// A part of the run of an activation.
@@ -35,7 +35,7 @@ pub(super) struct Move {
 }
 
 impl Move {
-    /// As a parcel: where to, what it is, and its bytes, padded.
+    /// The segment as a parcel: its target, its kind, and its bytes, padded.
     fn words(&self, buffer: &mut Vec<u8>) -> Result<Vec<u64>> {
         let (kind, of, part) = match self.kind {
             SegmentKind::Run(activation, part) => (0, activation, part),
@@ -71,11 +71,11 @@ impl Move {
     }
 }
 
-/// What has come from others.
+/// The segments that have arrived from others.
 struct Arrivals<'a> {
     store: &'a Store,
     moves: Vec<Move>,
-    /// From here on they are not stored yet.
+    /// Segments from this index on are not stored yet.
     stored: usize,
     /// Bytes of those that are not.
     bytes: usize,

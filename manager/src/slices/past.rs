@@ -1,7 +1,7 @@
-//! The way to a finding across ranks: the rank that has the slice of the finding asks, and all answer from what they have.
+//! The path to a finding across ranks: the rank that has the slice of the finding asks, and all ranks answer from their slices.
 //!
-//! Invariant: every question is one that all ranks hear and answer, an error included, so that nobody waits for an answer
-//! that does not come. Answers are put together as if one process had all slices: by slice, run and place.
+//! Invariant: all ranks receive and answer every question, if only with an error, so that no rank waits for an answer that
+//! does not come. Answers are merged as if one process had all slices: by slice, run and place.
 
 use super::ranks::{Ranks, worst};
 use gridlock_lts::base::error::{Error, Result};
@@ -16,18 +16,18 @@ use serde::{Deserialize, Serialize};
 /// Words of states that are sent at once.
 const PARCEL: usize = if cfg!(test) { 8 } else { 1 << 12 };
 
-/// What is asked of all ranks.
+/// A question to all ranks.
 #[derive(Clone, Serialize, Deserialize)]
 enum Question {
     Find(SliceIx, Vec<u64>, u64),
     Load(u64),
     Earlier(u64, Vec<Candidate>),
     Predecessors(Vec<u64>, u64),
-    /// Nothing more: the way, or why there is none.
+    /// No more questions: the path, or why there is none.
     Over(std::result::Result<Vec<(u32, Vec<u64>)>, Error>),
 }
 
-/// What a rank knows about it.
+/// The answer of a rank.
 #[derive(Serialize, Deserialize)]
 enum Known {
     Find(Option<u64>),
@@ -42,11 +42,11 @@ struct Asking<'a, 'm, S> {
     words: usize,
 }
 
-/// What the others do with the states of an activation.
+/// Called with each state of an activation.
 type Visit<'v> = &'v mut dyn FnMut(&[u64]) -> Result<()>;
 
 impl<S: Successors> Asking<'_, '_, S> {
-    /// Asks something other than to load, and puts what all know into the order of ranks.
+    /// Asks a question other than to load; returns the answers in the order of ranks.
     fn ask(&mut self, question: Question) -> Result<Vec<Known>> {
         self.ranks.share(&Some(question.clone()))?;
         self.answer(question)
@@ -73,7 +73,7 @@ impl<S: Successors> Asking<'_, '_, S> {
         worst(troubles).map_or(Ok(answers), Err)
     }
 
-    /// The states of an activation go to the rank that asks.
+    /// Sends the states of an activation to the rank that asks.
     fn load_for(&mut self, activation: u64, leader: usize, visit: Visit) -> Result<()> {
         let (me, words) = (self.ranks.rank(), self.words);
         let mut states = Vec::new();
@@ -135,7 +135,7 @@ impl<S: Successors> Past for Asking<'_, '_, S> {
     }
 }
 
-/// All ranks together: the way to a finding; `leader` is the rank that has its slice.
+/// All ranks together: the path to a finding; `leader` is the rank that has its slice.
 pub(super) fn way<S: Successors>(
     searched: &Searched<S>,
     ranks: &Ranks,

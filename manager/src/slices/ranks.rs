@@ -1,8 +1,8 @@
-//! The ranks of a search by slices, as one of them sees them: a mesh, and what is said and sent over it.
+//! The ranks of a search by slices, as seen by one of them: a mesh, and the messages over it.
 //!
-//! Rank 0 has no slices, unless it is alone: it knows sizes and takes decisions, as all ranks do, and speaks for them. So what
-//! it sends and receives does not depend on the number of states. Invariant: every call that waits for others is made by
-//! all ranks, in the same order; an error that one of them has is known to all after it.
+//! Rank 0 has no slices, unless it is alone: it knows sizes and takes decisions, as all ranks do, and reports for them. So
+//! its traffic does not depend on the number of states. Invariant: every call that waits for others is made by all ranks, in
+//! the same order; an error that one of them has is known to all after it.
 
 use crate::grid::wire;
 use gridlock_lts::base::error::{Error, Limit, Result};
@@ -51,23 +51,23 @@ impl<'m> Ranks<'m> {
         usize::from(self.is_distributed())..self.size
     }
 
-    /// What was sent to others so far: states, as they are stored.
+    /// The traffic to other ranks so far: states, as they are stored.
     pub(super) fn sent(&self) -> Sent {
         self.sent.get()
     }
 
-    /// Whether this rank was told to stop.
+    /// Whether this rank is to stop.
     pub(super) fn is_told(&self) -> bool {
         (self.told)().is_some()
     }
 
-    /// Why this rank stops: as it was told, or because another one was.
+    /// Why this rank stops: for its own reason, or because another rank stops.
     pub(super) fn why(&self) -> Limit {
         (self.told)().unwrap_or(Limit::Interrupted)
     }
 
-    /// Whether to stop, because somebody says so here or at another rank. Is asked again and again while threads work, and
-    /// gives a sign of life; not while an exchange may be under way.
+    /// Whether to stop, for a reason at this rank or at another one. It is called regularly while threads work, and gives a
+    /// sign of life; it must not be called while an exchange may be under way.
     pub(super) fn is_stopped(&self) -> bool {
         if !self.is_distributed() {
             return self.is_told();
@@ -88,7 +88,7 @@ impl<'m> Ranks<'m> {
         }
     }
 
-    /// All ranks together: what each says, in the order of ranks.
+    /// All ranks together: the values of all ranks, in the order of ranks.
     pub(super) fn share<T: Serialize + DeserializeOwned>(&self, mine: &T) -> Result<Vec<T>> {
         let bytes = wire::encode(mine).map_err(Error::Internal)?;
         let mut words: Vec<u64> = vec![bytes.len() as u64];
@@ -152,7 +152,7 @@ impl<'m> Ranks<'m> {
     }
 }
 
-/// What went wrong, of all that ranks say: the first that is more than that somebody told them to stop.
+/// The error that counts, among those of all ranks: the first that is more than an interruption.
 pub(super) fn worst(all: Vec<Option<Error>>) -> Option<Error> {
     let told = |error: &Error| *error == Error::Limit(Limit::Interrupted);
     let mut troubles: Vec<Error> = all.into_iter().flatten().collect();

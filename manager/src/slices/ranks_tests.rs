@@ -34,7 +34,7 @@ fn identity() -> Identity {
 }
 
 impl OnRanks<'_> {
-    /// What each rank came to.
+    /// The report of each rank.
     fn reports(&self) -> Vec<Result<SlicesReport>> {
         let search = |mut mesh: local::LocalMesh| {
             let settled = (mesh.rank() == 0).then(|| Settled {
@@ -63,7 +63,7 @@ impl OnRanks<'_> {
         })
     }
 
-    /// What all ranks came to, which must be the same, except for what is only known at a rank.
+    /// The common report of all ranks; only figures that a single rank knows may differ.
     fn report(&self) -> SlicesReport {
         let mut reports = self.reports().into_iter().map(|report| report.expect("a report"));
         let first = reports.next().expect("there is a rank");
@@ -75,7 +75,7 @@ impl OnRanks<'_> {
     }
 }
 
-/// The facts of a report. Where an answer is missing, ranks may have come to its end at different places of the same turn.
+/// The facts of a report. Without an answer, ranks may have stopped at different places of the same turn.
 fn facts_of(report: &SlicesReport) -> (SlicesAnswer, Option<Facts>) {
     let known = matches!(report.answer, SlicesAnswer::Verdict(_)).then(|| facts(report));
     (report.answer.clone(), known)

@@ -1,8 +1,8 @@
-//! The results of a checkpoint, given again round by round, before anything is searched.
+//! Replays the results of a checkpoint round by round, before the search goes on.
 //!
-//! Every rank reads some of the files, also those of others, and has the results until the end of the round, when their states
-//! go to the ranks that have their slices now. Invariant: after it all ranks are in the first round of which not all results
-//! were there, with those that were.
+//! Every rank reads some of the files, also those of other ranks, and keeps the results until the end of the round; then
+//! their states go to the ranks that have their slices now. Invariant: after the replay all ranks are in the first round that
+//! is not complete in the checkpoint, with the results that it has.
 
 use super::kept::{Source, unfit};
 use super::rounds::{Rounds, Stop};
@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 const TELL: Duration = Duration::from_millis(200);
 
 impl<S: Successors> Rounds<'_, S> {
-    /// All ranks together: gives the results again.
+    /// All ranks together: replays the results.
     pub(super) fn replay(&mut self, mut sources: Vec<Source>, control: &Control<Progress>) {
         let mut told = Instant::now();
         let ended = loop {
@@ -49,7 +49,7 @@ impl<S: Successors> Rounds<'_, S> {
         }
     }
 
-    /// Gives the results of the round again. False if they are not all there: the rest is in the queue.
+    /// Replays the results of the round. False if some are missing: their slices are in the queue.
     fn replay_round(&mut self, sources: &mut [Source]) -> Result<bool> {
         let mut found = Vec::new();
         let read = self.read_round(sources, &mut found);

@@ -1,10 +1,10 @@
 //! The machine of a search by slices: rounds of activations, from the initial state to the last inbox.
 //!
 //! Each rank has one, and hands out those slices of a round that it has, one at a time, the most expensive first. When all
-//! results are in, ranks turn to the next round together. A finding whose way leads through slices that were forgotten is
-//! found once more by a search that remembers. Invariant: what the coordinator learns does not depend on where results come
-//! from: threads of any rank, or the checkpoint of an earlier run. While a rank is not in a turn, all others are in the
-//! same round, or wait for it at its end.
+//! results have arrived, all ranks begin the next round together. If the path to a finding leads through slices that were
+//! forgotten, a second search without forgetting finds it once more. Invariant: the results that the coordinator gets do not
+//! depend on their origin: threads of any rank, or the checkpoint of an earlier run. While a rank is not in a turn, all
+//! others are in the same round, or wait for it at its end.
 
 use super::coordinator::{Coordinator, Told};
 use super::ranks::Ranks;
@@ -27,10 +27,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
-/// Rounds between two looks for slices that can be forgotten.
+/// Rounds between two checks for slices that can be forgotten.
 const FORGET: u32 = if cfg!(test) { 1 } else { 8 };
 
-/// The result of an activation, as a checkpoint has it; rank 0 only notes that there is one.
+/// The result of an activation, as a checkpoint has it; rank 0 only records that there is one.
 #[derive(Deserialize, Debug)]
 pub struct Record {
     pub(super) round: u32,
@@ -46,7 +46,7 @@ struct RecordOf<'a> {
     done: Option<&'a Done>,
 }
 
-/// What a search is given.
+/// The settings of a search.
 pub(super) struct Setting<'a, S> {
     pub(super) system: Arc<S>,
     pub(super) store: Arc<Store>,
@@ -69,14 +69,14 @@ pub(super) enum Stop {
     Trouble(Error),
 }
 
-/// What a rank says at the end of a round.
+/// The status of a rank at the end of a round.
 #[derive(Serialize, Deserialize)]
 struct Status {
     stop: Option<Stop>,
     told: Vec<Told>,
 }
 
-/// Why all stop, if one of them says so: the first that says more than that it was told to.
+/// Why all ranks stop, if one of them does: the first reason that is more than an interruption.
 fn worst(stops: impl Iterator<Item = Option<Stop>>) -> Option<Stop> {
     let stops: Vec<Stop> = stops.flatten().collect();
     let told = |stop: &&Stop| **stop == Stop::Trouble(Error::Limit(Limit::Interrupted));
@@ -91,23 +91,23 @@ pub(super) struct Rounds<'a, S> {
     ledger: Ledger<SliceJob, SliceIx, ()>,
     /// The slices of the round.
     pub(super) round: Vec<SliceIx>,
-    /// Those of this rank that were not handed out yet.
+    /// The slices of this rank that were not handed out yet.
     pub(super) queue: VecDeque<SliceIx>,
     pub(super) results: Vec<(SliceIx, Done)>,
-    /// Results of the round before, for rank 0 to note.
+    /// Results of the round before, for rank 0 to record.
     noted: Vec<(SliceIx, u64)>,
-    /// The search that forgot the way to what it found, once there is another.
+    /// The search that forgot the path to its finding, once there is a second search.
     pub(super) first: Option<Box<Coordinator>>,
     pub(super) resumed: u64,
-    /// All ranks know that it is over.
+    /// Whether all ranks know that the search is over.
     pub(super) over: bool,
-    /// Whether the driver has looked around since the last turn.
+    /// Whether the driver has returned to its loop since the last turn.
     looked: bool,
     pub(super) stop: Option<Stop>,
 }
 
 impl<'a, S: Successors> Rounds<'a, S> {
-    /// The initial state waits for its expansion.
+    /// The rounds of a new search: the initial state waits for its expansion.
     pub(super) fn new(setting: Setting<'a, S>, options: &'a Options, coordinator: Coordinator) -> Self {
         let mut rounds = Rounds {
             setting,
@@ -129,7 +129,7 @@ impl<'a, S: Successors> Rounds<'a, S> {
         rounds
     }
 
-    /// Trouble of this rank, which all are told at the end of the round.
+    /// Keeps an error of this rank, which all ranks get at the end of the round.
     pub(super) fn note<T>(&mut self, outcome: Result<T>) -> Option<T> {
         outcome.map_err(|trouble| self.stop.get_or_insert(Stop::Trouble(trouble))).ok()
     }
@@ -154,7 +154,7 @@ impl<'a, S: Successors> Rounds<'a, S> {
         (self.ledger.made() - self.ledger.done()) as usize
     }
 
-    /// All ranks together: ends a round whose results are all in, and begins the next. Notes when there is none.
+    /// All ranks together: ends a round whose results have all arrived, and begins the next one, or records that there is none.
     pub(super) fn turn(&mut self) {
         let turned = self.try_turn();
         if let Err(trouble) = turned {
@@ -218,7 +218,7 @@ impl<'a, S: Successors> Rounds<'a, S> {
         Ok(())
     }
 
-    /// Something was found: that is the end, unless the way there was forgotten.
+    /// Ends the search with a finding, unless the path to it was forgotten.
     fn conclude(&mut self) -> Result<()> {
         if let Some(first) = &self.first {
             self.over = true;
@@ -252,7 +252,7 @@ impl<'a, S: Successors> Rounds<'a, S> {
         job
     }
 
-    /// All ranks together: tells the others how this one has ended, and how all have is known to all after that.
+    /// All ranks together: exchanges how each rank has ended; after that all know it.
     pub(super) fn settle(&mut self, ended: Result<Ended>) -> Result<()> {
         let mine = match (ended, self.stop.take()) {
             (Ok(Ended::Journal(trouble)), _) => Some(Stop::Journal(trouble.to_string())),
@@ -281,7 +281,7 @@ impl<S: Successors> Machine for Rounds<'_, S> {
     type Answer = Activated;
     type Record = Record;
     type Status = Progress;
-    /// Results are large, and what a failure of the machine takes away can be computed again.
+    /// Results are large, and those lost in a failure of the machine can be computed again.
     const DURABLE: bool = false;
 
     fn resume(&mut self, _: Record) -> Result<()> {

@@ -59,7 +59,7 @@ fn counts(report: &SlicesReport) -> [u64; 7] {
     ]
 }
 
-/// How often something happened that the tests must see.
+/// Counts of the cases that the tests must meet.
 #[derive(Default, Debug)]
 struct Seen {
     holds: usize,
@@ -284,7 +284,7 @@ fn a_subsystem_that_divides_well_is_chosen() {
     assert_eq!(choice.leaves(), [LeafIx(0)]);
 }
 
-/// What a search did, apart from the way there.
+/// The figures of a search, without the path to a finding.
 pub(super) type Facts = (SlicesAnswer, [u64; 7], u64, u64, Vec<SliceSize>);
 
 /// That of a report.

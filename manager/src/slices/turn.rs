@@ -1,9 +1,9 @@
-//! The end of a round: all ranks learn what every activation came to, states go to the ranks that have their slices,
-//! and slices that are too large are divided.
+//! The end of a round: all ranks get the figures of every activation, states go to the ranks that have their slices, and
+//! slices that are too large are divided.
 //!
-//! Invariant: all ranks come out of it with the same numbers, and the states of every slice are as many as the numbers say,
-//! or all come out of it with an error. That is the certificate on which `Holds` rests: what was found was sent, what was
-//! sent has come, and what has come waits or was expanded.
+//! Invariant: at the end all ranks have the same numbers, and every slice has as many states as the numbers say, or all ranks
+//! have an error. That is the certificate on which `Holds` rests: states that were found were sent, states that were sent
+//! have arrived, and states that have arrived wait or were expanded.
 
 use super::coordinator::{Coordinator, Division, Told};
 use super::moves::{Move, SegmentKind, bring};
@@ -17,7 +17,7 @@ use gridlock_worker::slice::store::{Segment, Store};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What the end of a round is given.
+/// The input of the end of a round.
 pub(super) struct Turn<'a, 'm, S> {
     pub(super) system: &'a S,
     pub(super) store: &'a Store,
@@ -31,7 +31,7 @@ fn numbered(segments: Vec<Segment>) -> impl Iterator<Item = (u32, Segment)> {
 }
 
 impl<S: Successors> Turn<'_, '_, S> {
-    /// All ranks together: takes the results of a round, of which this rank has some, and all ranks are told of all.
+    /// All ranks together: takes the results of a round, of which each rank has some, and gives the figures of all to all ranks.
     pub(super) fn absorb(
         &self,
         coordinator: &mut Coordinator,
@@ -62,7 +62,7 @@ impl<S: Successors> Turn<'_, '_, S> {
         self.divide(coordinator)
     }
 
-    /// Divides the slices that turned out too large, each at its rank. The new part goes to the rank that has least.
+    /// Divides the slices that turned out too large, each at its rank. The new part goes to the rank that has the fewest states.
     fn divide(&self, coordinator: &mut Coordinator) -> Result<()> {
         let slices = coordinator.too_large();
         if slices.is_empty() {

@@ -1,6 +1,6 @@
 //! The work of a search by slices: activations, by threads that share the store of their process.
 //!
-//! Invariant: the same slice and the same partition give the same result, wherever it is activated.
+//! Invariant: the same slice and the same partition give the same result, on any rank and thread.
 
 use crate::grid::journal::Tally;
 use crate::grid::machine::{Numbered, Reply};
@@ -30,7 +30,7 @@ impl Numbered for SliceJob {
     }
 }
 
-/// What came of it.
+/// The result of an activation.
 #[derive(Debug)]
 pub(super) struct Activated {
     number: u64,
@@ -57,7 +57,7 @@ impl Reply for Activated {
     }
 }
 
-/// What all workers of a process share, those that were given up included.
+/// Data that all workers of a process share, those that were given up included.
 pub(super) struct SliceWork<S> {
     pub(super) system: Arc<S>,
     pub(super) store: Arc<Store>,

@@ -1,7 +1,7 @@
 //! Informed swarm verification from a prepared network to a verdict.
 //!
-//! Invariant: a violation is replayed by other code before it is reported, and `holds` is said only of a swarm that has
-//! done or pruned every trace ID and was not bounded.
+//! Invariant: a violation is replayed by other code before it is reported, and the conclusion is `holds` only for a swarm
+//! that has done or pruned every trace ID and was not bounded.
 
 pub mod ids;
 pub mod strategy;
@@ -48,7 +48,7 @@ pub enum Conclusion {
     Journal(Trouble),
 }
 
-/// What came of a swarm.
+/// The result of a swarm.
 #[derive(Debug)]
 pub struct SwarmReport {
     /// The answer.
@@ -57,9 +57,9 @@ pub struct SwarmReport {
     pub status: SwarmStatus,
     /// What each job did to the space of IDs, if the configuration asked for it.
     pub events: Vec<Event>,
-    /// How the work went, if the configuration asked for it.
+    /// The course of the work, if the configuration asked for it.
     pub course: Course,
-    /// When each of these jobs was handed out and answered; nothing of jobs whose answers were resumed.
+    /// When each of these jobs was handed out and answered; jobs whose answers were resumed are left out.
     pub times: Times,
 }
 
@@ -114,7 +114,7 @@ impl<S: Successors + Send + Sync + 'static> Work for Tracing<S> {
     }
 }
 
-/// What workers do: searches along traces of a guide, as far as that matters.
+/// The work of workers: searches along traces of a guide.
 pub fn work(prepared: &Arc<Prepared>, guide: &Arc<Guide>, config: &Config) -> Result<AnyWork<Job, Feedback>> {
     struct Compile(Arc<Prepared>, Arc<Guide>, Option<Arc<Relevance>>, usize);
 
@@ -160,7 +160,7 @@ pub fn conduct(
     Ok(SwarmReport { conclusion, status, events: swarm.take_events(), course: swarm.take_course(), times })
 }
 
-/// The steps from the initial state to where the way to a finding begins that a job was handed states for.
+/// The steps from the initial state to the state handed to a job from which the path to its finding begins.
 fn way_to_finding(prepared: &Prepared, guide: &Arc<Guide>, swarm: &mut Swarm) -> Result<Steps> {
     struct Rebuild<'r, 's, 'n>(&'r Prepared, &'r Arc<Guide>, &'s mut Swarm<'n>);
 

@@ -15,7 +15,7 @@ pub trait Strategy: Send {
     /// One of the remaining IDs; `None` only if none remains.
     fn choose(&mut self, remaining: &IdSet, guide: &Guide) -> Option<BigUint>;
 
-    /// Is told the path of every job that was made after a choice.
+    /// Called with the path of every job that was made after a choice.
     fn made(&mut self, _path: &[EdgeIx]) {}
 }
 
@@ -29,7 +29,7 @@ pub enum StrategyKind {
     Order,
     /// At random, every remaining ID with the same probability.
     Random,
-    /// As different as possible from the traces that had their turn.
+    /// As different as possible from the traces that were chosen before.
     Different,
 }
 
@@ -38,7 +38,7 @@ impl StrategyKind {
     pub const ALL: [StrategyKind; 4] =
         [StrategyKind::Even, StrategyKind::Order, StrategyKind::Random, StrategyKind::Different];
 
-    /// What it is called.
+    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             StrategyKind::Even => "even",
@@ -74,8 +74,8 @@ impl FromStr for StrategyKind {
     }
 }
 
-/// The n-th choice stands where the n-th number of van der Corput's sequence stands between 0 and 1: 0, 1/2, 1/4, 3/4,
-/// 1/8... Any number of first choices is spread evenly, whatever is taken out in between.
+/// The n-th choice stands where the n-th number of van der Corput's sequence stands between 0 and 1: 0, 1/2, 1/4, 3/4, 1/8...
+/// Any number of first choices is spread evenly, no matter which IDs are taken out in between.
 #[derive(Default)]
 pub struct EvenSpread {
     chosen: u64,

@@ -12,7 +12,7 @@ use gridlock_lts::guide::{EdgeIx, Guide, StateIx, Subsystem};
 use gridlock_lts::model::network::{Label, LeafIx, Local, Network, Outcome};
 use gridlock_worker::job::{Effort, Feedback, Job, JobEnd, Then};
 
-/// What simulated systems look like.
+/// The shape of a simulated system.
 #[derive(Clone, Debug)]
 pub struct Shape {
     /// Edges of a trace.
@@ -71,7 +71,7 @@ impl System {
         System { net, guide, shape, seed }
     }
 
-    /// What follows from a prefix: a number that stands for it.
+    /// The number that stands for a prefix with one more edge.
     fn after(&self, prefix: u64, edge: u32) -> u64 {
         mix(prefix, u64::from(edge) + 1)
     }
@@ -92,7 +92,7 @@ impl System {
         self.guide.edges_of(state).filter(chance).collect()
     }
 
-    /// The states below a prefix, counted no further than over a limit.
+    /// The states below a prefix; counting ends once a limit is exceeded.
     fn below(&self, prefix: u64, state: StateIx, mut states: u64, limit: u64) -> u64 {
         let mut stack = vec![(prefix, state)];
         while let Some((prefix, state)) = stack.pop().filter(|_| states <= limit) {
@@ -105,7 +105,7 @@ impl System {
         states
     }
 
-    /// What a search would answer.
+    /// The feedback of a simulated search.
     pub fn answer(&self, job: &Job) -> Feedback {
         let (mut prefix, mut state, mut states) = (self.root(), StateIx(0), 0);
         let mut possible = Vec::new();
@@ -179,7 +179,7 @@ impl System {
     }
 }
 
-/// Workers that cannot be relied on.
+/// Unreliable workers.
 #[derive(Clone, Debug)]
 pub struct Workers {
     /// How many there are.
@@ -188,11 +188,11 @@ pub struct Workers {
     pub twice: usize,
     /// How many of 100 jobs are lost; of some of them the answer comes nevertheless, later.
     pub lost: usize,
-    /// For all that is left to chance.
+    /// The seed of all random choices.
     pub seed: u64,
 }
 
-/// Runs a swarm until it is done. `handed_out` is told of every job each time it is handed out, `answer` does it.
+/// Runs a swarm until it is done. `handed_out` is called for every job each time it is handed out, `answer` does the job.
 pub fn run(
     swarm: &mut Swarm<'_>,
     workers: &Workers,

@@ -1,18 +1,18 @@
 //! Whether this process is one of several that a launcher started together.
 //!
-//! The classic accident is a program that does not know it is one of several: N copies do the same work and all report. So the
-//! environment is asked, no matter what the program was built with.
+//! A common accident is a program that does not know that it is one of several: N copies do the same work and all report. So
+//! the environment is read, no matter what the program was built with.
 
-/// What launchers tell the processes they start.
+/// What launchers pass to the processes that they start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Launch {
     /// How many processes there are, if more than one or if the launcher was an MPI one.
     pub size: u64,
-    /// The variable that says so.
+    /// The variable with that number.
     pub says: &'static str,
-    /// The number of this process, if the launcher tells.
+    /// The number of this process, if the launcher passes it.
     pub rank: Option<u64>,
-    /// How many of the processes share this machine, as far as the launcher tells.
+    /// How many of the processes share this machine, as far as the launcher passes it.
     pub here: u64,
 }
 
@@ -22,7 +22,7 @@ impl Launch {
         self.size > 1
     }
 
-    /// Whether this is the process that speaks for all.
+    /// Whether this process reports for all.
     pub fn speaks(&self) -> bool {
         self.rank.is_none_or(|rank| rank == 0)
     }
@@ -38,8 +38,8 @@ const SIZES: [(&str, Option<&str>); 4] = [
 ];
 
 const RANKS: [&str; 3] = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"];
-/// Slurm says it of every machine: `16(x2),8` is two with 16 processes and one with 8. Its last variable is only there if the
-/// number was asked for.
+/// Variables with the number of processes on this machine. Slurm lists all machines: `16(x2),8` is two with 16 processes and
+/// one with 8. The last variable of Slurm is set only if the number was asked for.
 const HERE: [&str; 5] = [
     "OMPI_COMM_WORLD_LOCAL_SIZE",
     "MPI_LOCALNRANKS",
@@ -48,7 +48,7 @@ const HERE: [&str; 5] = [
     "SLURM_NTASKS_PER_NODE",
 ];
 
-/// What the environment says; `None` if no launcher is at work.
+/// Reads the environment; `None` if no launcher started this process.
 pub fn launched() -> Option<Launch> {
     launched_by(&|name| std::env::var(name).ok())
 }
@@ -62,7 +62,7 @@ fn launched_by(variable: &dyn Fn(&str) -> Option<String>) -> Option<Launch> {
     })
 }
 
-/// The greatest of the numbers of processes on machines: which of them this one is, nobody says.
+/// The greatest number of processes on one machine: which machine of the list this one is, is not known.
 fn most(machines: &str) -> Option<u64> {
     let numbers = machines.split(',').map(|group| group.split('(').next()?.trim().parse().ok());
     numbers.collect::<Option<Vec<u64>>>()?.into_iter().max()

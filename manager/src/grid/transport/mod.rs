@@ -17,12 +17,12 @@ pub const SOURCES: &str = env!("GRIDLOCK_SOURCES");
 /// Jobs are known by a number that the sender chooses; those under way at a time have different ones.
 pub type Ticket = u64;
 
-/// What comes back for a job.
+/// The reply to a job.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Returned<A> {
     /// The answer.
     Done(A),
-    /// The worker could not finish it, for this reason. It is ready for another job.
+    /// The worker could not finish the job, for this reason. It is ready for another job.
     Lost(String),
 }
 
@@ -34,7 +34,7 @@ pub trait Transport<J, A> {
     /// Sends a job. The worker must have a free slot.
     fn send(&mut self, worker: u32, ticket: Ticket, job: J) -> Result<()>;
 
-    /// The next answer, if one comes within some time: from whom, to which job.
+    /// The next answer, if one comes within some time, with its worker and its job.
     fn receive(&mut self, wait: Duration) -> Result<Option<(u32, Ticket, Returned<A>)>>;
 
     /// Tells all workers to give up what they are doing. They answer nevertheless.

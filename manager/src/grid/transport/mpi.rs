@@ -1,12 +1,13 @@
 //! Workers that are ranks of an MPI job: the one module that names the `mpi` crate, with [`mesh`] for ranks that talk to each
 //! other.
 //!
-//! Rank 0 has the [`Ranks`], the others [`serve`]. Rank 0 never waits idly for a message to leave: it sends from a buffer
-//! of its own, and counts what may still be in there; while a message that is too long for the buffer leaves, it takes
-//! what comes. So the others may wait for theirs to be taken, and nobody waits for each other. Messages of any length are cut into pieces, since MPI counts with 32 bits; pieces from one rank to another
-//! arrive in order. Waiting is polling with pauses: a rank without work leaves its core to others.
+//! Rank 0 has the [`Ranks`], the others [`serve`]. Rank 0 never waits idly for a message to be sent: it sends from a buffer
+//! of its own, and counts the bytes that may still be in it. While it sends a message that is too long for the buffer, it
+//! receives. So the other ranks may wait until their messages are received, and there is no deadlock. Messages of any length
+//! are cut into pieces, since MPI counts with 32 bits; pieces from one rank to another arrive in order. Waiting is polling
+//! with pauses: a rank without work leaves its core to others.
 //!
-//! Invariants: all calls into MPI come from the thread that started it. A message that makes no sense is an error.
+//! Invariants: all calls into MPI come from the thread that started it. A message that cannot be decoded is an error.
 
 mod farewell;
 mod mesh;
@@ -38,35 +39,35 @@ use tracing::{debug, info};
 const PIECE: usize = 1 << 28;
 /// Bytes that rank 0 may have under way.
 const BUFFER: usize = 64 << 20;
-/// What is kept free for messages that are not jobs, and for MPI's own needs.
+/// Bytes of the buffer kept free for messages that are not jobs, and for MPI's own needs.
 const RESERVE: usize = 4 << 20;
-/// Bytes that MPI adds to a message at most, and then some.
+/// More than the bytes that MPI adds to a message at most.
 const OVERHEAD: usize = 1_024;
 /// A job with more bytes does not go through the buffer, and is cut into pieces of this size.
 const LONG: usize = 4 << 20;
 const LONG_PIECE: usize = 4 << 20;
-/// Probes that find nothing before there is nothing.
+/// After this many probes without a message, there is none.
 const PROBES: u32 = 16;
 /// The shortest and the longest pause between two looks.
 const PAUSE: (Duration, Duration) = (Duration::from_micros(20), Duration::from_millis(5));
-/// A worker that has nothing to say says so this often.
+/// A worker without messages gives a sign of life this often.
 const ALIVE: Duration = Duration::from_secs(5);
-/// After this time of silence the user hears of a worker.
+/// After this time of silence the user is warned about a worker.
 const SILENT: Duration = Duration::from_secs(60);
 
-/// The version of what ranks tell each other besides jobs and answers.
+/// The version of the messages between ranks other than jobs and answers.
 const MESSAGES: u32 = 1;
 
-/// Different kinds of messages are told apart before they are read.
+/// The tags of the kinds of messages, known before a message is decoded.
 const HELLO: i32 = 1;
 const DOWN: i32 = 2;
 const UP: i32 = 3;
 
-/// This process as one of several.
+/// This process as a rank of an MPI job.
 pub struct World {
     communicator: SimpleCommunicator,
     piece: usize,
-    /// What has come of messages that are not whole yet.
+    /// The pieces received so far of messages that are not whole yet.
     partial: RefCell<Map<(Rank, i32), Vec<u8>>>,
     traffic: Cell<Traffic>,
     signs: RefCell<Signs>,
@@ -76,7 +77,7 @@ pub struct World {
     _universe: Universe,
 }
 
-/// What went over the network, as seen from here.
+/// The network traffic of this rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Traffic {
     /// Messages sent and received.
@@ -85,7 +86,7 @@ pub struct Traffic {
     pub bytes: u64,
 }
 
-/// What a rank says of itself before work begins.
+/// What a rank reports about itself before work begins.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Hello {
     /// The machine it runs on.
@@ -94,21 +95,21 @@ pub struct Hello {
     pub build: String,
     /// The jobs it does at a time.
     pub threads: u32,
-    /// What it is going to work on, or why it cannot.
+    /// The run that it is going to work on, or why it cannot.
     pub run: std::result::Result<Run, String>,
 }
 
-/// What a rank is going to work on. Ranks must agree on the identity; files may have different names.
+/// The run that a rank is going to work on. Ranks must agree on the identity; files may have different names.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Run {
-    /// The specification, as this rank was told to find it.
+    /// The path of the specification on this rank.
     pub file: String,
-    /// What the run is.
+    /// The identity of the run.
     pub identity: Identity,
 }
 
 impl Run {
-    /// One part of the identity for people, with the file: a difference can be mended only if one knows where it is.
+    /// One part of the identity for people, with the file: to remove a difference users must know where it is.
     fn shown(&self, part: usize) -> String {
         let Run { file, identity } = self;
         let part = identity.get(part).map_or("nothing".to_owned(), |(name, value)| format!("{name} {value}"));
@@ -121,7 +122,7 @@ enum Down<J> {
     Job(Ticket, J),
     Cancel,
     End(u8),
-    /// All ranks are there, and make a mesh.
+    /// All ranks have joined, and form a mesh.
     Begin,
     /// After the end: how many signs were sent to the rank.
     Signs(u64),
@@ -132,7 +133,7 @@ enum Up<A> {
     Done(Ticket, A),
     Lost(Ticket, String),
     Alive,
-    /// The rank has heard that it is over; how many signs it has sent to each, and how often it said hello.
+    /// The rank knows that the run is over; how many signs it has sent to each rank, and how often it said hello.
     Bye {
         signs: Vec<u64>,
         hellos: u64,
@@ -177,12 +178,12 @@ impl World {
         self.communicator.size() as u32
     }
 
-    /// What went over the network so far.
+    /// The network traffic so far.
     pub fn traffic(&self) -> Traffic {
         self.traffic.get()
     }
 
-    /// Does something; if it panics, ends all processes with this code, since the others would wait for ever.
+    /// Runs `body`; if that panics, ends all processes with this code, since the others would wait for ever.
     pub fn guard<R>(&self, code: u8, body: impl FnOnce() -> R) -> R {
         // A thread that sees a half changed state is about to end.
         catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| self.abort(code))
@@ -204,7 +205,7 @@ impl World {
         self.traffic.set(Traffic { messages: messages + 1, bytes: before + bytes as u64 });
     }
 
-    /// Sends a message: rank 0 without waiting, others until it is on its way.
+    /// Sends a message: rank 0 does not wait, the others wait until it is on its way.
     fn post(&self, to: Rank, tag: i32, value: &impl Serialize) -> Result<usize> {
         Ok(self.post_bytes(to, tag, &wire::encode(value).map_err(Error::Internal)?))
     }
@@ -234,8 +235,8 @@ impl World {
         })
     }
 
-    /// Sends a message that is too long for the buffer of rank 0, without it. Until the other side has taken it, `meanwhile`
-    /// is called again and again, which must take what comes from there: the other side may be waiting for that.
+    /// Sends a message that is too long for the buffer of rank 0, without it. Until the receiver has taken it, `meanwhile` is
+    /// called repeatedly. It must receive the messages of that rank, which may be waiting for that.
     fn post_long(
         &self,
         to: Rank,
@@ -291,14 +292,14 @@ impl World {
         Ok(None)
     }
 
-    /// Tells rank 0 who this is. To be followed by [`serve`], or by [`World::wait_for_end`] if there is nothing to serve.
+    /// Introduces this rank to rank 0. [`serve`] must follow, or [`World::wait_for_end`] if there is nothing to serve.
     pub fn hello(&self, threads: u32, run: std::result::Result<Run, String>) -> Result<()> {
         let host = mpi::environment::processor_name().unwrap_or_default();
         self.hellos.update(|hellos| hellos + 1);
         self.post(0, HELLO, &Hello { host, build: build(), threads, run }).map(drop)
     }
 
-    /// Rank 0 hears who the others are; all must be going to work on the same.
+    /// On rank 0: receives the introductions of the others; all must be going to work on the same run.
     pub fn gather(&self, run: &Run, stop: &dyn Fn() -> bool) -> Result<Vec<Hello>> {
         let mut hellos: Vec<Option<Hello>> = vec![None; self.size() as usize - 1];
         let mut pause = Pause::default();
@@ -338,8 +339,8 @@ impl World {
         Ok(hellos)
     }
 
-    /// All ranks, once they are there and are going to work on the same. Rank 0 may find that they are not, which is an error
-    /// there; the others then get the exit code with which the run ends. `stop`: whether rank 0 is to wait no longer.
+    /// Waits until all ranks have joined, and checks that all are going to work on the same run. If they are not, rank 0 gets
+    /// an error, and the others get the exit code with which the run ends. `stop`: whether rank 0 is to stop waiting.
     pub fn meet(&self, threads: u32, run: &Run, stop: &dyn Fn() -> bool) -> Result<Met<'_>> {
         if self.rank() == 0 {
             self.gather(run, stop)?;
@@ -363,15 +364,15 @@ impl World {
         }
     }
 
-    /// Rank 0 tells the others that there are no more jobs, and that something else follows for which all meet.
+    /// On rank 0: tells the others that there are no more jobs, and that another search follows for which all ranks meet.
     pub fn release(&self) -> Result<()> {
         (1..self.size() as Rank).try_for_each(|rank| self.post(rank, DOWN, &Down::<()>::Begin).map(drop))
     }
 }
 
-/// What comes of waiting for all ranks.
+/// The result of waiting for all ranks.
 pub enum Met<'w> {
-    /// They are there.
+    /// All have joined.
     All(MpiMesh<'w>),
     /// The run is over, with an exit code.
     Over(u8),
@@ -387,7 +388,7 @@ impl Default for Pause {
 }
 
 impl Pause {
-    /// How long to pause; the next one is longer.
+    /// The length of this pause; the next one is longer.
     fn longer(&mut self) -> Duration {
         let pause = self.0;
         self.0 = (pause * 2).min(PAUSE.1);
@@ -407,7 +408,7 @@ pub struct Ranks<'w, A> {
     /// For each rank the jobs whose messages may still be in the buffer, oldest first.
     under_way: Vec<VecDeque<(Ticket, usize)>>,
     heard: Vec<Instant>,
-    /// Is told of ranks that are silent.
+    /// Called for ranks that are silent.
     warn: &'w dyn Fn(String),
 }
 
@@ -467,7 +468,7 @@ impl<'w, A: DeserializeOwned> Ranks<'w, A> {
 }
 
 impl<J: Serialize + Numbered, A: DeserializeOwned> Transport<J, A> for Ranks<'_, A> {
-    /// One more than a rank can do at a time, so that it does not wait for the next.
+    /// One slot more than a rank has threads, so that no thread waits for its next job.
     fn slots(&self) -> Vec<u32> {
         let most = self.hellos.iter().map(|hello| hello.threads + 1).max().unwrap_or(0);
         // By turns: the first jobs go to different ranks.
@@ -517,8 +518,8 @@ impl<J: Serialize + Numbered, A: DeserializeOwned> Transport<J, A> for Ranks<'_,
     }
 }
 
-/// Does jobs for rank 0 on some threads until it says that it is over, and returns its exit code; none if it wants to go on
-/// with all ranks as peers ([`World::release`]). Each job is shown to `arrived` first.
+/// Does jobs for rank 0 on some threads until rank 0 ends the run, and returns its exit code; `None` if rank 0 goes on with
+/// all ranks as peers ([`World::release`]). `arrived` is called for each job first.
 pub fn serve<J, A>(world: &World, pool: &mut Threads<J, A>, arrived: &dyn Fn(&mut J)) -> Result<Option<u8>>
 where
     J: Send + DeserializeOwned,

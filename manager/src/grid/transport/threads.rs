@@ -1,11 +1,11 @@
 //! Workers that are threads of this process.
 //!
-//! A thread that panics loses its job, not the run: it says so and goes on with a new state. A thread that is stuck, which
-//! means that it gives no sign of life for too long, loses its job, too. It cannot be ended, so it is told to give up and
-//! left alone; another one takes its place, and what it answers after that is not heard.
+//! A thread that panics loses its job, but the run goes on: the thread reports the loss and continues with a new state. A
+//! thread that is stuck, which means that it gives no sign of life for too long, loses its job, too. It cannot be ended, so
+//! it is cancelled and abandoned; another thread takes its place, and its later answers are ignored.
 //!
-//! Invariants: a thread that was given up has no say any more. [`Threads`] never wait for such a thread, so what threads
-//! look at belongs to them.
+//! Invariants: messages of a thread that was given up have no effect. [`Threads`] never wait for such a thread, so threads
+//! own the data that they use.
 
 use super::{Returned, Ticket, Transport};
 use gridlock_lts::base::error::{Error, Result};
@@ -16,9 +16,9 @@ use std::sync::{Arc, OnceLock};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// How long a thread may take to notice that it is to give up. Its job does not count any more, so this is short.
+/// How long a thread may take to notice that it was cancelled. Its job does not count any more, so this is short.
 const TO_GIVE_UP: Duration = Duration::from_secs(1);
-/// How often threads are looked at, unless patience is shorter than that.
+/// How often threads are checked, unless patience is shorter than that.
 const LOOK: Duration = Duration::from_millis(500);
 
 /// Threads as the one that gives them jobs sees them.
@@ -34,7 +34,7 @@ pub struct Threads<J, A> {
     unstarted: Unstarted,
 }
 
-/// Why a thread could not be started, if one could not: its jobs would be waited for in vain.
+/// Why a thread could not be started, if one could not: its jobs would never be answered.
 type Unstarted = Arc<OnceLock<String>>;
 
 fn cannot_start(unstarted: &Unstarted, error: &std::io::Error) {
@@ -42,23 +42,23 @@ fn cannot_start(unstarted: &Unstarted, error: &std::io::Error) {
     let _ = unstarted.set(why);
 }
 
-/// The place of one thread, whichever it is now.
+/// The place of one thread, which may be filled by several threads one after the other.
 struct Post<J> {
     jobs: Sender<(Ticket, J)>,
     life: Arc<Life>,
-    /// How many threads this place had before.
+    /// The number of threads that this place had before.
     generation: u32,
     busy: Option<Busy>,
 }
 
-/// A job that a thread has, and when it last was seen alive.
+/// A job that a thread has, and the time of its last sign of life.
 struct Busy {
     ticket: Ticket,
     signs: u64,
     seen: Instant,
 }
 
-/// An answer: of which thread, and which in a row that was.
+/// An answer, with its thread and the generation of that thread.
 type Said<A> = (u32, u32, Ticket, Returned<A>);
 
 /// A thread to be started.
@@ -69,7 +69,7 @@ struct Order<J> {
     life: Arc<Life>,
 }
 
-/// Threads that are yet to be started, as their starter sees them.
+/// Threads that are yet to be started.
 pub struct Crew<J, A> {
     orders: Receiver<Order<J>>,
     answer: Sender<Said<A>>,
@@ -163,7 +163,7 @@ fn post<J>(number: u32, generation: u32, orders: &Sender<Order<J>>) -> Post<J> {
 }
 
 impl<J, A> Threads<J, A> {
-    /// Why nobody is there.
+    /// Why there is no thread.
     fn gone(&self) -> Error {
         match self.unstarted.get() {
             Some(why) => Error::input(why),
@@ -199,7 +199,7 @@ impl<J, A> Threads<J, A> {
         None
     }
 
-    /// An answer that somebody waits for.
+    /// The answer, if its job is still waited for.
     fn heard(&mut self, (number, generation, ticket, answer): Said<A>) -> Option<(u32, Ticket, Returned<A>)> {
         let post = &mut self.posts[number as usize];
         if post.generation != generation {
@@ -211,7 +211,7 @@ impl<J, A> Threads<J, A> {
 }
 
 impl<J, A> Drop for Threads<J, A> {
-    /// Threads that listen end before this does.
+    /// Threads that notice the cancellation end before this returns.
     fn drop(&mut self) {
         self.posts.drain(..).for_each(|post| post.life.cancel());
         self.orders = None;

@@ -1,4 +1,5 @@
-//! Hunts on tables that are filled as needed: filled by anyone in any order, the same jobs, answers and proofs.
+//! Hunts on tables that are filled as needed: the same jobs, answers and proofs, no matter which process fills tables in
+//! which order.
 
 use super::prefix::random_case;
 use super::*;
@@ -12,7 +13,7 @@ use gridlock_lts::samples::random::{self, Reveal};
 use gridlock_worker::hunt::portable;
 use gridlock_worker::life::Life;
 
-/// Tables of a network that nobody has filled yet. After some of them were filled by a walk of that seed numbers are others.
+/// Tables of a network that are not filled yet. If a walk of that seed fills some of them first, local states get other numbers.
 fn unfilled(net: &Network, properties: &Arc<[Property]>, walk: Option<u64>) -> Arc<Lazy<'static>> {
     let (open, source) = Reveal::new(net.clone());
     let lazy = Lazy::in_order(open, Box::new(source), properties.clone()).expect("initial states");
@@ -119,8 +120,8 @@ fn the_order_of_filling_changes_nothing_and_proofs_are_right() {
     assert!(proved > 10 && violated > 8 && everything > 5, "{proved}, {violated}, {everything}");
 }
 
-/// A path that was told and heard elsewhere leads to what is the same there; one whose numbers are taken as they are does
-/// not always.
+/// A path that is encoded and decoded in another process leads to the same state; a path whose numbers are used unchanged
+/// does not always.
 #[test]
 fn numbers_of_another_process_mean_something_else() {
     let mut misled = 0;

@@ -225,7 +225,7 @@ fn a_single_prefix_that_is_dropped_is_noticed() {
     assert!(noticed > 10, "{noticed} of 360");
 }
 
-/// A manager that is told of depths which are too small believes too much, and that is noticed.
+/// A manager that gets depths which are too small leaves out too many states, and that is noticed.
 #[test]
 fn depths_that_are_ignored_are_noticed() {
     let ignored =
@@ -234,7 +234,7 @@ fn depths_that_are_ignored_are_noticed() {
     assert!(noticed > 5, "{noticed} of 60");
 }
 
-/// What was only begun proves nothing, and neither does a search that found something.
+/// A search that was only begun proves nothing, and neither does a search with a finding.
 #[test]
 fn what_was_not_searched_is_not_proved() {
     let prepared = Arc::new(Prepared::new(synthetic::counters(3, 12), []));

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-/// Of a longer prefix only the end is shown.
+/// Of a prefix, this many moves are shown at most, from its end.
 const SHOWN: usize = 24;
 
 /// What a swarm did, as `docs/json.md` documents it.
@@ -108,7 +108,7 @@ impl Figures for Discovery {
     }
 }
 
-/// Where a swarm is: for the result, and for the page in its checkpoint.
+/// The progress of a swarm: for the result, and for the page in its checkpoint.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug)]
 pub(super) struct DiscoveredNumbers {
     places: u64,

@@ -1,8 +1,8 @@
 //! Informed swarms on systems whose tables cannot be completed: the guide is discovered.
 //!
-//! Slices and prefixes alike come here if the tables are not complete. A subsystem then has no LTS to begin with; its places
-//! and moves come from the searches, and the books say what is known so far. Invariant: the conclusion is that of the manager;
-//! `holds` comes from a swarm that has expanded every state that it knows.
+//! Both slices and prefixes use this module if the tables are not complete. A subsystem then has no LTS to begin with; its
+//! places and moves come from the searches, and the manager keeps those known so far. Invariant: the conclusion is that of
+//! the manager; `holds` comes only from a swarm that has expanded every known state.
 
 mod figures;
 
@@ -33,7 +33,7 @@ use gridlock_worker::states::{Origin, States};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Flags of informed swarms that mean something here. Others are about slices or about traces that are counted beforehand.
+/// Flags of informed swarms that this search takes. The others are about slices, or about traces that are counted beforehand.
 const TAKEN: [&str; 9] = [
     "--subsystem",
     "--jobs",
@@ -45,9 +45,9 @@ const TAKEN: [&str; 9] = [
     "--stuck-after",
     "--report",
 ];
-/// What a job may use if nothing else is said.
+/// The default memory of a job: the least and the most.
 const DEFAULT_JOB_MEMORY: std::ops::RangeInclusive<u64> = 1 << 20..=1 << 30;
-/// The share of the memory for what is known, as a divisor: jobs have copies of it.
+/// The share of the memory for known states, as a divisor: jobs have copies of them.
 const KNOWN: u64 = 4;
 /// Up to this many known states one job has all places: copies of so few take no time.
 const WHOLE: u64 = 1 << 14;
@@ -55,21 +55,21 @@ const WHOLE: u64 = 1 << 14;
 const SAMPLE: usize = 1_000;
 /// Places that a page shows.
 const LARGEST: usize = super::page::LARGEST;
-/// What the figures are called in the page of a checkpoint.
+/// The name of the figures in the page of a checkpoint.
 const NUMBERS: &str = "discovered";
-/// The part of the identity that says how many jobs a round may have.
+/// The part of the identity with the number of jobs of a round.
 const WIDTH: &str = "window";
 
-/// What the user wrote about it.
+/// The user's flags.
 pub(super) struct Discovered<'a> {
-    /// What the method is called in identities.
+    /// The name of the method in identities.
     pub(super) name: &'static str,
     pub(super) informed: &'a Informed,
     pub(super) job_states: Option<u64>,
     pub(super) window: Option<u64>,
 }
 
-/// What a swarm does, settled before it begins.
+/// The settings of a swarm, fixed before it begins.
 struct Plan {
     subsystem: Vec<String>,
     /// Why it was chosen, if the program chose it.
@@ -78,7 +78,7 @@ struct Plan {
     identity: Identity,
 }
 
-/// What the page in a checkpoint says, for people.
+/// The rows of the page in a checkpoint.
 pub(super) fn status(page: &StatusPage) -> Vec<Row> {
     page.figures::<DiscoveredNumbers>(NUMBERS).map_or(Vec::new(), |numbers| numbers.rows())
 }
@@ -97,7 +97,7 @@ impl Discovered<'_> {
         searched
     }
 
-    /// Works for rank 0 until that ends, and returns its exit code.
+    /// Works for rank 0 until that ends the run, and returns its exit code.
     pub(super) fn serve(&self, run: &mut Run) -> Result<u8> {
         self.check(run)?;
         if violated_initially(&run.properties).is_some() {
@@ -109,7 +109,7 @@ impl Discovered<'_> {
         run.peers.serve(&run.team(&identity, self.informed.patience), |grid| grid.serve(&work))
     }
 
-    /// Says no to what needs a guide that is made beforehand.
+    /// Refuses flags that need a guide made beforehand.
     fn check(&self, run: &Run) -> Result<()> {
         let flags = [Entry::of::<Slices>().flags(), Entry::of::<Traces>().flags()].concat();
         let given = run.common.given.iter();
@@ -125,7 +125,7 @@ impl Discovered<'_> {
         }
     }
 
-    /// Takes the tables and settles everything.
+    /// Takes the tables and fixes all settings.
     fn begin(&self, run: &mut Run) -> Result<(Arc<Growing>, Plan)> {
         let made = tables_made(&run.tables().network);
         let named = match self.informed.is_auto() {
@@ -179,7 +179,7 @@ impl Discovered<'_> {
         Plan { subsystem, chosen, config, identity }
     }
 
-    /// What all processes of a run must agree on. Rank 0 alone makes jobs, and they come with their limits.
+    /// The identity that all processes of a run must agree on. Only rank 0 makes jobs, and they come with their limits.
     fn agreed(&self, plan: &Plan) -> Identity {
         let own = [JOB_MEMORY, WIDTH];
         let decided = plan.identity.iter().filter(|(name, _)| !own.contains(&name.as_str())).cloned();
@@ -280,8 +280,8 @@ fn put_back(run: &mut Run, growing: Arc<Growing>) -> Result<()> {
     Ok(())
 }
 
-/// The process that has the most local states within the first few states: its places divide the work best. Why, for
-/// people.
+/// The process that has the most local states within the first few states: its places divide the work best. Returns the
+/// reason, too, for people.
 fn choose(lazy: &Lazy, run: &Run) -> Result<(LeafIx, String)> {
     run.host.begin("choosing a subsystem", "states");
     let budget = Budget::new(u64::MAX);

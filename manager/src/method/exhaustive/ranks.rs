@@ -1,7 +1,7 @@
 //! Breadth-first search on the ranks of an MPI job, each of which owns a part of the states.
 //!
-//! All ranks search, rank 0 like the others, and come to the same report; rank 0 alone tells it. Invariant: a rank that has
-//! said hello waits for nothing but the mesh and rank 0's exit code, even if something fails.
+//! All ranks search, rank 0 like the others, and get the same report; only rank 0 prints it. Invariant: a rank that has
+//! joined waits only for the mesh and for rank 0's exit code, even after an error.
 
 use super::super::quantities::{bytes, count};
 use super::saved::LevelCheckpoint;
@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 use std::time::Duration;
 
-/// What `--owner` says.
+/// The value of `--owner`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum OwnerFlag {
     /// The whole state decides.
@@ -34,13 +34,13 @@ pub(super) enum OwnerFlag {
 }
 
 impl OwnerFlag {
-    /// How states are packed is known only then.
+    /// The packing of states is known only with complete tables.
     pub(super) fn needs_complete_tables(&self) -> Option<&'static str> {
         (*self != OwnerFlag::Hash).then_some("--owner leaves")
     }
 }
 
-/// Reads what `--owner` says.
+/// Reads the value of `--owner`.
 pub(super) fn parse_owner(text: &str) -> std::result::Result<OwnerFlag, String> {
     match text.strip_prefix("leaves=") {
         None if text == "hash" => Ok(OwnerFlag::Hash),
@@ -50,9 +50,9 @@ pub(super) fn parse_owner(text: &str) -> std::result::Result<OwnerFlag, String> 
     }
 }
 
-/// What a search on ranks is given besides bounds.
+/// The settings of a search on ranks besides bounds.
 pub(super) struct Wanted<'a> {
-    /// What decides who owns a state.
+    /// What decides which rank owns a state.
     pub(super) owner: Option<&'a OwnerFlag>,
     /// The checkpoint.
     pub(super) place: Option<&'a LevelCheckpoint<'a>>,
@@ -95,8 +95,8 @@ impl Owners {
     }
 }
 
-/// What all ranks must agree on. Their tables have been made from the same text; that they are equal is asked nevertheless,
-/// since states are sent as numbers.
+/// The identity that all ranks must agree on. Their tables have been made from the same text; their fingerprint is compared
+/// nevertheless, since states are sent as numbers.
 fn identity(run: &Run, bounds: Bounds, owners: &Owners, place: Option<&LevelCheckpoint>) -> Identity {
     let Bounds { depth, states, taken, alike } = bounds;
     let shown = |limit: Option<u64>| limit.map_or("none".to_owned(), |n| n.to_string());
@@ -128,7 +128,7 @@ fn together(
     })
 }
 
-/// Does something together with all other ranks, once they are there.
+/// Runs a search together with all other ranks, once they have joined.
 fn with_all<R>(
     run: &mut Run,
     bounds: Bounds,
@@ -183,7 +183,7 @@ pub(super) fn conduct_formulas(run: &mut Run, bounds: Bounds, wanted: &Wanted) -
     }
 }
 
-/// On the others. What ended the search, an error as well, rank 0 tells.
+/// On the other ranks. Rank 0 reports how the search ended, errors included.
 pub(super) fn serve(run: &mut Run, bounds: Bounds, wanted: &Wanted) -> Result<u8> {
     let owners = Owners::new(run, wanted.owner)?;
     let served = if formulas::are_asked(run) {
@@ -208,7 +208,7 @@ pub(super) fn serve(run: &mut Run, bounds: Bounds, wanted: &Wanted) -> Result<u8
     served
 }
 
-/// The largest of some numbers against their mean.
+/// The largest part of a rank, relative to the mean.
 fn imbalance(ranks: &[RankStats]) -> f64 {
     let total: u64 = ranks.iter().map(|rank| rank.states).sum();
     let largest = ranks.iter().map(|rank| rank.states).max().unwrap_or(0);
@@ -266,7 +266,7 @@ fn cells((number, rank): (usize, &RankStats)) -> [String; 7] {
     ]
 }
 
-/// What a rank has done so far, in one row.
+/// The work of a rank so far, in one row.
 pub(super) fn row((number, rank): (usize, &RankStats)) -> Row {
     let [number, states, _, sent, volume, memory, waited] = cells((number, rank));
     (
@@ -350,7 +350,7 @@ pub(in crate::method) struct RankFields {
 }
 
 impl RankFields {
-    /// As the search has it, as far as it is told.
+    /// Converts to the figures of the search, as far as these fields have them.
     pub(super) fn stats(&self) -> RankStats {
         RankStats {
             states: self.states,

@@ -1,11 +1,12 @@
-//! The checkpoint of breadth-first search: a directory with the states of levels, and one file that says what counts.
+//! The checkpoint of breadth-first search: a directory with the states of levels, and a manifest with the parts of them that
+//! count.
 //!
-//! The search writes the states (see `lts/engine/search/saved`); here are the manifest, which is renamed into its place once
-//! everything that it speaks of is on disk, and the journal that all checkpoints have: it locks the directory, has the identity
-//! of the run, and a record of what each checkpoint added, for `status`. Rank 0 has all of that; the other ranks only read
-//! the manifest.
+//! The search writes the states (see `lts/engine/search/saved`). This module writes the manifest, which is renamed into its
+//! place once all data that it lists is on disk, and the journal that all checkpoints have: it locks the directory, and has
+//! the identity of the run and a record of each checkpoint, for `status`. Rank 0 writes both; the other ranks only read the
+//! manifest.
 //!
-//! Invariant: a manifest is whole and of this run, or it is refused by name.
+//! Invariant: a manifest is whole and of this run, or it is refused with the name of its file.
 
 use super::super::quantities::count;
 use super::ranks::{self, RankFields};
@@ -21,15 +22,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The file that says what counts.
+/// The file of the manifest.
 const MANIFEST: &str = "manifest.json";
 /// The beginning of its first line; the checksum of the rest follows.
 const FIRST: &str = "GRIDLOCK CHECKPOINT 1 ";
-/// What the figures are called in the page of a checkpoint.
+/// The name of the figures in the page of a checkpoint.
 const NUMBERS: &str = "levels";
-/// Time between two checkpoints if nothing else is said.
+/// The default time between two checkpoints.
 pub(super) const EVERY: Duration = Duration::from_secs(300);
-/// Time between two pages that tell how far the run is.
+/// Time between two pages with the progress of the run.
 const BETWEEN_PAGES: Duration = Duration::from_secs(2);
 
 /// A manifest.
@@ -82,7 +83,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a run did to its checkpoint.
+/// The checkpoints that a run has written.
 #[derive(Clone, Copy, Debug, Default)]
 struct Book {
     /// Checkpoints of this run.
@@ -92,7 +93,7 @@ struct Book {
     depth: u64,
     /// Time of the search when it was written.
     at: Duration,
-    /// When the page was written.
+    /// The time when the page was written.
     told: Option<Instant>,
     /// The last figures.
     stats: [u64; 4],
@@ -111,14 +112,14 @@ pub(super) struct LevelCheckpoint<'a> {
     page: StatusPage,
     begun: Instant,
     book: Mutex<Book>,
-    /// What each rank had done after the last level.
+    /// The work of each rank up to the last level.
     ranks: Mutex<Vec<RankStats>>,
     lost: Mutex<Option<Error>>,
     host: &'a dyn Host,
 }
 
 impl<'a> LevelCheckpoint<'a> {
-    /// Opens what the flags name, if they name something, for a search that leaves out steps as `reduction` says.
+    /// Opens the checkpoint that the flags name, if they name one, for a search with this reduction.
     pub(super) fn open(
         flags: &Checkpoint,
         every: Option<Duration>,
@@ -179,7 +180,7 @@ impl<'a> LevelCheckpoint<'a> {
         }
     }
 
-    /// Tells how far the search is, now and then.
+    /// Writes the page with the progress of the search from time to time.
     pub(super) fn tell(&self, stats: &Stats) {
         let mut book = lock(&self.book);
         book.stats = [stats.states, stats.transitions, stats.depth, stats.frontier];
@@ -197,7 +198,7 @@ impl<'a> LevelCheckpoint<'a> {
         }
     }
 
-    /// What is to be said at the end.
+    /// The summary at the end.
     pub(super) fn end(&self, stats: &Stats) -> LevelEnd {
         let mut book = *lock(&self.book);
         book.stats = [stats.states, stats.transitions, stats.depth, stats.frontier];
@@ -247,15 +248,15 @@ impl Keeper for LevelCheckpoint<'_> {
     }
 }
 
-/// What there is to say about a checkpoint when a search is over.
+/// The summary of a checkpoint when a search is over.
 #[derive(Clone, Debug)]
 pub(super) struct LevelEnd {
     dir: String,
-    /// Depth and states of what was resumed.
+    /// Depth and states of the checkpoint that was resumed.
     resumed: Option<(u64, u64)>,
-    /// Depth and states of what can be resumed.
+    /// Depth and states of the checkpoint that can be resumed now.
     kept: Option<(u64, u64)>,
-    /// Why it could not be written to the end.
+    /// Why the checkpoint could not be written.
     lost: Option<Error>,
 }
 
@@ -298,7 +299,7 @@ impl LevelEnd {
     }
 }
 
-/// What a limit means for the answer of a breadth-first search, and what to do about it.
+/// The bound that a limit means for a breadth-first search, with a hint for the user.
 pub(super) fn bound(limit: Limit, end: Option<&LevelEnd>, on_ranks: bool) -> Bound {
     let mut bound = Bound::from(limit);
     let memory = matches!(limit, Limit::Memory(_));
@@ -315,7 +316,7 @@ pub(super) fn bound(limit: Limit, end: Option<&LevelEnd>, on_ranks: bool) -> Bou
     if memory && end.kept.is_some() { bound.of_kind("memory, resumable") } else { bound }
 }
 
-/// Where a breadth-first search is, for the page in its checkpoint.
+/// The progress of a breadth-first search, for the page in its checkpoint.
 #[derive(Serialize, Deserialize)]
 pub(super) struct LevelNumbers {
     states: u64,
@@ -328,7 +329,7 @@ pub(super) struct LevelNumbers {
     /// States a second of this run.
     #[serde(default)]
     rate: f64,
-    /// After the last level; nothing of a run on one machine.
+    /// The ranks after the last level; empty for a run on one machine.
     #[serde(default)]
     ranks: Vec<RankFields>,
 }
@@ -369,7 +370,7 @@ impl LevelNumbers {
     }
 }
 
-/// What `status` says.
+/// The rows of `status`.
 pub(super) fn status(page: &StatusPage) -> Vec<Row> {
     // A page that another version wrote may have any number there.
     let time = Duration::try_from_secs_f64(page.seconds).unwrap_or_default();

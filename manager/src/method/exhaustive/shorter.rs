@@ -11,7 +11,7 @@ use std::time::Duration;
 /// States that are expanded to shorten a counterexample of a depth-first search.
 const SHORTENING: u64 = 2_000_000;
 
-/// A counterexample of a depth-first search is as long as it happened to be; this shortens it as a hunt does.
+/// A depth-first search does not find shortest counterexamples; this shortens them as a hunt does.
 pub(super) fn shorter(run: &Run, report: Report) -> Result<Report> {
     let effort = shorten::Effort { states: SHORTENING, memory: run.room() };
     let (life, done) = (Life::default(), AtomicBool::new(false));

@@ -1,4 +1,4 @@
-//! What a hunt has done and seen, for people and programs. `docs/json.md` documents every field.
+//! The figures of a hunt, for people and programs. `docs/json.md` documents every field.
 
 use super::options::Hunting;
 use super::plan::Plan;
@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-/// Of more leaves the text shows only the sum.
+/// With more leaves than this, the text shows only their sum.
 const SHOWN_LEAVES: usize = 12;
 
 /// The figures of a hunt, as results and checkpoints have them.
@@ -24,7 +24,7 @@ pub struct HuntNumbers {
     pub jobs_made: u64,
     pub jobs_done: u64,
     pub jobs_lost: u64,
-    /// Jobs whose answer was taken into account; what follows counts these.
+    /// Jobs whose answer was processed; the figures below count these.
     pub searches: u64,
     /// Different violations.
     pub found: u64,
@@ -36,18 +36,18 @@ pub struct HuntNumbers {
     /// The time of all searches, added up.
     pub total_seconds: f64,
     pub coverage: Coverage,
-    /// What became of walks that may end in a trap, if there were any.
+    /// The counts of walks that may end in a trap, if there were any.
     pub traps: Option<Traps>,
-    /// What came of searches of `prefix` that tell each other, if they do.
+    /// The figures about states that searches of `prefix` share, if they share them.
     pub shared: Option<SharedNumbers>,
     pub members: Vec<Member>,
 }
 
-/// How much was seen.
+/// The coverage.
 #[derive(Serialize, Deserialize, Clone, Debug)]
 #[allow(missing_docs)]
 pub struct Coverage {
-    /// Whether every reachable state was seen. It is no verdict.
+    /// Whether every reachable state was seen. This is no verdict.
     pub everything: bool,
     /// No run of this number of steps, or of fewer, ends with a violation.
     pub no_violation_within: Option<u32>,
@@ -61,15 +61,15 @@ pub struct Coverage {
     pub bits: Option<Bits>,
 }
 
-/// What came of searches that tell each other which states they have expanded.
+/// The figures about expanded states that searches share.
 #[derive(Serialize, Deserialize, Clone, Debug)]
 #[allow(missing_docs)]
 pub struct SharedNumbers {
     pub expanded: u64,
     pub different: u64,
-    /// Whether that is exact; else there are more.
+    /// Whether that number is exact; otherwise there are more.
     pub all_kept: bool,
-    /// Expansions but for one of each different state, bound by bound, as a part of all.
+    /// The share of repeated expansions: all but one of each different state within a bound.
     pub repeated: f64,
     pub told: u64,
     pub skipped: u64,
@@ -113,7 +113,7 @@ impl SharedNumbers {
     }
 }
 
-/// What was seen of a process.
+/// The coverage of a process.
 #[derive(Serialize, Deserialize, Clone, Debug)]
 #[allow(missing_docs)]
 pub struct Leaf {
@@ -124,7 +124,7 @@ pub struct Leaf {
     pub local_transitions_total: u64,
 }
 
-/// What was done of the traces of the subsystem; big numbers are text.
+/// The traces of the subsystem that were done; big numbers are text.
 #[derive(Serialize, Deserialize, Clone, Debug)]
 #[allow(missing_docs)]
 pub struct TraceCoverage {
@@ -140,13 +140,13 @@ pub struct TraceCoverage {
 #[allow(missing_docs)]
 pub struct Bits {
     pub jobs: u64,
-    /// The fullest array, and what is expected to be left out by the search with it.
+    /// The fill of the fullest array, and the states that the search with it is expected to have left out.
     pub fill: f64,
     pub expected_omissions: f64,
     pub taken_for_visited: u64,
 }
 
-/// What a member of the portfolio has done.
+/// The figures of a member of the portfolio.
 #[derive(Serialize, Deserialize, Clone, Debug)]
 #[allow(missing_docs)]
 pub struct Member {
@@ -158,7 +158,7 @@ pub struct Member {
     pub new_local_transitions: u64,
     pub new_states: f64,
     pub findings: u64,
-    /// The worth of new things for each state in its last jobs, and its part of the work at the end.
+    /// The worth of new coverage for each state in its last jobs, and its part of the work at the end.
     #[serde(rename = "yield")]
     pub yields: f64,
     pub weight: f64,
@@ -233,7 +233,7 @@ impl HuntNumbers {
         rows
     }
 
-    /// What was done and seen, for people.
+    /// Work and coverage, for people.
     fn rows(&self) -> Vec<Row> {
         let Coverage { leaves, distinct_states, distinct_states_error, .. } = &self.coverage;
         let sum = |reached: fn(&Leaf) -> u64, total: fn(&Leaf) -> u64| {
@@ -308,15 +308,15 @@ pub struct Hunted {
     resumed: usize,
     identity: BTreeMap<String, String>,
     traffic: Option<Traffic>,
-    /// None if it ended before the first search.
+    /// `None` if it ended before the first search.
     numbers: Option<HuntNumbers>,
     headline: Option<String>,
-    /// What the first finding shows, if it is a run against a formula.
+    /// What the first finding shows, if it is a run that violates a formula.
     shown: Option<Shown>,
 }
 
 impl Hunted {
-    /// Those of a hunt that has not begun.
+    /// The figures of a hunt that has not begun.
     pub fn new(hunting: &Hunting) -> Self {
         Hunted {
             budget_seconds: hunting.budget.as_secs_f64(),
@@ -325,7 +325,7 @@ impl Hunted {
         }
     }
 
-    /// Takes what came of one that has.
+    /// Takes the figures of a hunt that has begun.
     pub fn fill(&mut self, plan: &Plan, numbers: HuntNumbers, resumed: usize, traffic: Option<Traffic>) {
         let guide = plan.guide.as_ref();
         self.numbers = Some(numbers);
@@ -337,7 +337,7 @@ impl Hunted {
         self.traffic = traffic;
     }
 
-    /// Learns how many violations there are and why it ended.
+    /// Takes the number of violations and the reason of the end.
     pub fn ended(&mut self, findings: u64, ending: &Bound, shown: Option<Shown>) {
         self.shown = shown;
         self.reason = Some(ending.name);
@@ -457,7 +457,7 @@ fn part(reached: u64, total: u64) -> String {
     format!("{} of {} ({share:.1} %)", count(reached), count(total))
 }
 
-/// What the member did that has done most of the traces.
+/// The figures of the member that has done most of the traces.
 fn traces(members: &[MemberStatus]) -> Option<TraceCoverage> {
     let done = members.iter().filter_map(|member| Some((member.kind, member.traces.as_ref()?)));
     // The first of equal ones.
@@ -473,7 +473,7 @@ fn traces(members: &[MemberStatus]) -> Option<TraceCoverage> {
     })
 }
 
-/// How far a hunt is, for the line of progress.
+/// The progress of a hunt, for the line of progress.
 pub fn progress(status: &HuntStatus) -> String {
     let part = |parts: &mut dyn Iterator<Item = Part>| {
         let (reached, total) = parts.fold((0, 0), |(r, t), part| (r + part.reached, t + part.total));

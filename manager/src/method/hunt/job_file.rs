@@ -1,4 +1,4 @@
-//! The file beside a counterexample, as far as the search is concerned: the job that found it, and by what it was guided.
+//! The part about the search in the file beside a counterexample: the job that found it, and the subsystem that guided it.
 //!
 //! Invariant: equal findings of equal hunts give equal files, so nothing in it depends on time or on workers.
 
@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// A longer file was not written by a hunt.
+/// A file longer than this was not written by a hunt.
 const LONGEST: u64 = 1 << 28;
 
 /// See the module head.
@@ -37,7 +37,7 @@ struct JobFile {
 }
 
 impl Record {
-    /// The search that found something.
+    /// The record of the search that made a finding.
     pub fn new(plan: &Plan, found: &Found) -> Self {
         let guided: Option<&Guided> = plan.guide.as_ref().filter(|_| found.member.is_guided());
         Record {

@@ -1,6 +1,6 @@
 //! A hunt: looks for bugs with many cheap, very different searches.
 //!
-//! Invariant: it never says `holds`. What it says to be violated was replayed before.
+//! Invariant: it never concludes `holds`. A violation is replayed before it is reported.
 
 mod figures;
 mod job_file;
@@ -29,7 +29,7 @@ use plan::Plan;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// What the figures are called in the page of a checkpoint.
+/// The name of the figures in the page of a checkpoint.
 const NUMBERS: &str = "hunt";
 
 impl Listed for Hunting {
@@ -57,7 +57,7 @@ impl Listed for Hunting {
     }
 }
 
-/// What was found first, as far as the conclusion needs it.
+/// The first finding, as far as the conclusion needs it.
 #[derive(Default)]
 struct First {
     number: u64,
@@ -165,7 +165,7 @@ impl Method for Hunting {
     }
 }
 
-/// Tells what all choices come from, and what the user may not have expected.
+/// Prints the seed, and the choices that the user may not have expected.
 fn announce(plan: &Plan, run: &Run) {
     let seed = plan.config.seed;
     run.host.note(&format!("seed {seed} (--seed {seed} makes the same searches)"));
@@ -213,7 +213,7 @@ impl Hunting {
         Ok(first.outcome(ending, start.elapsed(), figures))
     }
 
-    /// How a finding came about.
+    /// How a finding was found.
     fn origin(&self, plan: &Plan, found: &Found, after: Duration) -> Origin {
         let mut repeat = vec!["--repeat".to_owned()];
         let all = found.job.limits.findings;
@@ -234,12 +234,12 @@ impl Hunting {
         }
     }
 
-    /// With a hint if there is something to resume.
+    /// Adds a hint if the run can be resumed.
     fn resumable(&self, message: String) -> String {
         if self.checkpoint.checkpoint.is_some() { format!("{message}, --resume continues") } else { message }
     }
 
-    /// What a limit means: those of a hunt are budgets.
+    /// The bound that a limit means: the limits of a hunt are budgets.
     fn ending(&self, limit: Limit) -> Bound {
         let (name, message) = match limit {
             Limit::Time(_) => {
@@ -251,7 +251,7 @@ impl Hunting {
         Bound::new(name, self.resumable(message))
     }
 
-    /// What it means that a hunt ended by itself.
+    /// The bound that the end of a hunt by itself means.
     fn over(&self, outcome: &hunt::HuntOutcome) -> Bound {
         let (name, message) = match outcome {
             hunt::HuntOutcome::Findings => {

@@ -1,6 +1,6 @@
-//! The tables of a hunt: as they are if they are complete, else lent to the searches that fill them.
+//! The tables of a hunt: shared if they are complete, otherwise lent to the searches that fill them.
 //!
-//! Invariant: whatever comes of the hunt, the run has its tables again afterwards.
+//! Invariant: the run has its tables again after the hunt, however it ended.
 
 use crate::hunt::run::Searched;
 use crate::method::{Run, Tables};
@@ -9,11 +9,11 @@ use gridlock_lts::engine::lazy::Lazy;
 use gridlock_lts::model::network::{LeafIx, Local, Network, TableSource};
 use std::sync::Arc;
 
-/// Stands in for a source that is elsewhere.
+/// Stands in for a source that is lent.
 struct Away;
 
 impl TableSource for Away {
-    /// Only threads that were given up may still ask, and those are to stop.
+    /// Only threads that were given up may still call this, and those are to stop.
     fn expand(&mut self, _: &mut Network, _: LeafIx, _: Local) -> Result<()> {
         Err(Error::Limit(Limit::Interrupted))
     }
@@ -23,7 +23,7 @@ impl TableSource for Away {
     }
 }
 
-/// Hunts through the processes of a run.
+/// Runs a hunt on the processes of a run.
 pub(super) fn with_searched<R>(run: &mut Run, hunt: impl FnOnce(&Run, &Searched) -> Result<R>) -> Result<R> {
     if run.tables().complete {
         let searched = Searched::Complete(run.prepared());
@@ -46,7 +46,7 @@ pub(super) fn with_searched<R>(run: &mut Run, hunt: impl FnOnce(&Run, &Searched)
     result
 }
 
-/// Lets `look` see the tables as they are; searches that need them wait.
+/// Calls `look` with the present tables; searches that need them wait.
 pub(super) fn with_tables<R>(run: &Run, searched: &Searched, look: impl FnOnce(&Tables) -> R) -> R {
     let Searched::Open(lazy) = searched else { return look(run.tables()) };
     lazy.with_parts(|net, source| {

@@ -1,4 +1,4 @@
-//! What can be said on the command line about a hunt.
+//! The command-line flags of a hunt.
 
 use crate::hunt::Kind;
 use crate::method::quantities::{parse_bytes, parse_duration};
@@ -107,7 +107,7 @@ fn portfolio_help() -> String {
     )
 }
 
-/// What a member does, in a line for the help.
+/// The description of a member, in a line for the help.
 fn about(kind: Kind) -> &'static str {
     match kind {
         Kind::Guided(Order::BreadthFirst, _) => {
@@ -141,13 +141,13 @@ pub fn members() -> String {
 }
 
 impl Hunting {
-    /// The directory for findings; none if what is repeated is saved already.
+    /// The directory for findings; `None` if the search that is repeated has its findings saved already.
     pub(super) fn out(&self) -> Option<PathBuf> {
         let usual = || self.repeat.is_none().then(|| PathBuf::from("gridlock-hunt"));
         self.out.clone().or_else(usual)
     }
 
-    /// Says no to what does not fit together, before any work is done.
+    /// Refuses flags that do not fit together, before any work is done.
     pub(super) fn check_flags(&self) -> Result<()> {
         let beam = self.portfolio.contains(&Kind::Beam);
         if beam && self.prefer.is_empty() {

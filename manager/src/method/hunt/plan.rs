@@ -1,4 +1,4 @@
-//! What a hunt does, settled before it begins: portfolio, guide, budgets, and the identity of the run.
+//! The plan of a hunt, fixed before it begins: portfolio, guide, budgets, and the identity of the run.
 
 use super::job_file::Record;
 use super::options::{Hunting, Share};
@@ -22,12 +22,12 @@ use gridlock_worker::sketch;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// What the states of one job take at least by default, and at most.
+/// The default memory for the states of one job: the least and the most.
 const DEFAULT_JOB_MEMORY: std::ops::RangeInclusive<u64> = 1 << 16..=128 << 20;
 /// A short look is enough to choose a subsystem that guides only some of the searches.
 const LOOK: JobLimits = JobLimits { states: 500, memory: 8 << 20 };
-/// States that may be expanded to shorten a finding where tables are filled as needed: each new one may take a thousand times as
-/// long as where they are complete, and what it fills stays in the memory.
+/// States that may be expanded to shorten a finding where tables are filled as needed: each new one may take a thousand times
+/// as long as with complete tables, and the entries that it fills stay in memory.
 const SHORTEN_OPEN: u64 = 5_000;
 /// How often the cycles of a subsystem that was chosen are closed.
 const UNROLL: u32 = 1;
@@ -39,9 +39,9 @@ const WINDOW: &str = "window";
 pub struct Plan {
     /// For the manager.
     pub config: Config,
-    /// What guides the guided members, if there are any.
+    /// The guide of the guided members, if there are any.
     pub guide: Option<Guided>,
-    /// What this run is.
+    /// The identity of this run.
     pub identity: Identity,
     /// Members that would need complete tables, if there are none.
     left_out: Vec<Kind>,
@@ -58,7 +58,7 @@ pub struct Guided {
 }
 
 impl Plan {
-    /// Settles everything.
+    /// Makes the plan.
     pub fn new(hunting: &Hunting, run: &Run, searched: &Searched) -> Result<Plan> {
         let repeated = hunting.repeat.as_ref().map(|path| Record::read(path)).transpose()?;
         let (guide, preferred, formulas) = match searched {
@@ -126,14 +126,14 @@ impl Plan {
         ))
     }
 
-    /// What all processes of a run must agree on: what jobs mean. The jobs themselves come from one of them.
+    /// The identity that all processes of a run must agree on: the meaning of jobs. The jobs themselves come from rank 0.
     pub fn agreed(&self, given: Option<u64>) -> Identity {
         let own = [SEED, JOB_MEMORY, WINDOW];
         let decided = self.identity.iter().filter(|(name, _)| !own.contains(&name.as_str())).cloned();
         decided.chain([given_job_memory(given)]).collect()
     }
 
-    /// The options that make the same jobs up to the one that found something.
+    /// The options that make the same jobs up to the one that made a finding.
     pub fn again(&self, hunting: &Hunting, found: &Found) -> Vec<String> {
         let Plan { config, guide, .. } = self;
         if let (Some(_), Some(path)) = (&config.only, &hunting.repeat) {
@@ -169,8 +169,8 @@ impl Plan {
     }
 }
 
-/// Bytes that grow with the tables and not with the states of jobs: what answers say of local states and transitions, as many
-/// as may wait for their turn, and what each thread notes about them.
+/// Bytes that grow with the tables and not with the states of jobs: the coverage in the answers that may wait for their turn,
+/// and the coverage that each thread records.
 fn kept(net: &Network, window: u64, threads: usize) -> u64 {
     let states = net.leaves.iter().flat_map(|leaf| &leaf.states);
     let noted = states.map(|state| 1 + state.moves.len() as u64).sum::<u64>();
@@ -178,7 +178,7 @@ fn kept(net: &Network, window: u64, threads: usize) -> u64 {
     answers.saturating_add((noted + 8 * net.vectors.len() as u64).saturating_mul(threads as u64))
 }
 
-/// Says no to what needs complete tables.
+/// Refuses flags that need complete tables.
 fn check_open(hunting: &Hunting, run: &Run) -> Result<()> {
     let needs = |what: &str| {
         Err(Error::input(format_args!(
@@ -212,7 +212,8 @@ fn check_open(hunting: &Hunting, run: &Run) -> Result<()> {
     }
 }
 
-/// The formulas among the properties, and how their violations can be looked for; an error names one for which they cannot.
+/// The formulas among the properties, with the shapes by which their violations are looked for; an error names a formula
+/// without one.
 fn formulas(run: &Run, net: &Network) -> Result<Vec<(u32, Shape)>> {
     let mut all = Vec::new();
     for (k, property) in run.properties.iter().enumerate() {
@@ -227,7 +228,7 @@ fn formulas(run: &Run, net: &Network) -> Result<Vec<(u32, Shape)>> {
     Ok(all)
 }
 
-/// Says no to members that have nothing to look for, and to formulas that none of the members looks at.
+/// Refuses members that have nothing to look for, and formulas that no member looks for.
 fn check_members(portfolio: &[Kind], config: &Config) -> Result<()> {
     let fits = |kind: &Kind, shape: &Shape| match kind {
         Kind::Lasso => shape.run,
@@ -277,7 +278,7 @@ fn identity(hunting: &Hunting, run: &Run, config: &Config, guide: Option<&Guided
     )
 }
 
-/// The guide of the guided members; none if there are none, or if nobody named a subsystem and no process is fit for one.
+/// The guide of the guided members; `None` if there are none, or if the user named no subsystem and no process is fit for one.
 fn choose_guide(hunting: &Hunting, run: &Run, prepared: &Prepared) -> Result<Option<Guided>> {
     let wanted = &hunting.portfolio;
     let steps = run.properties.iter().any(|property| !matches!(property, Property::Formula(_)));
@@ -325,7 +326,7 @@ fn preferred(net: &Network, patterns: &[Property]) -> Vec<u32> {
     vectors
 }
 
-/// A seed that nobody chose, short enough to be typed.
+/// A random seed, short enough to be typed.
 fn any_seed() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64);
     Rng::new(now ^ (u64::from(std::process::id()) << 32)).bits() >> 32

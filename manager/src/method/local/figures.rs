@@ -23,7 +23,7 @@ pub(super) struct Checked {
     #[serde(flatten)]
     handed: Handed,
     checkpoint: Option<String>,
-    /// Answers that were in it.
+    /// Answers that were in the checkpoint.
     resumed: usize,
     traffic: Option<Traffic>,
     #[serde(skip)]
@@ -49,7 +49,7 @@ pub(super) struct Shown {
     pub(super) largest_states: u64,
     states: u64,
     seconds: f64,
-    /// The equations that decided, if they did.
+    /// The equations that decided it, if equations did.
     marking: Option<Marking>,
     pub(super) rounds: Vec<Turn>,
 }
@@ -79,7 +79,7 @@ impl From<Round> for Turn {
     }
 }
 
-/// What an obligation is called.
+/// The name of an obligation.
 pub(super) fn name_of(run: &Run, obligation: Obligation) -> String {
     match obligation {
         Obligation::Faults => "no faults".to_owned(),
@@ -122,7 +122,7 @@ impl Shown {
         }
     }
 
-    /// What it is called, with the members that it is about.
+    /// Its name, with the members that it is about.
     pub(super) fn title(&self) -> String {
         match self.members.is_empty() {
             true => self.name.clone(),
@@ -130,7 +130,7 @@ impl Shown {
         }
     }
 
-    /// What became of it, and by which processes.
+    /// Its result, and the processes that decided it.
     pub(super) fn told(&self) -> String {
         if let Some(members) = self.split {
             return format!("split into {}", counted(members, "obligation"));
@@ -164,7 +164,7 @@ impl Checked {
         Checked { limit, obligations, handed, checkpoint: None, resumed: 0, traffic: None, peak_memory }
     }
 
-    /// The same, with where it was decided.
+    /// The same, with the threads or ranks that decided it.
     pub(super) fn with_grid(
         self,
         checkpoint: Option<String>,
@@ -174,7 +174,7 @@ impl Checked {
         Checked { checkpoint, resumed, traffic, ..self }
     }
 
-    /// The same, with what became of what was left.
+    /// The same, with the search that decided the rest.
     pub(super) fn handed(self, handed: Handed) -> Self {
         Checked { handed, ..self }
     }

@@ -1,7 +1,8 @@
 //! A local search: processes one by one, and a block of them where that does not decide.
 //!
 //! Obligations are jobs ([`crate::local`]), for threads and for ranks; the library decides them
-//! ([`gridlock_lts::engine::local`]). This shortens counterexamples and hands over to another search what is left. Invariant: the conclusion is that of the library or of the search that it was handed over to.
+//! ([`gridlock_lts::engine::local`]). This module shortens counterexamples and hands undecided obligations over to another
+//! search. Invariant: the conclusion is that of the library or of that other search.
 
 mod figures;
 mod page;
@@ -24,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What the figures are called in the page of a checkpoint.
+/// The name of the figures in the page of a checkpoint.
 const NUMBERS: &str = "local";
 
 /// A local search.
@@ -86,7 +87,7 @@ impl Method for Local {
         true
     }
 
-    /// Tables that cannot be completed are handed over at once.
+    /// A system whose tables cannot be completed is handed over at once.
     fn prefers_complete_tables(&self) -> bool {
         true
     }
@@ -175,7 +176,7 @@ impl Method for Local {
 }
 
 impl Local {
-    /// A search that leaves what is over a limit, and hands nothing over.
+    /// A search that leaves obligations over a limit undecided, and hands nothing over.
     pub fn bounded(local_limit: u64) -> Self {
         let onward = Onward { then: Then::None };
         let (checkpoint, patience, report) = (Checkpoint::default(), Patience::default(), None);
@@ -193,7 +194,7 @@ impl Local {
         Deciding::new(net, properties, spend, run.room()).map(Arc::new)
     }
 
-    /// What decides which jobs there are and what comes of them.
+    /// The identity: everything that decides which jobs there are and their answers.
     fn identity(&self, run: &Run) -> Identity {
         let made = tables_made(&run.tables().network);
         let (limit, marking) = (self.limit(run).to_string(), self.marking.to_string());
@@ -201,7 +202,7 @@ impl Local {
     }
 }
 
-/// Why there is no verdict, and what is suspicious still.
+/// Why there is no verdict, and the states that are still suspicious.
 fn left(run: &Run, account: Option<&Account>) -> Left {
     let Some(account) = account else {
         let message = "the processes do not fit into the memory (--max-memory)".to_owned();

@@ -12,7 +12,7 @@ const SPACE: usize = 3;
 const DECADE: f64 = 6.0;
 const HEIGHT: usize = 44;
 
-/// Writes it.
+/// Writes the table and the pictures.
 pub(super) fn write(obligations: &[Shown], out: &mut dyn Write) -> io::Result<()> {
     if obligations.is_empty() {
         return Ok(());

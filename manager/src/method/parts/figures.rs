@@ -20,7 +20,7 @@ pub(super) struct Put {
     #[serde(flatten)]
     handed: Handed,
     checkpoint: Option<String>,
-    /// Answers that were in it.
+    /// Answers that were in the checkpoint.
     resumed: usize,
     traffic: Option<Traffic>,
     #[serde(skip)]
@@ -43,7 +43,7 @@ pub(super) struct Shown {
     /// What decided it; `None`: nothing did.
     decided_by: Option<&'static str>,
     pub(super) interfaces: Option<Explored>,
-    /// The components at the end, by their places.
+    /// The components at the end, by their positions.
     pub(super) components: Vec<usize>,
     pub(super) tree: Vec<Made>,
 }
@@ -59,7 +59,7 @@ pub(super) struct Made {
     pub(super) reduced_transitions: u64,
 }
 
-/// What was explored by interfaces.
+/// The exploration by interfaces.
 #[derive(Serialize)]
 pub(super) struct Explored {
     pub(super) groups: u64,
@@ -82,13 +82,13 @@ impl From<Seen> for Explored {
 }
 
 impl Explored {
-    /// In words, with how many components there were.
+    /// The exploration in words, with the number of components.
     pub(super) fn told_of(&self) -> String {
         let groups = usize::try_from(self.groups).unwrap_or(usize::MAX);
         format!("{}: {}", counted(groups, "component"), self.told())
     }
 
-    /// In words.
+    /// The result in words.
     pub(super) fn told(&self) -> String {
         let of = |n: u64, noun: &str| counted(usize::try_from(n).unwrap_or(usize::MAX), noun);
         format!(
@@ -154,7 +154,7 @@ impl Shown {
         }
     }
 
-    /// What was explored by interfaces, if that decided it.
+    /// The exploration by interfaces, if it decided the obligation.
     pub(super) fn by_interfaces(&self) -> Option<&Explored> {
         self.interfaces.as_ref().filter(|_| self.decided_by == Some("interfaces"))
     }
@@ -178,7 +178,7 @@ impl Shown {
         lines
     }
 
-    /// Processes that never were put together with others: they do not matter, or the answer came before.
+    /// Processes that were never put together with others: they do not matter, or the answer came before.
     pub(super) fn alone(&self) -> usize {
         let mut inside = vec![false; self.tree.len()];
         self.tree.iter().flat_map(|made| &made.parts).for_each(|&part| inside[part] = true);
@@ -200,7 +200,7 @@ impl Put {
         }
     }
 
-    /// The same, with where it was put together.
+    /// The same, with the threads or ranks that did the jobs.
     pub(super) fn with_grid(
         self,
         checkpoint: Option<String>,
@@ -210,7 +210,7 @@ impl Put {
         Put { checkpoint, resumed, traffic, ..self }
     }
 
-    /// The same, with what became of what was left.
+    /// The same, with the search that decided the rest.
     pub(super) fn handed(self, handed: Handed) -> Self {
         Put { handed, ..self }
     }

@@ -1,9 +1,9 @@
 //! A search by parts: processes are put together two at a time and made smaller each time, or explored by their interfaces.
 //!
-//! What there is to compute are jobs ([`crate::parts`]), for threads and for ranks; the library says which, and decides
-//! ([`gridlock_lts::engine::parts`]). This chooses groups by name, shortens counterexamples, and hands over to another search
-//! what is left. Interfaces of processes whose tables are filled meanwhile are explored by rank 0 alone. Invariant: the conclusion is that of the library or of the search that it was
-//! handed over to.
+//! The computations are jobs ([`crate::parts`]), for threads and for ranks; the library chooses them, and decides
+//! ([`gridlock_lts::engine::parts`]). This module chooses groups by name, shortens counterexamples, and hands undecided
+//! properties over to another search. If tables are filled during the search, rank 0 alone explores interfaces. Invariant:
+//! the conclusion is that of the library or of that other search.
 
 mod figures;
 mod page;
@@ -98,9 +98,9 @@ pub struct Parts {
     report: Option<PathBuf>,
 }
 
-/// What the figures are called in the page of a checkpoint.
+/// The name of the figures in the page of a checkpoint.
 const NUMBERS: &str = "parts";
-/// What `--parts` says by default.
+/// The default value of `--parts`.
 const AUTO: &str = "auto";
 /// States that are expanded to shorten a counterexample.
 const SHORTENING: u64 = 50_000;
@@ -289,8 +289,8 @@ impl Method for Parts {
 }
 
 impl Parts {
-    /// Whether tables are filled while interfaces are explored. They cannot be filled in several places, nor, once they have
-    /// been filled in one, is the search that follows one for all ranks.
+    /// Whether tables are filled while interfaces are explored. Only one process can fill them, and after that the search
+    /// that follows cannot run on all ranks.
     fn waits_for_tables(&self, run: &Run) -> bool {
         !run.tables().complete && self.stages != Wanted::Aggregation
     }
@@ -331,7 +331,7 @@ impl Parts {
         self.outcome(run, report, time, false, |figures, _| figures)
     }
 
-    /// What a report means: a verdict, or another search decides. `release`: other ranks are doing jobs.
+    /// Turns a report into an outcome: a verdict, or that of another search. `release`: other ranks are doing jobs.
     fn outcome(
         &self,
         run: &mut Run,
@@ -380,7 +380,7 @@ impl Parts {
         })
     }
 
-    /// What decides which jobs there are and what comes of them.
+    /// The identity: everything that decides which jobs there are and their answers.
     fn identity(&self, run: &Run) -> Identity {
         let made = tables_made(&run.tables().network);
         let (limit, members) = (self.limit(run).to_string(), self.members_limit.to_string());
@@ -430,7 +430,7 @@ fn left(account: Option<&Account>, complete: bool) -> Left {
     Left { name, message: format!("{} {are} left, and {why}", counted(components, "component")) }
 }
 
-/// What is over the limit.
+/// The message about products over the limit.
 fn too_large(account: Option<&Account>, limit: u64, complete: bool) -> String {
     let limit = counted(usize::try_from(limit).unwrap_or(usize::MAX), "state");
     let interfaces = format!(
@@ -447,7 +447,7 @@ fn too_large(account: Option<&Account>, limit: u64, complete: bool) -> String {
     }
 }
 
-/// A counterexample that was put together may go round; this shortens it as a hunt does.
+/// A counterexample of a product may contain loops; this shortens it as a hunt does.
 pub(super) fn shorter(run: &Run, verdict: Verdict) -> Result<Verdict> {
     let effort = shorten::Effort { states: SHORTENING, memory: run.room() };
     let (life, done) = (Life::default(), AtomicBool::new(false));

@@ -5,7 +5,7 @@ use super::picture;
 use crate::method::page::escaped;
 use std::io::{self, Write};
 
-/// Writes it.
+/// Writes the tree of a property.
 pub(super) fn write(shown: &Shown, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<h2>{}</h2>", escaped(&picture::heading(shown)))?;
     if !shown.lines().is_empty() {

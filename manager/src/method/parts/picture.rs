@@ -1,7 +1,7 @@
-//! The trees of a search by parts as pictures: processes on the left, what they were put together to on the right. A page has
-//! one for each property; a file of its own has all of them, below each other.
+//! The trees of a search by parts as pictures: processes on the left, their products on the right. A page has one for each
+//! property; a file of its own has all of them, below each other.
 //!
-//! Invariant: a file is well-formed SVG whatever names contain, and needs nothing but itself.
+//! Invariant: a file is well-formed SVG for any names, and loads no other files.
 
 use super::figures::Shown;
 use crate::method::page::{WORKERS, escaped};
@@ -18,7 +18,7 @@ const MARGIN: usize = 16;
 const HEADING: usize = 24;
 const CHARACTER: usize = 9;
 
-/// The colours of a file, which are those of a page that is not dark: not all that shows SVG knows about dark ones.
+/// The colours of a file, which are those of a light page: not all SVG viewers support dark ones.
 const STYLE: &str = "text{font-family:system-ui,sans-serif}.title,.name{font-weight:bold}.note{fill:#66727f}";
 
 /// A tree that is drawn.
@@ -74,12 +74,12 @@ pub(super) fn file(title: &str, obligations: &[Shown]) -> Option<String> {
     ))
 }
 
-/// What a tree is about, and what became of it.
+/// The heading of a tree: its property and the result.
 pub(super) fn heading(shown: &Shown) -> String {
     format!("{}: {}", shown.name, shown.result)
 }
 
-/// What stands below a tree.
+/// The text below a tree.
 pub(super) fn note(shown: &Shown) -> String {
     let rest = match (shown.by_interfaces(), shown.alone()) {
         (Some(interfaces), _) => format!(" Explored by the interfaces of {}.", interfaces.told_of()),

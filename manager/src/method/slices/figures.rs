@@ -27,9 +27,9 @@ pub struct Sliced {
     job_memory_bytes: u64,
     largest_job_memory_bytes: u64,
     spilled_bytes: u64,
-    /// What went over the network of rank 0, if there was one: it has no states.
+    /// The network traffic of rank 0, if there were several ranks; it has no states.
     traffic: Option<Traffic>,
-    /// What each rank had, if there were several.
+    /// The figures of each rank, if there were several.
     ranks: Vec<ShownRank>,
     checkpoint: Option<String>,
     /// Results that were in the checkpoint when the run began.
@@ -39,7 +39,7 @@ pub struct Sliced {
     identity: BTreeMap<String, String>,
     #[serde(skip)]
     stats: Stats,
-    /// What was kept, if steps were left out.
+    /// The reduction, if steps were left out.
     #[serde(skip)]
     reduction: Option<Reduction>,
     /// The slices, if a page is to be written.
@@ -47,7 +47,7 @@ pub struct Sliced {
     sizes: Vec<ShownSlice>,
 }
 
-/// What a rank had at the end.
+/// The figures of a rank at the end.
 #[derive(Serialize, Clone, Copy, Debug)]
 pub struct ShownRank {
     slices: u64,
@@ -58,7 +58,7 @@ pub struct ShownRank {
 }
 
 impl ShownRank {
-    /// What the columns are called.
+    /// The headings of the columns.
     pub const HEADER: [&'static str; 6] =
         ["rank", "slices", "states", "bytes sent", "peak memory", "spilled"];
 
@@ -218,7 +218,7 @@ impl Figures for Sliced {
     }
 }
 
-/// Where a search by slices is, for the page in its checkpoint.
+/// The progress of a search by slices, for the page in its checkpoint.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug)]
 pub struct SliceNumbers {
     states: u64,

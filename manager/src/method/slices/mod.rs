@@ -1,6 +1,6 @@
-//! An exhaustive search by slices: the states, divided by where a subsystem stands.
+//! An exhaustive search by slices: the states are divided by the local states of a subsystem.
 //!
-//! Every state is expanded once, so counts are exact as those of an exhaustive search, and the memory is that of the
+//! Every state is expanded once, so counts are as exact as those of a search without slices, and the memory is that of the
 //! largest slice. Invariant: the conclusion is that of the manager.
 
 mod figures;
@@ -29,9 +29,9 @@ use gridlock_lts::property::Property;
 use plan::Plan;
 use std::path::{Path, PathBuf};
 
-/// What one worker may use for a slice if nothing else is said.
+/// The default memory of a worker for a slice.
 const DEFAULT_JOB_MEMORY: u64 = 64 << 20;
-/// What the figures are called in the page of a checkpoint.
+/// The name of the figures in the page of a checkpoint.
 const NUMBERS: &str = "slices";
 
 /// A search by slices.
@@ -62,7 +62,7 @@ impl Listed for Slices {
         }
     }
 
-    /// If the user says so, or says nothing that only traces have.
+    /// This method is meant if the user asks for slices, or gives no flag that only traces have.
     fn is_meant(matches: &clap::ArgMatches, given: &[String]) -> bool {
         match matches.get_one::<Jobs>("jobs") {
             Some(jobs) => *jobs == Jobs::Slice,
@@ -81,7 +81,7 @@ impl Method for Slices {
         true
     }
 
-    /// Where they are not, the guide is discovered.
+    /// If tables are not complete, the guide is discovered.
     fn prefers_complete_tables(&self) -> bool {
         true
     }
@@ -208,7 +208,7 @@ impl Slices {
         Discovered { name: Slices::NAME, informed: &self.informed, job_states: None, window: None }
     }
 
-    /// What steps are left out.
+    /// The reduction.
     fn keep(&self) -> Result<Option<Keep>> {
         self.less.keep_of("a search by slices")
     }
@@ -230,13 +230,13 @@ impl Slices {
         checkpoint.as_deref().map(|dir| RankCheckpoint { dir, resume: *resume, opened })
     }
 
-    /// Bytes that a job may use: as the user says, else as the checkpoint has it.
+    /// Bytes that a job may use: from the flag, or else from the checkpoint.
     fn job_memory(&self) -> u64 {
         let recorded = || self.informed.checkpoint.recorded_number(Slices::NAME, JOB_MEMORY);
         self.informed.job_memory.or_else(recorded).unwrap_or(DEFAULT_JOB_MEMORY)
     }
 
-    /// What all processes of a run must agree on. What else is settled, rank 0 tells the others.
+    /// The identity that all processes of a run must agree on. Rank 0 tells the others all further settings.
     fn agreed(&self, run: &Run) -> Identity {
         let mut agreed = plan::identity(self, run);
         agreed.push(given_job_memory(self.informed.job_memory));

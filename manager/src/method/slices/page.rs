@@ -1,4 +1,4 @@
-//! The page about a search by slices: what ranks had, the sizes of slices, and the largest.
+//! The page about a search by slices: the figures of ranks, the sizes of slices, and the largest ones.
 
 use super::figures::{ShownRank, ShownSlice};
 use crate::method::page::{COLUMNS, LARGEST, escaped, open, write_numbers};
@@ -16,7 +16,7 @@ pub fn write_ranks(ranks: &[ShownRank], out: &mut dyn Write) -> io::Result<()> {
     write_numbers("Ranks", ShownRank::HEADER, &rows, out)
 }
 
-/// Writes it.
+/// Writes the sizes of slices and the largest ones.
 pub fn write(slices: &[ShownSlice], out: &mut dyn Write) -> io::Result<()> {
     if slices.iter().all(|slice| slice.states == 0) {
         return writeln!(out, "<p class=\"note\">It ended before the first slice was searched.</p>");

@@ -1,6 +1,6 @@
-//! What a search by slices is, settled before it begins: subsystem, memory of a job, and the identity of the run.
+//! The plan of a search by slices, fixed before it begins: subsystem, memory of a job, and the identity of the run.
 //!
-//! Invariant: two runs with the same identity ask for the same activations, one after the other, with the same results.
+//! Invariant: two runs with the same identity have the same activations in the same order, with the same results.
 
 use super::Slices;
 use crate::grid::journal::Identity;
@@ -19,15 +19,15 @@ const SUBSYSTEM: &str = "subsystem";
 pub struct Plan {
     /// The subsystem.
     pub leaves: Vec<LeafIx>,
-    /// What its leaves are called.
+    /// The names of its leaves.
     pub names: Vec<String>,
     /// Why it was chosen, if the program chose it.
     pub chosen: Option<String>,
-    /// What this run is.
+    /// The identity of this run.
     pub identity: Identity,
 }
 
-/// What a run is, apart from its subsystem and its memory.
+/// The identity of a run without its subsystem and its memory.
 pub fn identity(search: &Slices, run: &Run) -> Identity {
     let mut identity = run.identity(Slices::NAME, [("jobs", "slice".to_owned())]);
     // A run that takes every step is called as before there was a choice.
@@ -38,7 +38,7 @@ pub fn identity(search: &Slices, run: &Run) -> Identity {
 }
 
 impl Plan {
-    /// Settles everything.
+    /// Makes the plan.
     pub fn new(search: &Slices, run: &Run, prepared: &Prepared, options: &Options) -> Result<Self> {
         let (informed, net) = (&search.informed, prepared.net());
         // The choice would be the same again, but it takes time.

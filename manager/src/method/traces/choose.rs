@@ -1,12 +1,12 @@
-//! Chooses a subsystem: a short look at what each would mean.
+//! Chooses a subsystem by short searches with each candidate.
 //!
 //! Candidates are all processes, and all pairs of them if they are few, whose traces have an end (or are bounded by
 //! `--unroll`). For each, some traces spread evenly over its IDs are searched with a small budget. The sizes of these
 //! searches predict the largest job and the work of one search for each trace; what `prefix` saves is not predicted.
-//! Candidates with the most traces come first, and none follows once all these searches have visited a tenth of what the
-//! best candidate predicts: to choose must not cost more than it saves. Where jobs hand on their borders each state is expanded
-//! once whatever is chosen, so searches are shorter.
-//! Invariant: the choice depends on the network, the properties and the limits only.
+//! Candidates with the most traces come first, and the choice ends once all these searches have visited a tenth of the states
+//! that the best candidate predicts: choosing must not cost more than it saves. If jobs hand on their borders each state is
+//! expanded once with any subsystem, so searches are shorter. Invariant: the choice depends on the network, the properties
+//! and the limits only.
 
 use crate::method::Host;
 use crate::method::quantities::{big, count};
@@ -29,22 +29,22 @@ const FEW: usize = 8;
 /// A candidate with more states is left out.
 const LARGEST: usize = 100_000;
 const _: () = assert!(LARGEST <= GUIDE_LIMIT);
-/// Of more candidates only those with the most traces are sampled.
+/// At most this many candidates are sampled: those with the most traces.
 const SAMPLED: usize = 64;
 /// Traces that are searched for each candidate.
 const SAMPLES: u64 = 5;
-/// The searches may visit this part of what the best candidate predicts.
+/// The searches may visit this part, as a divisor, of the states that the best candidate predicts.
 const TENTH: u64 = 10;
-/// What each of these searches may use.
+/// The limits of each of these searches.
 const SAMPLE: JobLimits = JobLimits { states: 20_000, memory: 32 << 20 };
 /// States that all of them may visit: with many candidates each search is shorter.
 const ALL: u64 = 1 << 20;
-/// The same where each state is expanded once whatever is chosen.
+/// The same if each state is expanded once with any subsystem.
 const ALL_ONCE: u64 = 1 << 16;
-/// Every number of traces that are searched divides it.
+/// A multiple of every possible number of traces that are searched.
 const SHARES: u64 = 60;
 
-/// What was seen of a candidate.
+/// The figures of a candidate.
 #[derive(Serialize, Clone, Debug)]
 pub struct Candidate {
     /// Its processes.
@@ -65,11 +65,11 @@ pub struct Candidate {
     pub largest_states: u64,
     #[serde(skip)]
     total: u64,
-    /// What one search for each trace would visit in all, if all were like these.
+    /// The states that one search for each trace would visit in all, if all were like these.
     pub predicted_total: String,
     #[serde(skip)]
     predicted: BigUint,
-    /// Whether one of them found a violation.
+    /// Whether one of these searches found a violation.
     pub found: bool,
 }
 
@@ -80,7 +80,7 @@ pub struct Choice {
     pub reason: String,
     /// Processes and pairs that were left out since they are cyclic or too large.
     pub left_out: usize,
-    /// Processes and pairs that were not tried since the best so far means little work.
+    /// Processes and pairs that were not tried, because the best so far predicts little work.
     pub untried: usize,
     /// States that the searches along traces of candidates visited.
     pub visited: u64,
@@ -91,9 +91,9 @@ pub struct Choice {
 /// How closely candidates are looked at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Look {
-    /// As the module head says.
+    /// As described in the module head.
     Close,
-    /// The same with shorter searches, where each state is expanded once whatever is chosen.
+    /// The same with shorter searches, for jobs that expand each state once with any subsystem.
     Once,
     /// Single processes with few states, for searches that can do without a good subsystem.
     Short,
@@ -168,8 +168,9 @@ fn guide(net: &Network, leaves: &[LeafIx], unroll: Option<u32>, largest: usize) 
     }
 }
 
-/// The best is the least: a violation is found at once; else searches stay small, and of those who do so the work is the
-/// least; else the smaller the part of the searches that do not the better, and the more the traces divide.
+/// The rank of a candidate; the least is the best. First come candidates whose searches find a violation; then those whose
+/// searches stay within their budget, by least work; then the others, by the smallest part of searches over the budget, and
+/// by how far the traces divide the work.
 fn rank(c: &Candidate) -> impl Ord {
     let over = (c.sampled - c.within_budget) * SHARES / c.sampled.max(1);
     let least = if over == 0 { c.predicted.clone() } else { BigUint::ZERO };
@@ -289,7 +290,7 @@ impl Candidate {
 }
 
 impl Choice {
-    /// What was predicted of the choice, in a line, to be compared with what happened.
+    /// The prediction for the choice, in a line, to be compared with the figures of the run.
     pub fn predicted(&self) -> Option<String> {
         let best = self.candidates.first()?;
         let over = if best.within_budget < best.sampled { "more than " } else { "" };
@@ -302,7 +303,7 @@ impl Choice {
         ))
     }
 
-    /// Tells the user what was chosen and why.
+    /// Prints the choice and its reason.
     pub fn tell(&self, host: &dyn Host) {
         const SHOWN: usize = 8;
         let Some(best) = self.candidates.first() else { return };

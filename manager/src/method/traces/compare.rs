@@ -1,11 +1,11 @@
-//! `--compare-bfs`: the exhaustive search beside the swarm, to measure the one and to doubt the other.
+//! `--compare-bfs`: an exhaustive search beside the swarm, to compare the work and to check the verdict.
 
 use crate::method::{Conclusion, Run, exhaustive};
 use gridlock_lts::base::error::Result;
 use gridlock_lts::engine::search::{Order, Verdict};
 use serde::Serialize;
 
-/// What the exhaustive search says.
+/// The result of the exhaustive search.
 #[derive(Serialize, Clone, PartialEq, Debug)]
 pub struct Compared {
     /// `holds`, `violated`, `faulty` or `unknown`.
@@ -30,8 +30,8 @@ pub fn search(run: &mut Run) -> Result<Compared> {
 }
 
 impl Compared {
-    /// Whether the conclusion of a swarm does not contradict this. Which of several violations is found first is a
-    /// matter of luck, and a swarm that has no answer contradicts nobody.
+    /// Whether the conclusion of a swarm agrees with this. The two may find different violations, and a swarm without an
+    /// answer agrees with every result.
     pub fn agrees(&self, conclusion: &Conclusion) -> bool {
         !matches!(
             (self.verdict, conclusion),

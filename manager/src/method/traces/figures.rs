@@ -50,7 +50,7 @@ pub struct Swarmed {
     state_space: Option<u64>,
     multiple: Option<f64>,
     compared: Option<Compared>,
-    /// What went over the network, if the swarm had one.
+    /// The network traffic, if the swarm had ranks.
     pub traffic: Option<Traffic>,
     /// The job that found the violation.
     pub found_by: Option<u64>,
@@ -60,7 +60,7 @@ pub struct Swarmed {
     /// Answers that were in the checkpoint when the run began.
     resumed: usize,
     auto: Option<Choice>,
-    /// What was left because it was too much work, and who went on.
+    /// The rest that was too much work, and the search that went on.
     #[serde(flatten)]
     handed: Handed,
     identity: BTreeMap<String, String>,
@@ -127,7 +127,7 @@ impl Swarmed {
         figures
     }
 
-    /// How many traces there are, and how many differ in more than an order.
+    /// The number of traces, and of those that differ in more than an order.
     fn shown_traces(&self) -> String {
         match self.orders {
             "one" => {
@@ -146,12 +146,12 @@ impl Swarmed {
         self.multiple = states.map(|n| self.numbers.total_states as f64 / n.max(1) as f64);
     }
 
-    /// With what became of it once it was left.
+    /// The same, with the search that went on.
     pub(super) fn handed(self, handed: Handed) -> Self {
         Swarmed { handed, ..self }
     }
 
-    /// Remembers what was too large.
+    /// Takes the jobs that were too large.
     pub fn set_too_large(&mut self, stuck: &[Stuck]) {
         let job = |s: &Stuck| JobTooLarge {
             job: s.number,
@@ -164,7 +164,7 @@ impl Swarmed {
         self.too_large = stuck.iter().map(job).collect();
     }
 
-    /// Takes the exhaustive search into account; that the two contradict each other is a fault of ours.
+    /// Takes the exhaustive search into account; an internal error if the two contradict each other.
     pub fn compare(&mut self, compared: Compared, conclusion: &Conclusion) -> Result<()> {
         if !compared.agrees(conclusion) {
             return Err(Error::internal(format_args!(

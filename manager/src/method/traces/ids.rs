@@ -6,7 +6,7 @@ use num_bigint::BigUint;
 use std::ops::Range;
 use std::str::FromStr;
 
-/// Reads a whole number of any size; commas between its digits mean nothing.
+/// Reads a whole number of any size; commas between its digits are ignored.
 pub fn parse_id(text: &str) -> std::result::Result<BigUint, String> {
     let digits: String = text.trim().chars().filter(|c| *c != ',').collect();
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
@@ -81,8 +81,8 @@ impl FromStr for Share {
 }
 
 impl Share {
-    /// The IDs, of which there must be some, in a space of this many. The shares of all parts are everything, and their
-    /// sizes differ by one at most.
+    /// The IDs, of which there must be some, in a space of this many. The parts together have all IDs, and their sizes differ
+    /// by one at most.
     pub fn resolve(&self, traces: &BigUint, flag: &str) -> Result<Range<BigUint>> {
         let Share { index, count } = *self;
         let start = traces * index / count;

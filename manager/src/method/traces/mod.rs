@@ -32,7 +32,7 @@ use plan::Plan;
 use std::path::Path;
 use std::time::Instant;
 
-/// What the figures are called in the page of a checkpoint.
+/// The name of the figures in the page of a checkpoint.
 const NUMBERS: &str = "numbers";
 
 /// A number that a file has as text, shortened for people. Text that is no number stays as it is.
@@ -64,7 +64,7 @@ impl Method for Traces {
         true
     }
 
-    /// Where they are not, the guide is discovered.
+    /// If tables are not complete, the guide is discovered.
     fn prefers_complete_tables(&self) -> bool {
         true
     }
@@ -184,7 +184,7 @@ impl Traces {
         Discovered { name: Traces::NAME, informed, job_states: *job_states, window: *window }
     }
 
-    /// Tells what was chosen, and what the user may not have expected.
+    /// Prints the choice of the subsystem, and settings that the user may not have expected.
     fn announce(&self, plan: &Plan, run: &Run) {
         if let Some(choice) = &plan.choice {
             choice.tell(run.host);
@@ -227,7 +227,7 @@ impl Traces {
     }
 }
 
-/// Jobs did not fit into their budget and could not be divided.
+/// The bound for jobs that did not fit into their budget and could not be divided.
 fn too_large(stuck: &[Stuck], given_up: &BigUint) -> Bound {
     let states = stuck.iter().map(|s| s.effort.states).max().unwrap_or(0);
     let memory = stuck.iter().map(|s| s.effort.memory).max().unwrap_or(0);
@@ -255,7 +255,7 @@ fn repeated(Repeats { states, distinct }: &Repeats) -> String {
     )
 }
 
-/// Jobs did the same work again and again.
+/// The bound for jobs that did the same work again and again.
 fn repeating(repeats: &Repeats) -> Bound {
     let advice = "larger jobs (--job-memory, --job-states) or slices (--jobs slice) do less; --work-limit N allows N \
                   times the work";
@@ -267,7 +267,7 @@ fn left(repeats: &Repeats) -> Left {
     Left { name: "work-limit", message: format!("{} (--work-limit)", repeated(repeats)) }
 }
 
-/// Nothing was found for the IDs that were to be done.
+/// The bound for a part of the IDs without a finding.
 fn shard(bounded: bool) -> Bound {
     let (name, kind, more) = match bounded {
         false => ("shard", "shard holds", ""),

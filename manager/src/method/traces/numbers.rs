@@ -1,7 +1,7 @@
 //! The figures of a swarm as files have them: in the page of a checkpoint, and as a part of the result.
 //!
-//! Invariant: big numbers are written in digits as text, since programs that read numbers as floating-point ones would
-//! lose some.
+//! Invariant: big numbers are written in digits as text, since programs that read numbers as floating-point ones would lose
+//! digits.
 
 use crate::method::Row;
 use crate::method::quantities::{big, bytes, count};
@@ -9,7 +9,7 @@ use crate::traces::swarm::SwarmStatus;
 use num_bigint::BigUint;
 use serde::{Deserialize, Serialize};
 
-/// Where a swarm is and what it took.
+/// The progress and the effort of a swarm.
 #[derive(Serialize, Deserialize, Clone, Debug)]
 #[allow(missing_docs)]
 pub struct SwarmNumbers {
@@ -17,9 +17,9 @@ pub struct SwarmNumbers {
     pub jobs_made: u64,
     pub jobs_done: u64,
     pub jobs_lost: u64,
-    /// Jobs whose answer was taken into account.
+    /// Jobs whose answer was processed.
     pub searches: u64,
-    /// Trace IDs: to be done in all, and what became of them.
+    /// Trace IDs: all to be done, and their classes.
     pub ids_all: String,
     pub ids_remaining: String,
     pub ids_in_work: String,
@@ -37,10 +37,10 @@ pub struct SwarmNumbers {
     pub longest_seconds: f64,
     pub total_states: u64,
     pub total_transitions: u64,
-    /// Different states among them, and whether that is an estimate; nothing if nobody knows.
+    /// Different states among them, and whether that is an estimate; `None` if it is unknown.
     pub different_states: Option<u64>,
     pub different_estimated: bool,
-    /// Whether jobs handed on what they left up to the end, and how many states that were.
+    /// Whether jobs handed on the states that they left up to the end, and how many states these were.
     pub borders: bool,
     pub handed_on: u64,
     /// Whether jobs were classes of orders up to the end, and if so how many beginnings are possible that no job has followed.
@@ -128,7 +128,7 @@ pub fn shown(digits: &str) -> String {
     digits.parse::<BigUint>().map_or_else(|_| digits.to_owned(), |n| big(&n))
 }
 
-/// How far a swarm is, for the line of progress.
+/// The progress of a swarm, for the line of progress.
 pub fn progress(status: &SwarmStatus) -> String {
     let in_work = status.made.saturating_sub(status.done);
     // Of classes nobody knows how many of those that remain will have to be searched; what is open must be.

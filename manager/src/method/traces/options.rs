@@ -1,4 +1,4 @@
-//! What can be said on the command line about informed swarms: along traces, and by slices.
+//! The command-line flags of informed swarms: along traces, and by slices.
 
 use super::ids::{Ids, Share};
 use crate::method::quantities::parse_bytes;
@@ -55,7 +55,7 @@ pub enum Jobs {
     Prefix,
 }
 
-/// What `--subsystem` says to leave the choice to the program.
+/// The value of `--subsystem` that leaves the choice to the program.
 const AUTO: &str = "auto";
 
 impl Informed {
@@ -254,7 +254,7 @@ impl Traces {
         Ok(())
     }
 
-    /// What keeps several threads from searching one job, and what to do instead.
+    /// Why several threads cannot search one job, and what to do instead.
     fn against_job_workers(&self) -> Option<&'static str> {
         [
             (
@@ -276,7 +276,7 @@ impl Traces {
         self.job_workers.map_or(1, usize::from)
     }
 
-    /// What keeps jobs from following a class of traces in all orders, and why.
+    /// Why jobs cannot follow a class of traces in all orders.
     fn against_one_order(&self) -> Option<&'static str> {
         let chosen = |strategy| matches!(strategy, StrategyKind::Even | StrategyKind::Different);
         [
@@ -302,12 +302,12 @@ impl Traces {
         self.orders.map_or(usual, |which| which == Which::One)
     }
 
-    /// Whether the user asks for that, so that it is an error where it is not possible.
+    /// Whether the user asks for that; then it is an error if it is not possible.
     pub(super) fn wants_one_order(&self) -> bool {
         self.orders == Some(Which::One)
     }
 
-    /// What keeps jobs from handing on their states.
+    /// Why jobs cannot hand on their states.
     fn against_borders(&self) -> Option<&'static str> {
         [
             (self.granularity() == Granularity::Trace, "--jobs trace"),
@@ -320,7 +320,7 @@ impl Traces {
         .find_map(|(given, flag)| given.then_some(flag))
     }
 
-    /// Whether jobs hand on what they leave.
+    /// Whether jobs hand on the states that they leave.
     pub(super) fn borders(&self) -> bool {
         self.borders != Some(Borders::Off) && self.against_borders().is_none()
     }
@@ -329,13 +329,13 @@ impl Traces {
         self.ids.is_some() || self.shard.is_some()
     }
 
-    /// Who decides if jobs do the same work again and again.
+    /// The search that decides if jobs do the same work again and again.
     pub(super) fn onward(&self) -> Onward {
         let beyond = self.beyond.unwrap_or(if self.is_shard() { Beyond::Stop } else { Beyond::Slice });
         Onward { then: if beyond == Beyond::Slice { Then::Slice } else { Then::None } }
     }
 
-    /// Whether what cannot lead to a violation is left out.
+    /// Whether states that cannot lead to a violation are left out.
     pub(super) fn directed(&self) -> bool {
         self.directed == Some(Directed::On)
     }
@@ -359,7 +359,7 @@ impl Traces {
         self.iss.unwrap_or(Iss::Bfs)
     }
 
-    /// Which answers a job is based on, if the user says so.
+    /// Which answers a job is based on, if the user gave that.
     pub(super) fn pace(&self) -> Option<Pace> {
         self.simulate_workers.map(Pace::Batch).or(self.window.map(Pace::Window))
     }
@@ -374,7 +374,7 @@ impl Iss {
         }
     }
 
-    /// What it is called on the command line.
+    /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Iss::Bfs => "bfs",

@@ -1,5 +1,4 @@
-//! The page about a swarm: what became of the trace IDs, what each worker did, how much work was done again, the largest
-//! jobs.
+//! The page about a swarm: the classes of trace IDs, the work of each worker, repeated work, and the largest jobs.
 
 use super::picture::{self, Share, became, who};
 use crate::grid::driver::Times;
@@ -11,12 +10,12 @@ use std::cmp::Reverse;
 use std::io::{self, Write};
 use std::ops::Range;
 
-/// What the page is made from.
+/// The data of the page.
 #[derive(Clone, Default, Debug)]
 pub struct Record {
     /// The trace IDs that were to be done.
     pub ids: Range<BigUint>,
-    /// What each job did, if a page is wanted.
+    /// The events of all jobs, if a page is wanted.
     pub events: Vec<Event>,
     /// When jobs were handed out and answered.
     pub times: Times,
@@ -26,7 +25,7 @@ pub struct Record {
     pub on_ranks: bool,
 }
 
-/// Writes it.
+/// Writes the page.
 pub fn write(record: &Record, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<h2>Trace IDs</h2>")?;
     write_key(out)?;
@@ -66,7 +65,7 @@ pub fn write(record: &Record, out: &mut dyn Write) -> io::Result<()> {
     write_largest(record, out)
 }
 
-/// Who expanded how many states.
+/// The states that each worker expanded.
 fn write_shares(record: &Record, out: &mut dyn Write) -> io::Result<()> {
     let shares = picture::shares(&record.events);
     let all: u64 = shares.values().map(|share| share.states).sum();

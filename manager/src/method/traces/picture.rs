@@ -1,7 +1,7 @@
-//! Pictures of a swarm in SVG: what became of the trace IDs job by job, and what each worker did.
+//! Pictures of a swarm in SVG: the classes of trace IDs job by job, and the work of each worker.
 //!
-//! Pictures are drawn into a grid first, so that their size does not depend on the number of jobs; whatever is narrower
-//! than a cell still fills one, so that nothing is invisible.
+//! Pictures are drawn into a grid first, so that their size does not depend on the number of jobs; a range narrower than a
+//! cell still fills one, so that every range is visible.
 
 use crate::grid::driver::Times;
 use crate::method::page::{COLOURS, COLUMNS, open};
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::Range;
 
-/// Rows of jobs at most; more jobs share rows.
+/// The most rows of jobs; with more jobs, several share a row.
 const ROWS: usize = 240;
 /// The height of both pictures, as far as the number of rows allows.
 const HEIGHT: usize = 480;
@@ -20,7 +20,7 @@ const HEIGHT: usize = 480;
 const SHARES: usize = 120;
 /// Columns of the picture of shares.
 const STRETCHES: usize = 100;
-/// Who gave the answers that were in the checkpoint.
+/// Stands for the worker of answers that were in the checkpoint.
 const RESUMED: u32 = u32::MAX;
 
 /// What a cell shows; also the class of the rectangle, which the style of the page colours.
@@ -59,7 +59,7 @@ impl Cell {
     }
 }
 
-/// What became of a job's IDs, in a word.
+/// The class of a job's IDs, in a word.
 pub fn became(class: Class) -> &'static str {
     match class {
         Class::Explored => "explored",
@@ -71,7 +71,7 @@ pub fn became(class: Class) -> &'static str {
     }
 }
 
-/// Who did a job: a worker of this process, or another rank.
+/// The name of the worker of a job: a thread of this process, or another rank.
 pub fn who(worker: u32, on_ranks: bool) -> String {
     match worker {
         RESUMED => "checkpoint".to_owned(),
@@ -80,7 +80,7 @@ pub fn who(worker: u32, on_ranks: bool) -> String {
     }
 }
 
-/// What a worker did.
+/// The work of a worker.
 #[derive(Clone, Copy, Default)]
 pub struct Share {
     /// Its jobs.
@@ -91,7 +91,7 @@ pub struct Share {
     pub nanoseconds: u64,
 }
 
-/// What each worker did.
+/// The work of each worker.
 pub fn shares(events: &[Event]) -> BTreeMap<u32, Share> {
     let mut shares: BTreeMap<u32, Share> = BTreeMap::new();
     for event in events {
@@ -199,7 +199,7 @@ fn draw_row(out: &mut String, row: &[Cell], y: usize, height: usize) {
     }
 }
 
-/// The trace IDs from left to right, jobs from top to bottom in their order; below, what became of each ID in the end.
+/// The trace IDs from left to right, jobs from top to bottom in their order; below, the class of each ID in the end.
 pub fn ids(events: &[Event], all: &Range<BigUint>, on_ranks: bool) -> String {
     let mut out = String::new();
     if all.start >= all.end {
@@ -248,8 +248,8 @@ fn tooltip(events: &[&Event], on_ranks: bool) -> String {
     }
 }
 
-/// For each worker its jobs from when they were handed out to when they were answered; all workers on one scale. Of
-/// jobs from a checkpoint only the time is known that they took: they stand one after the other.
+/// For each worker its jobs from when they were handed out to when they were answered; all workers on one scale. Only the
+/// durations of jobs from a checkpoint are known: they stand one after the other.
 pub fn timelines(events: &[Event], times: &Times, on_ranks: bool) -> Vec<(String, u64, f64, String)> {
     let mut workers: BTreeMap<u32, Vec<&Event>> = BTreeMap::new();
     for event in events {

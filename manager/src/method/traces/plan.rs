@@ -1,4 +1,4 @@
-//! What a swarm does, settled before it begins: subsystem, guide, budgets, and the identity of the run.
+//! The plan of a swarm, fixed before it begins: subsystem, guide, budgets, and the identity of the run.
 
 use super::choose::{self, Choice, Look};
 use super::options::Traces;
@@ -16,25 +16,24 @@ use num_bigint::BigUint;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Nobody needs more for a single job by default, and less than the smaller one is too little for any.
+/// The default memory of a job: less than the first is too little for any job, and no job needs more than the second.
 const DEFAULT_JOB_MEMORY: std::ops::RangeInclusive<u64> = 1 << 20..=1 << 30;
 
-/// How many times the work of an exhaustive search prefixes may do by default.
+/// By default jobs of prefixes may do this many times the work of an exhaustive search.
 const WORK_LIMIT: u64 = 10;
 
-/// States that were handed on and wait may take this many times what a job may take.
+/// Waiting states that were handed on may take this many times the memory of a job.
 const WAITING: u64 = 2;
 
-/// Parts of the identity that decide what trace IDs mean and what is asked about them: the shards of one swarm share
-/// them.
+/// Parts of the identity that decide the meaning of trace IDs and the properties: the shards of one swarm share them.
 pub const OF_THE_SPACE: [&str; 6] =
     ["specification", "properties", "tables", "subsystem", "unroll", "traces"];
-/// The part of the identity that says which IDs are to be done.
+/// The part of the identity with the IDs to be done.
 pub const IDS: &str = "ids";
-/// What it says if all of them are.
+/// Its value for all IDs.
 pub const ALL_IDS: &str = "all";
 
-/// The part of the identity that says which answers a job is based on, and what it begins with for a window.
+/// The part of the identity with the answers that a job is based on, and the beginning of its value for a window.
 const PACE: &str = "pace";
 const WINDOW: &str = "window ";
 
@@ -46,7 +45,7 @@ pub struct Plan {
     pub size: (usize, usize),
     /// Whether that is cyclic.
     pub cyclic: bool,
-    /// What guides the searches.
+    /// The guide of the searches.
     pub guide: Arc<Guide>,
     /// How the subsystem was chosen, if the program chose it.
     pub choice: Option<Choice>,
@@ -56,12 +55,12 @@ pub struct Plan {
     pub ids: Range<BigUint>,
     /// For the manager.
     pub config: Config,
-    /// What this run is.
+    /// The identity of this run.
     pub identity: Identity,
 }
 
 impl Plan {
-    /// Settles everything.
+    /// Makes the plan.
     pub fn new(traces: &Traces, run: &Run, prepared: &Prepared) -> Result<Plan> {
         let informed = &traces.informed;
         let recorded = || informed.checkpoint.recorded_number(Traces::NAME, JOB_MEMORY);
@@ -119,8 +118,8 @@ impl Plan {
         })
     }
 
-    /// What all processes of a run must agree on. Jobs come with their limits, and rank 0 alone makes them, so machines of
-    /// different size may help.
+    /// The identity that all processes of a run must agree on. Jobs carry their limits, and only rank 0 makes them, so
+    /// machines of different size may take part.
     pub fn agreed(&self, traces: &Traces) -> Identity {
         let own = [JOB_MEMORY, PACE];
         let decided = self.identity.iter().filter(|(name, _)| !own.contains(&name.as_str())).cloned();
@@ -128,7 +127,7 @@ impl Plan {
     }
 }
 
-/// Which answers a job is based on: as the user says, as in the run that is resumed, or as many as the workers need.
+/// Which answers a job is based on: from the flag, from the run that is resumed, or from the number of workers.
 fn pace(traces: &Traces, run: &Run) -> Pace {
     let recorded = || {
         let identity = traces.informed.checkpoint.recorded(Traces::NAME)?;
@@ -137,7 +136,7 @@ fn pace(traces: &Traces, run: &Run) -> Pace {
     traces.pace().unwrap_or_else(|| Pace::Window(recorded().unwrap_or_else(|| window(run.workers()))))
 }
 
-/// What `--orders` came to.
+/// The value of `--orders` in effect.
 pub(super) fn orders_name(config: &Config) -> &'static str {
     if config.orders.is_some() { "one" } else { "all" }
 }

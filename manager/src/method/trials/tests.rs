@@ -1,4 +1,4 @@
-//! Both searches at small sizes: who answers, the same on any number of threads, and what it says.
+//! Both searches at small sizes: which one answers is the same on any number of threads, and its answer is right.
 
 use super::*;
 use gridlock_lts::samples::random::{self, Shape};
@@ -109,7 +109,7 @@ fn length(verdict: &Verdict) -> Option<usize> {
     }
 }
 
-/// Whichever search answers, on any number of threads it is the same one, and what it says is as short and as true.
+/// The same search answers on any number of threads, and its answer is as short and as true as that of the full search.
 #[test]
 fn both_searches_say_the_same_on_any_number_of_threads() {
     let mut answered = [0, 0];
@@ -132,7 +132,7 @@ fn both_searches_say_the_same_on_any_number_of_threads() {
     assert!(answered.iter().all(|&n| n > 10), "{answered:?}");
 }
 
-/// What a trial says is what the full search says, and as short; what it hands on before that may be longer.
+/// The answer of a trial is that of the full search, and as short; a counterexample that it reports before may be longer.
 #[test]
 fn reduced_answers_are_those_of_the_full_search() {
     let (mut answered, mut handed_on) = (0, 0);

@@ -70,19 +70,19 @@ impl IdSet {
         self.chunks.is_empty()
     }
 
-    /// Whether all IDs of a range are there; true of an empty range.
+    /// Whether the set has all IDs of a range; true for an empty range.
     pub fn contains(&self, ids: &Range<BigUint>) -> bool {
         let ids = numbers(ids);
         let holds = |range: &Range<Number>| range.start <= ids.start && ids.end <= range.end;
         ids.is_empty() || self.overlapping(&ids).is_some_and(|(c, i)| holds(&self.chunks[c].ranges[i]))
     }
 
-    /// Whether some ID of a range is there.
+    /// Whether the set has some ID of a range.
     pub fn intersects(&self, ids: &Range<BigUint>) -> bool {
         !self.is_empty() && self.overlapping(&numbers(ids)).is_some()
     }
 
-    /// How many IDs of a range are there.
+    /// How many IDs of a range the set has.
     pub fn count_in(&self, ids: &Range<BigUint>) -> BigUint {
         let ids = numbers(ids);
         let mut count = Number::ZERO;
@@ -129,7 +129,7 @@ impl IdSet {
         BigUint::from(&self.put(numbers(ids)))
     }
 
-    /// Takes a range out; returns how many of its IDs were there.
+    /// Takes a range out; returns how many of its IDs the set had.
     pub fn remove(&mut self, ids: &Range<BigUint>) -> BigUint {
         if self.is_empty() {
             return BigUint::ZERO;
@@ -137,7 +137,7 @@ impl IdSet {
         BigUint::from(&self.take(&numbers(ids), &mut |_| {}))
     }
 
-    /// Takes a range out and puts what was there into another set; returns how many that are.
+    /// Moves the IDs of a range to another set; returns how many these are.
     pub fn move_to(&mut self, ids: &Range<BigUint>, other: &mut IdSet) -> BigUint {
         let moved = self.take(&numbers(ids), &mut |piece| {
             other.put(piece);
@@ -219,7 +219,7 @@ impl IdSet {
         self.recount();
     }
 
-    /// Adds up anew after chunks came or went.
+    /// Computes the sums anew after chunks were added or removed.
     fn recount(&mut self) {
         self.sums.set(self.chunks.iter().map(|chunk| &chunk.sum));
     }

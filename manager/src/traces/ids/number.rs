@@ -25,7 +25,7 @@ impl Number {
         *self = Number::from(&(BigUint::from(&*self) + BigUint::from(other)));
     }
 
-    /// Subtracts what is not greater.
+    /// Subtracts a number that is not greater.
     pub(super) fn sub(&mut self, other: &Number) {
         match (&mut *self, other) {
             (Number::Small(a), Number::Small(b)) => *a -= b,

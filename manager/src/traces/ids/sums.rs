@@ -7,7 +7,7 @@ use super::number::Number;
 pub(super) struct Sums(Vec<Number>);
 
 impl Sums {
-    /// Forgets everything; the numbers are these now.
+    /// Replaces all numbers.
     pub(super) fn set<'a>(&mut self, numbers: impl Iterator<Item = &'a Number>) {
         self.0.clear();
         self.0.extend(numbers.cloned());

@@ -1,9 +1,9 @@
 //! States that jobs hand on: where they wait, and which of them make the next jobs.
 //!
-//! A place of the guide is given out when everything that leads there is done, so that it is searched once and as a
-//! whole. Several jobs at a time are possible because each gets places that only it can reach; what others reach as
-//! well is `shared`, belongs to nobody, and waits for the next round. Invariant: nothing is given out while jobs of the
-//! round before are under way, so a round follows from the answers before it and not from the workers.
+//! A place of the guide is given out when all places that lead there are done, so that it is searched once and as a whole.
+//! Several jobs at a time are possible because each gets places that only it can reach. Places that several jobs reach are
+//! `shared`, belong to none of them, and wait for the next round. Invariant: no place is given out while jobs of the round
+//! before are under way, so a round follows from the answers before it and not from the workers.
 
 use super::Swarm;
 use super::config::Config;
@@ -34,8 +34,8 @@ pub(super) struct Node {
     pub(super) sources: Sources,
     /// The traces that begin with the path.
     pub(super) ids: Range<BigUint>,
-    /// For each hash the first state with it. A state that has the hash of another one may be there twice, which costs
-    /// work and nothing else.
+    /// For each hash the first state with it. A state that has the hash of another one may be kept twice, which costs only
+    /// work.
     known: Map<u64, usize>,
 }
 
@@ -62,7 +62,7 @@ impl Node {
     }
 }
 
-/// What one job is given.
+/// The input of one job.
 pub(super) struct Bundle {
     pub(super) nodes: Vec<Node>,
     pub(super) shared: Vec<u32>,
@@ -91,7 +91,7 @@ pub(super) struct Frontier {
     waiting: BTreeMap<u32, Node>,
     round: VecDeque<Bundle>,
     under_way: usize,
-    /// Whether the initial state was given out, or waits for that.
+    /// Whether the initial state was given out, or waits to be.
     begun: bool,
     /// Words of a state, once it is known.
     words: usize,
@@ -99,7 +99,7 @@ pub(super) struct Frontier {
     alone: bool,
 }
 
-/// Who reaches a place in a round.
+/// Which jobs reach a place in a round.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reached {
     Nobody,
@@ -134,18 +134,18 @@ impl Frontier {
         }
     }
 
-    /// The initial state waits.
+    /// Begins: the initial state waits.
     pub(super) fn begin(&mut self, ids: Range<BigUint>) {
         self.begun = true;
         self.waiting.insert(self.turns[0], Node { ids, ..Node::default() });
     }
 
-    /// Whether jobs hand on what they leave already.
+    /// Whether jobs already hand on the states that they leave.
     pub(super) fn has_begun(&self) -> bool {
         self.begun
     }
 
-    /// Whether there is something to give out, now or later.
+    /// Whether states can be given out, now or later.
     pub(super) fn is_open(&self) -> bool {
         !self.waiting.is_empty() || !self.round.is_empty()
     }
@@ -160,7 +160,7 @@ impl Frontier {
         self.waiting.values().chain(planned).map(Node::bytes).sum()
     }
 
-    /// What the next job gets, if one can be made now.
+    /// The input of the next job, if one can be made now.
     pub(super) fn give_out(&mut self, guide: &Guide, config: &Config) -> Option<Bundle> {
         if self.round.is_empty() && self.under_way == 0 && !self.waiting.is_empty() {
             self.plan(guide, config);
@@ -170,7 +170,7 @@ impl Frontier {
         Some(bundle)
     }
 
-    /// Divides what waits into jobs that do not reach each other's places.
+    /// Divides the waiting states into jobs that do not reach each other's places.
     fn plan(&mut self, guide: &Guide, config: &Config) {
         let targets = |place: u32| {
             let edges = guide.edges_of(StateIx(place)).map(|e| guide.edge(EdgeIx(e)));
@@ -220,7 +220,7 @@ impl Frontier {
         self.round = bundles.into();
     }
 
-    /// Says which job gets which of the heads, neighbours to the same one; returns how many jobs there are.
+    /// Assigns the heads to jobs, neighbours to the same one; returns the number of jobs.
     fn divide(&self, heads: &[(u32, u64)], config: &Config, reached: &mut [Reached]) -> u32 {
         let all: u64 = heads.iter().map(|(_, states)| states).sum();
         let limits = &config.limits;
@@ -274,7 +274,7 @@ pub(super) fn end(guide: &Guide, path: &[u32]) -> StateIx {
 }
 
 impl Swarm<'_> {
-    /// What the answer to a job means that was given states to begin with.
+    /// Judges the answer to a job that was given states to begin with.
     pub(super) fn judge_handed(&mut self, answered: &Answered, nodes: &[Node]) -> Class {
         let number = answered.job.number;
         let Some(space) = self.spaces[answered.space].as_mut() else { return Class::Explored };
@@ -322,7 +322,7 @@ impl Swarm<'_> {
         Class::Explored
     }
 
-    /// From now on jobs hand on nothing: the space begins anew, with jobs that begin with the initial state.
+    /// Stops handing on states: the space begins anew, with jobs that begin with the initial state.
     fn abandon(&mut self, at: usize) {
         let Some(space) = self.spaces[at].as_ref() else { return };
         let config = Config { borders: false, ..self.config.clone() };

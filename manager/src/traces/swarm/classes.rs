@@ -1,15 +1,16 @@
 //! One search for each class of orders.
 //!
 //! Traces that differ only in the order of independent moves are one class (see [`Orders`]), and one job follows it in all of
-//! its orders. What jobs report are *beginnings*: sets of moves that were done, each leaf's in its own order, and the moves that
-//! were possible then. A beginning is *known* once a job has visited all states in which exactly that is done, and *open* once
-//! a known one and a possible move lead to it while it is not known. Jobs are made for open beginnings, along any class that
-//! begins so.
+//! its orders. What jobs report are *beginnings*: sets of moves that were done, each leaf's in its own order, and the moves
+//! that were possible then. A beginning is *known* once a job has visited all states in which exactly that is done, and
+//! *open* once a known one and a possible move lead to it while it is not known. Jobs are made for open beginnings, along any
+//! class with that beginning.
 //!
-//! An ID cannot be pruned because its own order was impossible: another order of the same class may be possible, since
-//! moves that share no leaf of the subsystem may need each other by way of the other leaves. So the IDs that remain are pruned
-//! when no beginning is open. Invariant: whatever the system can do is known, or goes on from an open beginning, or from one
-//! that a job under way will report. So when nothing is open and no job is under way, every reachable state was visited.
+//! An ID cannot be pruned because its own order was impossible: another order of the same class may be possible, since moves
+//! that share no leaf of the subsystem may need each other by way of the other leaves. So the IDs that remain are pruned when
+//! no beginning is open. Invariant: every run of the system follows known beginnings, or goes on from an open one, or from
+//! one that a job under way will report. So when no beginning is open and no job is under way, every reachable state was
+//! visited.
 
 use super::processing::Answered;
 use super::sizing::Sizing;
@@ -26,10 +27,10 @@ use num_bigint::BigUint;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A beginning: for each leaf what it has done, as the number of a word. Orders of the same moves have the same words.
+/// A beginning: for each leaf the moves that it has done, as the number of a word. Orders of the same moves have the same words.
 type Key = Box<[u32]>;
 
-/// What a beginning takes in the tables, apart from its words and its path.
+/// Bytes of a beginning in the tables, apart from its words and its path.
 const OVERHEAD: u64 = 64;
 
 /// Words of actions, by numbers; 0 is the empty one.
@@ -67,7 +68,7 @@ struct UnderWay {
 }
 
 impl UnderWay {
-    /// Whether the class begins so.
+    /// Whether the class has this beginning.
     fn covers(&self, key: &[u32], words: &Words) -> bool {
         key.iter()
             .zip(&self.words)
@@ -75,7 +76,7 @@ impl UnderWay {
     }
 }
 
-/// What is known of the classes of a guide.
+/// The known facts about the classes of a guide.
 pub(super) struct Classes {
     guide: Guide,
     orders: Arc<Orders>,
@@ -124,7 +125,7 @@ impl Classes {
         self.found += 1;
     }
 
-    /// A class for job `number`, as edges of the guide of classes; `None` if all that is open is under way.
+    /// A class for job `number`, as edges of the guide of classes; `None` if all open beginnings are under way.
     fn give_out(&mut self, number: u64, config: &Config) -> Option<Vec<EdgeIx>> {
         let free = |open: &&Open| !self.under_way.values().any(|way| way.covers(&open.key, &self.words));
         let chosen = match config.strategy {
@@ -153,7 +154,8 @@ impl Classes {
         Some(representative)
     }
 
-    /// A path to an end of the guide that begins so: rather along what was possible somewhere, and what few jobs have followed.
+    /// A path with this beginning to an end of the guide. It prefers moves that were possible in some state and that few jobs
+    /// have followed.
     fn extended(&self, mut path: Vec<EdgeIx>) -> Vec<EdgeIx> {
         let mut state = self.guide.end(&path);
         let worth = |&e: &EdgeIx| {
@@ -167,7 +169,7 @@ impl Classes {
         path
     }
 
-    /// Takes in what a complete job has seen.
+    /// Takes the positions that a complete job has reported.
     fn learn(&mut self, number: u64, positions: &[Position]) -> Result<(), String> {
         let way = self.under_way.remove(&number).ok_or("it was not under way")?;
         let mut keys = Vec::with_capacity(positions.len());
@@ -271,7 +273,7 @@ impl Swarm<'_> {
         Some(job)
     }
 
-    /// What the answer to a job means that followed a class in any order.
+    /// Judges the answer to a job that followed a class in any order.
     pub(super) fn judge_in_any_order(&mut self, answered: &Answered, pruned: &mut Vec<Pruned>) -> Class {
         let number = answered.job.number;
         // Once a class was too large single traces are followed: others do this again.
@@ -298,7 +300,7 @@ impl Swarm<'_> {
         Class::Explored
     }
 
-    /// From now on a job is one trace in one order: the space begins anew.
+    /// Goes on with jobs of one trace in one order: the space begins anew.
     fn follow_single_traces(&mut self) {
         let Some(classes) = self.classes.take() else { return };
         self.spaces[0] = Some(Space::new(classes.guide, Vec::new(), &self.config, Sizing::new(None)));

@@ -44,10 +44,10 @@ impl FromStr for Granularity {
 /// Which feedback a job is based on. The rule, not the order of arrival, decides it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pace {
-    /// Job n is based on the feedback to the jobs up to n - W, or, if nothing could be handed out then, on the least
-    /// further feedback, job by job, after which something can.
+    /// Job n is based on the feedback to the jobs up to n - W, or, if no job could be made then, on the least further
+    /// feedback, job by job, after which one can be made.
     Window(u64),
-    /// N jobs are based on the feedback to all jobs before them; fewer only if no more can be handed out.
+    /// N jobs are based on the feedback to all jobs before them; fewer only if no more jobs can be made.
     Batch(u64),
 }
 
@@ -58,7 +58,7 @@ impl Pace {
         width.max(1)
     }
 
-    /// How much feedback must be processed before job `made` is made, given that before the last one it was `due`.
+    /// How much feedback must be processed before job `made` is made; for the last job it was `due`.
     pub(super) fn due(self, due: u64, made: u64) -> u64 {
         match self {
             Pace::Window(_) => due.max((made + 1).saturating_sub(self.width())),
@@ -67,7 +67,7 @@ impl Pace {
         }
     }
 
-    /// The same once nothing could be handed out.
+    /// The same after no job could be made.
     pub(super) fn due_when_stalled(self, processed: u64, made: u64) -> u64 {
         match self {
             Pace::Window(_) => processed + 1,
@@ -85,13 +85,13 @@ impl Default for Pace {
 /// How a swarm is run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Config {
-    /// How much is one job.
+    /// How much of the ID space is one job.
     pub granularity: Granularity,
     /// How IDs are chosen.
     pub strategy: StrategyKind,
-    /// For random choices.
+    /// The seed of random choices.
     pub seed: u64,
-    /// What a job may use.
+    /// The limits of a job.
     pub limits: JobLimits,
     /// In which order a job visits states.
     pub order: Order,
@@ -102,17 +102,17 @@ pub struct Config {
     /// The greatest number of states of a finer guide, made when a trace is too large for a job.
     pub guide_states: usize,
     /// Jobs of prefixes stop when they have expanded this many times as many states as there are different ones, and hardly
-    /// find new ones; `None`: never.
+    /// find new ones any more; `None`: never.
     pub work_limit: Option<u64>,
     /// Whether prefix jobs hand on the states that they leave, instead of being done again in parts.
     pub borders: bool,
-    /// Bytes that states may take which were handed on and wait; beyond, jobs hand on nothing. As many may be taken by what is
-    /// known of classes; beyond, jobs are single traces.
+    /// Bytes that states may take which were handed on and wait; beyond, jobs hand on nothing. The facts about classes may
+    /// take as many; beyond, jobs are single traces.
     pub border_memory: u64,
-    /// If a job is to be a class of traces, followed in any order: these. Only for jobs that are one trace, breadth first, and
-    /// all IDs.
+    /// The classes, if a job is to be a class of traces, followed in any order. Only for jobs that are one trace, breadth
+    /// first, and all IDs.
     pub orders: Option<Arc<Orders>>,
-    /// What need not be searched because no violation can follow; `None`: everything is searched.
+    /// States that need not be searched because no violation can follow; `None`: all states are searched.
     pub relevance: Option<Arc<Relevance>>,
     /// Threads for each job. No job and no answer depends on them.
     pub job_workers: usize,
@@ -121,8 +121,8 @@ pub struct Config {
 }
 
 impl Config {
-    /// Whether jobs of a swarm with this configuration begin by handing on what they leave. Which trace comes next is no
-    /// question then, so that is not possible if the user asks it, nor for a part of the IDs only.
+    /// Whether jobs of a swarm with this configuration hand on the states that they leave. There is no choice of the next
+    /// trace then, so this cannot be combined with a strategy, nor with a part of the IDs.
     pub(super) fn hands_on(&self) -> bool {
         self.borders
             && self.granularity == Granularity::Prefix

@@ -1,19 +1,19 @@
-//! How the work of a swarm went, for its page: the work against the different states in it, and which jobs did again what
-//! others had done.
+//! The course of the work of a swarm, for its page: the work against the different states in it, and the jobs that repeated
+//! the work of others.
 //!
 //! Invariant: it takes the same memory however many jobs there are.
 
 use super::status::Different;
 use std::cmp::Reverse;
 
-/// Points of the work at most; beyond, every second one is dropped.
+/// The most points; beyond, every second one is dropped.
 const POINTS: usize = 200;
-/// Jobs that are kept of those that did work again.
+/// The most jobs kept of those that repeated work.
 const KEPT: usize = 20;
 /// Moves of a prefix that are named at either end; a prefix of more than twice as many is shortened.
 const ENDS: usize = 6;
 
-/// How much was done after some jobs.
+/// The work after some jobs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Point {
     /// Jobs whose answers were processed.
@@ -47,9 +47,9 @@ pub struct Course {
     points: Vec<Point>,
     /// The last one, whether it is kept or not.
     last: Option<Point>,
-    /// A point is kept after so many jobs.
+    /// A point is kept after each time this many jobs.
     every: u64,
-    /// Those that repeated most come first.
+    /// The jobs that repeated most come first.
     again: Vec<Again>,
 }
 
@@ -60,7 +60,7 @@ impl Default for Course {
 }
 
 impl Course {
-    /// Adds how much was done.
+    /// Adds a point.
     pub(super) fn add(&mut self, point: Point) {
         self.last = Some(point);
         if !point.jobs.is_multiple_of(self.every) {

@@ -1,7 +1,7 @@
-//! What was handed to jobs, for the way to a finding: a job knows the way from a state that it was given, and the job that
-//! handed that state on knows the way there.
+//! The states handed to jobs, for the path to a finding: a job can rebuild the path from a state that it was given, and the
+//! job that handed that state on can rebuild the path to it.
 //!
-//! Nobody looks at it unless something is found, so it is kept as bytes, and beyond a few in a file without a name.
+//! It is read only if there is a finding, so it is kept as bytes, most of them in a file without a name.
 
 use super::border::Sources;
 use crate::grid::wire;
@@ -17,7 +17,7 @@ const MEMORY: usize = 16 << 20;
 /// Steps as vectors and packed targets.
 pub type Steps = Vec<(u32, Vec<u64>)>;
 
-/// How to come to a state that a job expands or hands on: from which of the states that it was given, and by which steps.
+/// Rebuilds the path to a state that a job expands or hands on: the state given to the job from which it begins, and its steps.
 pub type WayWithin<'w> = &'w mut dyn FnMut(&Job, &Spot) -> Result<(Spot, Steps)>;
 
 #[derive(Default)]
@@ -27,13 +27,13 @@ pub(super) struct History {
     file: Option<File>,
     /// Bytes in the file.
     written: u64,
-    /// What comes behind those.
+    /// The bytes that follow those in the file.
     buffer: Vec<u8>,
     trouble: Option<Error>,
 }
 
 impl History {
-    /// Notes a job, in the order of numbers, and for each of its borders which jobs the states came from.
+    /// Records a job, in the order of numbers, and for each of its borders the jobs that its states came from.
     pub(super) fn add(&mut self, job: &Job, sources: &[Sources]) {
         let begin = self.written + self.buffer.len() as u64;
         if job.handed.is_some() && self.trouble.is_none() {

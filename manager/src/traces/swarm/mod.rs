@@ -1,10 +1,10 @@
 //! A swarm: jobs out, feedback in, until every trace ID is explored or known to be impossible.
 //!
-//! Invariant: the sequence of jobs is a function of the configuration and the contents of the feedback. Feedback is
-//! processed strictly in the order of job numbers, and job n is made when exactly as much of it has been processed as
-//! the [`Pace`] says; what arrives early waits. So feedback is processed when the next job asks for it and not when it
-//! comes. Once a violation has arrived no further job is made: all of them would have higher numbers than its own, so
-//! the jobs made are a beginning of that sequence, and the outcome is the violation with the lowest number in it.
+//! Invariant: the sequence of jobs is a function of the configuration and the contents of the feedback. Feedback is processed
+//! strictly in the order of job numbers, and job n is made when exactly as much of it has been processed as the [`Pace`]
+//! says; feedback that arrives early waits. So feedback is processed when the next job is made and not when it arrives. Once
+//! a violation has arrived no further job is made: all of them would have higher numbers than its own, so the jobs made are a
+//! beginning of that sequence, and the outcome is the violation with the lowest number in it.
 
 mod border;
 mod classes;
@@ -45,18 +45,18 @@ use space::Space;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// What a job is about.
+/// The IDs and states of a job.
 struct Part {
     /// The space of its IDs.
     space: usize,
     ids: Range<BigUint>,
     /// How many of the IDs were to be done when it was made.
     count: BigUint,
-    /// What was handed to it.
+    /// The nodes whose states were handed to it.
     nodes: Vec<Node>,
 }
 
-/// Why a processed job says that the swarm is over.
+/// Whether the end of a processed job ends the swarm.
 fn ends(end: &JobEnd) -> bool {
     matches!(end, JobEnd::Found(_) | JobEnd::Failed(_))
 }
@@ -65,15 +65,15 @@ fn ends(end: &JobEnd) -> bool {
 pub struct Swarm<'n> {
     net: &'n Network,
     config: Config,
-    /// Those of finer guides are dropped when nothing is left to do in them.
+    /// Spaces of finer guides are dropped when nothing is left to do in them.
     spaces: Vec<Option<Space>>,
-    /// If jobs follow classes of traces in any order: what is known of them.
+    /// The facts about classes, if jobs follow classes of traces in any order.
     classes: Option<Classes>,
     /// The spaces in which IDs remain.
     open: BTreeSet<usize>,
     /// With each answer, the worker that gave it.
     ledger: Ledger<Job, Part, (Feedback, u32)>,
-    /// So much feedback must have been processed before the next job is made.
+    /// This much feedback must have been processed before the next job is made.
     due: u64,
     /// The lowest number of a job that has found a violation or failed.
     stop: Option<u64>,
@@ -81,7 +81,7 @@ pub struct Swarm<'n> {
     hopeless: Set<nested::Node>,
     stuck: Vec<Stuck>,
     history: History,
-    /// If something was found: the state that was handed to the job, from which the way begins.
+    /// If there is a finding: the state handed to the job from which the path to it begins.
     found_from: Option<Spot>,
     overlap: Overlap,
     /// Once this is known, no further job is made.
@@ -142,17 +142,17 @@ impl<'n> Swarm<'n> {
         &self.own().guide
     }
 
-    /// How it is run.
+    /// The configuration.
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// From now on jobs may use this much.
+    /// Sets the limits of jobs from now on.
     pub fn allow(&mut self, limits: JobLimits) {
         self.config.limits = limits;
     }
 
-    /// Where the swarm is.
+    /// The progress of the swarm.
     pub fn status(&self) -> SwarmStatus {
         let space = self.own();
         SwarmStatus {
@@ -184,8 +184,8 @@ impl<'n> Swarm<'n> {
         Some(Different { states: self.overlap.distinct()?, estimated: true })
     }
 
-    /// The steps from the initial state to where the way to the finding begins: nothing, unless it was found by a job
-    /// that was handed states.
+    /// The steps from the initial state to the state from which the job's path to the finding begins: empty, unless the job
+    /// was handed states.
     pub fn way_to_finding(&mut self, within: WayWithin) -> Result<Steps> {
         let (Some(SwarmOutcome::Found { number, .. }), Some(from)) = (&self.outcome, self.found_from.clone())
         else {
@@ -195,7 +195,7 @@ impl<'n> Swarm<'n> {
         self.history.way(guide, *number, from, within)
     }
 
-    /// What came of it, once [`Machine::next`] says that it is done.
+    /// The outcome, once [`Machine::next`] says that the swarm is done.
     pub fn outcome(&self) -> Option<&SwarmOutcome> {
         self.outcome.as_ref()
     }
@@ -205,7 +205,7 @@ impl<'n> Swarm<'n> {
         std::mem::take(&mut self.events)
     }
 
-    /// How the work went, if events are recorded.
+    /// The course of the work, if events are recorded.
     pub fn take_course(&mut self) -> Course {
         std::mem::take(&mut self.course)
     }
@@ -238,7 +238,7 @@ impl<'n> Swarm<'n> {
         Some(job)
     }
 
-    /// Makes a job that is given what others handed on.
+    /// Makes a job that is given states that others handed on.
     fn make_handed(&mut self, at: usize) -> Option<Job> {
         let space = self.spaces.get_mut(at)?.as_mut()?;
         let mut bundle = space.frontier.as_mut()?.give_out(&space.guide, &self.config)?;

@@ -1,8 +1,8 @@
 //! Finer guides for what is too large for a job and cannot be divided along the guide's own edges.
 //!
-//! A search that goes over its budget at a position of its path does so for every trace with the same beginning, so
-//! the finer guide is made for that beginning, and all IDs that begin so wait for it. Invariant: an ID that waits for a
-//! finer guide is in work until that guide's own IDs are settled; then it is explored, or given up if some of those were.
+//! A search that goes over its budget at a position of its path does so for every trace with the same beginning, so the finer
+//! guide is made for that beginning, and all IDs with it wait for the finer guide. Invariant: an ID that waits for a finer
+//! guide is in work until that guide's own IDs are settled; then it is explored, or given up if some of those were.
 
 use super::Swarm;
 use super::processing::Answered;
@@ -32,7 +32,7 @@ enum Progress {
 pub(super) struct Nested {
     /// All traces with the prefix.
     ids: Range<BigUint>,
-    /// Those that wait for it; ranges of jobs as a whole.
+    /// The IDs that wait for it; ranges of jobs as a whole.
     waiting: IdSet,
     /// The space of its own IDs.
     space: usize,
@@ -141,7 +141,7 @@ impl Swarm<'_> {
         Class::GivenUp
     }
 
-    /// Checks the books of a space that has changed, remembers whether IDs remain in it, and tells those who wait if
+    /// Checks the sums of a space that has changed, records whether IDs remain in it, and settles the IDs that wait for it if
     /// nothing is left to do.
     pub(super) fn settle(&mut self, at: usize) {
         let mut at = at;
@@ -169,7 +169,7 @@ impl Swarm<'_> {
         }
     }
 
-    /// Drops a space and those that were made for its IDs, for which nobody waits any more.
+    /// Drops a space and those that were made for its IDs; no ID waits for them any more.
     fn drop_space(&mut self, at: usize) {
         let mut waiting = vec![at];
         while let Some(at) = waiting.pop() {

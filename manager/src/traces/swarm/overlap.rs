@@ -1,19 +1,19 @@
-//! Whether a swarm does the same work again and again: what jobs have expanded, against how many different states.
+//! Whether a swarm does the same work again and again: the states that jobs have expanded, against the number of different ones.
 //!
-//! Jobs that give up along different prefixes visit much the same states, so a swarm whose jobs are too small for its
-//! system multiplies the work. At first that is normal: while jobs reach new states, they may yet make up for it. So a
-//! swarm repeats itself if the work is many times the number of different states *and* that number has hardly grown
-//! during the last half of the work. Different states are counted by a sketch that comes with the feedback. Invariant:
-//! it follows from the feedback, job by job, and from nothing else.
+//! Jobs that give up along different prefixes visit much the same states, so a swarm whose jobs are too small for its system
+//! multiplies the work. At first that is normal: while jobs reach new states, they may yet make up for it. So a swarm repeats
+//! itself if the work is many times the number of different states *and* that number has hardly grown during the last half of
+//! the work. Different states are counted by a sketch that comes with the feedback. Invariant: the result is a function of
+//! the feedback, job by job.
 
 use gridlock_worker::sketch;
 use std::collections::VecDeque;
 
-/// States after which the first look is worth it: less work is soon done, however often.
+/// The first check comes after this many states: less work is soon done, even repeatedly.
 const FIRST: u64 = 100_000;
-/// Between two looks the work grows by a fifth; in this many it doubles.
+/// Between two checks the work grows by a fifth; in this many it doubles.
 const LOOKS: usize = 4;
-/// More than this times as many different states as before half of the work are a reason to go on.
+/// If there are more than this times as many different states as before the last half of the work, the swarm goes on.
 const GROWTH: f64 = 1.25;
 
 /// Work that was done, and the different states in it.
@@ -27,7 +27,7 @@ pub struct Repeats {
 
 pub(super) struct Overlap {
     seen: Vec<u8>,
-    /// The work and the different states at the last looks.
+    /// The work and the different states at the last checks.
     looks: VecDeque<(u64, f64)>,
 }
 
@@ -36,14 +36,14 @@ impl Overlap {
         Overlap { seen: vec![0; sketch::SMALL], looks: VecDeque::new() }
     }
 
-    /// An estimate of how many different states there were; `None` if nobody said.
+    /// An estimate of the number of different states; `None` if no feedback had a sketch.
     pub(super) fn distinct(&self) -> Option<u64> {
         let some = self.seen.iter().any(|&register| register > 0);
         some.then(|| sketch::estimate(&self.seen) as u64)
     }
 
-    /// Adds what a job has seen, after which all jobs have expanded this many states. Tells if that is more than `limit` times
-    /// as many as there are.
+    /// Adds the sketch of a job, after which all jobs have expanded `states` states. Returns the figures if these are more
+    /// than `limit` times the different states, and those hardly grow any more.
     pub(super) fn add(&mut self, seen: &[u8], states: u64, limit: Option<u64>) -> Option<Repeats> {
         sketch::merge(&mut self.seen, seen);
         let limit = limit?;

@@ -1,4 +1,4 @@
-//! What feedback means for the IDs.
+//! Processes feedback: what it means for the IDs.
 
 use super::border::Node;
 use super::course::{Again, Point};
@@ -22,7 +22,7 @@ pub(super) struct Answered {
 }
 
 impl Swarm<'_> {
-    /// Processes the feedback to the next job, if it is there.
+    /// Processes the feedback to the next job, if it has arrived.
     pub(super) fn process(&mut self) -> bool {
         let Some((job, Part { space, ids, count, nodes }, (feedback, worker))) = self.ledger.process() else {
             return false;
@@ -50,12 +50,12 @@ impl Swarm<'_> {
         true
     }
 
-    /// How many different states were seen so far by the sketch, if that is to be told on a page.
+    /// The number of different states so far by the sketch, if a page needs it.
     fn distinct_if_recorded(&self) -> u64 {
         if self.config.record { self.overlap.distinct().unwrap_or(0) } else { 0 }
     }
 
-    /// Notes how the work went on with a job, `before` which there were so many different states.
+    /// Records the work after a job; `before` is the number of different states before it.
     fn note_course(&mut self, answered: &Answered, worker: u32, before: u64) {
         let Some(different) = self.different() else { return };
         let (jobs, states) = (self.ledger.processed(), self.status.total.states);

@@ -1,9 +1,8 @@
 //! How many IDs a job may have.
 //!
-//! Nothing is known at first, so the first job is everything. A job over its budget shows that this many IDs are too
-//! many; a job of about the size allowed that used little of its budget shows that more would do. Both compare with
-//! the limit as it is when the feedback is processed, so the many jobs made under one limit change it once and not
-//! many times over.
+//! Nothing is known at first, so the first job is everything. A job over its budget shows that this many IDs are too many; a
+//! job of about the size allowed that used little of its budget shows that more would do. Both compare with the limit as it
+//! is when the feedback is processed, so the many jobs made under one limit change it once and not once for each of them.
 
 use gridlock_worker::job::{Effort, JobLimits};
 use num_bigint::BigUint;
@@ -24,7 +23,7 @@ impl Sizing {
         self.limit.as_ref()
     }
 
-    /// Half as many are enough; at least one always is.
+    /// Halves the limit, to one ID at least.
     pub(super) fn over_budget(&mut self, ids: &BigUint) {
         let half = (ids / 2u32).max(BigUint::from(1u32));
         if self.limit.as_ref().is_none_or(|limit| half < *limit) {
@@ -32,7 +31,7 @@ impl Sizing {
         }
     }
 
-    /// Twice as many as now if the job had more than half of what is allowed and used less than a quarter.
+    /// Doubles the limit if the job had more than half of the allowed IDs and used less than a quarter of its limits.
     pub(super) fn complete(&mut self, ids: &BigUint, effort: &Effort, limits: &JobLimits) {
         let small = effort.states < limits.states / 4 && effort.memory < limits.memory / 4;
         if let Some(limit) = self.limit.as_mut().filter(|limit| small && ids * 2u32 > **limit) {

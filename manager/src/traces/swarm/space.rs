@@ -1,4 +1,4 @@
-//! The trace IDs of one guide: which remain, which are in work, what feedback says about them.
+//! The trace IDs of one guide: which remain, which are in work, and which feedback has settled.
 //!
 //! Invariant, asserted after every change: each ID is in exactly one class, so those remaining, in work, explored,
 //! pruned, irrelevant and given up add up to all. `explored`, `pruned` and `irrelevant` are counted on their way out of the
@@ -50,11 +50,11 @@ pub(super) struct Space {
     too_large: Vec<Set<BigUint>>,
     /// Prefixes that can never be jobs any more.
     unfit: Seen,
-    /// Prefixes after which what is impossible has been taken out.
+    /// Prefixes after which impossible IDs have been taken out.
     known: Seen,
     /// Finer guides that were made for nodes of this one.
     pub(super) nested: Vec<Nested>,
-    /// What was handed on and waits, if jobs hand on what they leave.
+    /// The states that were handed on and wait, if jobs hand on the states that they leave.
     pub(super) frontier: Option<Frontier>,
     /// The space this one was made for, and the place in its `nested`.
     pub(super) parent: Option<(usize, usize)>,
@@ -117,7 +117,7 @@ impl Space {
         self.shard.start <= ids.start && ids.end <= self.shard.end
     }
 
-    /// Checks the books.
+    /// Checks that the classes add up to all IDs.
     pub(super) fn check(&self) {
         let sum = self.remaining.count()
             + self.in_work.count()
@@ -199,7 +199,7 @@ impl Space {
         Ok(())
     }
 
-    /// Takes out what the positions before the end of a path show to be impossible.
+    /// Takes out the IDs that the positions before the end of a path show to be impossible.
     pub(super) fn prune(&mut self, path: &[u32], possible: &[Vec<u32>], pruned: &mut Vec<Pruned>) {
         let (mut state, mut start, mut hash) = (StateIx(0), BigUint::ZERO, PrefixHash::EMPTY);
         for (position, (&next, edges)) in path.iter().zip(possible).enumerate() {
@@ -226,7 +226,7 @@ impl Space {
         }
     }
 
-    /// Puts back what is possible after the end of a job's path and takes out the rest.
+    /// Puts back the IDs that are possible after the end of a job's path and takes out the rest.
     pub(super) fn split(
         &mut self,
         path: &[u32],
@@ -280,7 +280,7 @@ impl Space {
         }
     }
 
-    /// Takes IDs out that nobody has to search any more.
+    /// Takes out IDs that need not be searched any more.
     pub(super) fn take_out(&mut self, ids: Range<BigUint>, position: usize, pruned: &mut Vec<Pruned>) {
         let mut gone = self.remaining.remove(&ids);
         gone += self.in_work.remove(&ids);
@@ -291,7 +291,7 @@ impl Space {
         }
     }
 
-    /// What is in work of a range is explored now; returns how many that are.
+    /// Marks the IDs of a range that are in work as explored; returns how many these are.
     pub(super) fn explore(&mut self, ids: &Range<BigUint>) -> BigUint {
         let explored = self.in_work.remove(ids);
         self.explored += &explored;
@@ -301,12 +301,12 @@ impl Space {
         explored
     }
 
-    /// What is in work of a range will never be explored; returns how many that are.
+    /// Gives up the IDs of a range that are in work; returns how many these are.
     pub(super) fn give_up(&mut self, ids: &Range<BigUint>) -> BigUint {
         self.in_work.move_to(ids, &mut self.given_up)
     }
 
-    /// Puts what remains of a range in work, and names it.
+    /// Puts the remaining IDs of a range in work, and returns them.
     pub(super) fn take_remaining(&mut self, ids: &Range<BigUint>) -> IdSet {
         let mut taken = IdSet::new();
         self.remaining.move_to(ids, &mut taken);
@@ -316,7 +316,7 @@ impl Space {
         taken
     }
 
-    /// Whether something is left to hand out.
+    /// Whether IDs or states are left to hand out.
     pub(super) fn is_open(&self) -> bool {
         !self.remaining.is_empty() || self.frontier.as_ref().is_some_and(Frontier::is_open)
     }

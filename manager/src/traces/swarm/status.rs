@@ -1,4 +1,4 @@
-//! What a swarm has done so far and what came of it.
+//! The progress of a swarm and its outcome.
 
 use super::overlap::Repeats;
 use gridlock_lts::base::error::Error;
@@ -23,7 +23,7 @@ impl Extreme {
     }
 }
 
-/// Where a swarm is. IDs are those of the swarm's own guide; a trace that is worked on with a finer guide is in work.
+/// The progress of a swarm. IDs are those of the swarm's own guide; a trace that is worked on with a finer guide is in work.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SwarmStatus {
     /// Jobs made.
@@ -61,11 +61,11 @@ pub struct SwarmStatus {
     pub total: Effort,
     /// Whether the subsystem could have moved on where its cycles were bounded.
     pub bounded: bool,
-    /// Whether jobs hand on what they leave; not any more if that was too much.
+    /// Whether jobs hand on the states that they leave; they stop if these are too many.
     pub borders: bool,
-    /// Whether a job is a class of traces, in any order; not any more if that was too much.
+    /// Whether a job is a class of traces, in any order; this ends if the classes take too much memory.
     pub any_order: bool,
-    /// If so: how many beginnings are possible that no job has followed.
+    /// If so: the number of possible beginnings that no job has followed.
     pub beginnings: Option<u64>,
     /// States that were handed on.
     pub handed_on: u64,
@@ -96,7 +96,7 @@ impl SwarmStatus {
 pub struct Stuck {
     /// The job that showed it.
     pub number: u64,
-    /// What it used before it stopped.
+    /// Its effort before it stopped.
     pub effort: Effort,
     /// The position on its path at which it stopped.
     pub position: usize,
@@ -106,7 +106,7 @@ pub struct Stuck {
     pub ids: BigUint,
 }
 
-/// What came of a swarm.
+/// The outcome of a swarm.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SwarmOutcome {
     /// Every ID was explored or is impossible.
@@ -134,7 +134,7 @@ pub enum SwarmOutcome {
     },
 }
 
-/// What became of a job's IDs.
+/// The class of a job's IDs after its feedback.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Class {
     /// They were explored; those that the path's own positions showed to be impossible were pruned.
@@ -174,10 +174,10 @@ pub struct Event {
     pub worker: u32,
     /// Its IDs: one range, or one for each place whose states were handed to it.
     pub ids: Vec<Range<BigUint>>,
-    /// What became of them.
+    /// Their class.
     pub class: Class,
     /// What it pruned.
     pub pruned: Vec<Pruned>,
-    /// What it took.
+    /// Its effort.
     pub effort: Effort,
 }

@@ -1,11 +1,11 @@
 //! How ranks part: every message that was sent is received before MPI ends.
 //!
-//! Messages of jobs and states are counted by those who wait for them. What is left are signs, with which a mesh tells of life and
-//! of its end ([`Signs`]): nobody waits for them, so one may still be on its way when the search is over. MPI forbids to end
-//! then, and some libraries say so on standard output, in the midst of the result. Therefore a rank that hears of the end says how
-//! many signs it has sent to each, and rank 0 tells each how many there are for it.
+//! Receivers wait for messages of jobs and states, and count them. Signs of life and of the end of a mesh ([`Signs`]) are
+//! different: no rank waits for them, so one may still be on its way when the search is over. MPI must not be ended then, and
+//! some libraries report that on standard output, in the midst of the result. Therefore a rank that learns of the end reports
+//! how many signs it has sent to each rank, and rank 0 tells each rank how many to expect.
 //!
-//! Invariant: nobody waits longer than [`GOODBYE`] for one that does not answer.
+//! Invariant: no rank waits longer than [`GOODBYE`] for one that does not answer.
 
 use super::{DOWN, Down, HELLO, Hello, Pause, UP, Up, World};
 use gridlock_lts::base::error::{Error, Result};
@@ -19,12 +19,12 @@ use std::time::{Duration, Instant};
 /// How long ranks wait for each other at the end.
 const GOODBYE: Duration = Duration::from_secs(20);
 
-/// Signs of all meshes that there were.
+/// Signs of all meshes so far.
 pub(super) struct Signs {
     /// To each rank.
     pub(super) sent: Vec<u64>,
     pub(super) received: u64,
-    /// Where they come.
+    /// The communicators on which they arrive.
     pub(super) meshes: Vec<Rc<SimpleCommunicator>>,
 }
 
@@ -33,7 +33,7 @@ impl Signs {
         Signs { sent: vec![0; ranks], received: 0, meshes: Vec::new() }
     }
 
-    /// Takes what has come.
+    /// Receives the signs that have arrived.
     fn take(&mut self) -> bool {
         let mut any = false;
         for mesh in &self.meshes {
@@ -47,12 +47,12 @@ impl Signs {
     }
 }
 
-/// Something that is not looked at.
+/// A message that is received and ignored.
 #[derive(Serialize, Deserialize)]
 struct Skipped;
 
 impl World {
-    /// Waits until rank 0 says that it is over, and returns its exit code.
+    /// Waits until rank 0 ends the run, and returns its exit code.
     pub fn wait_for_end(&self) -> Result<u8> {
         let mut pause = Pause::default();
         loop {
@@ -69,7 +69,7 @@ impl World {
         }
     }
 
-    /// On a rank that has heard that it is over.
+    /// On a rank that knows that the run is over: takes leave of rank 0.
     pub(super) fn leave(&self) -> Result<()> {
         self.post(
             0,
@@ -90,7 +90,7 @@ impl World {
         Ok(())
     }
 
-    /// Rank 0 tells the others that it is over, and waits until they have heard it.
+    /// On rank 0: tells the others that the run is over, and waits until they have confirmed it.
     pub fn end(&self, code: u8) -> Result<()> {
         let others = 1..self.size() as Rank;
         for rank in others.clone() {
@@ -126,7 +126,7 @@ impl World {
         if left > 0 { Err(Error::Input(format!("{left} ranks did not answer at the end"))) } else { Ok(()) }
     }
 
-    /// Takes signs until all have come.
+    /// Receives signs until all have arrived.
     fn take_signs(&self, all: u64, begun: Instant) {
         let (mut signs, mut pause) = (self.signs.borrow_mut(), Pause::default());
         while signs.received < all && begun.elapsed() < GOODBYE {

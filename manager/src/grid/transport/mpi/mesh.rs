@@ -4,8 +4,8 @@
 //! matched probes. Collectives are non-blocking, too: a rank that waits for others goes on receiving, and leaves its core to
 //! others if that takes long. All of it happens in a communicator of its own, so that nothing of the star comes in between.
 //!
-//! Ranks give signs of life: rank 0 to all, the others to rank 0. One that hangs is noticed by that, named, and ends the job,
-//! since no collective would ever end without it.
+//! Ranks give signs of life: rank 0 to all, the others to rank 0. So a rank that hangs is noticed and named, and the job
+//! ends, since no collective would ever end without it.
 
 use super::World;
 use gridlock_lts::engine::mesh::{Mesh, Patience, UNFINISHED};
@@ -21,7 +21,7 @@ const STATES: i32 = 1;
 const HALT: i32 = 2;
 const ALIVE: i32 = 3;
 
-/// Messages whose memory is kept for those that come.
+/// The number of messages whose memory is kept for later ones.
 const SPARE: usize = 4;
 
 /// Time between two signs of life.
@@ -54,7 +54,7 @@ impl Sending {
     }
 }
 
-/// Forgets messages that have been taken, and keeps some of their memory for those that come.
+/// Forgets messages that have been taken, and keeps some of their memory for later ones.
 fn forget_taken(sending: &mut Vec<Sending>, spare: &mut Vec<Vec<u64>>) {
     sending.retain_mut(|message| {
         let taken = message.is_taken();
@@ -85,11 +85,11 @@ pub struct MpiMesh<'w> {
     spare: Vec<Vec<u64>>,
     halted: bool,
     told: bool,
-    /// How long a rank may be silent, and who hears of it if one is.
+    /// How long a rank may be silent, and the function that is called if one is.
     watched: Option<(Duration, &'w dyn Fn(String))>,
     sign: Instant,
     looked: Instant,
-    /// When each rank was heard last.
+    /// The time of the last message or sign of each rank.
     heard: Vec<Instant>,
 }
 
@@ -115,19 +115,19 @@ impl<'w> MpiMesh<'w> {
         }
     }
 
-    /// Ends the job if a rank gives no sign of life for this time, and says why.
+    /// Ends the job if a rank gives no sign of life for this time, and reports why.
     pub fn watch(&mut self, patience: Option<Duration>, tell: &'w dyn Fn(String)) {
         self.watched = patience.map(|patience| (patience, tell));
     }
 
-    /// Sends a sign, for which nobody waits.
+    /// Sends a sign; no rank waits for it.
     fn sign(&self, to: usize, tag: i32) {
         // One word does not wait for its receiver.
         self.communicator.process_at_rank(to as Rank).send_with_tag(&[0u64][..], tag);
         self.world.signs.borrow_mut().sent[to] += 1;
     }
 
-    /// Gives a sign of life, and looks for those of others.
+    /// Gives a sign of life, and receives those of others.
     fn look(&mut self) {
         let now = Instant::now();
         if self.watched.is_some_and(|(patience, _)| now.duration_since(self.looked) > patience / 2) {
