@@ -480,7 +480,7 @@ impl Source {
     }
 
     /// Length and checksum of the next record, if as many bytes are there. After a failure of the machine a file may end in
-    /// zeros, which look like records without content; these do not exist.
+    /// zeros, which look like records without content; no real record is empty.
     fn next_head(&mut self) -> Result<Option<(usize, u32)>, Trouble> {
         let mut head = [0; HEAD];
         if self.left < HEAD as u64 {
