@@ -1,4 +1,4 @@
-//! The journal of a run: every answer, on disk before it counts.
+//! The journal of a run: every answer is written to a file before it counts.
 //!
 //! A journal is a directory with a file of records, a lock and a page on which people and programs read the progress of the
 //! run. The run is a function of its answers, so resuming gives them to the machine again, one record at a time: together
