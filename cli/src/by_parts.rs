@@ -11,7 +11,7 @@ use gridlock_lts::engine::parts::{DEFAULT_MEMBERS, Options, Reduction, Stages, T
 use gridlock_lts::model::equivalence::Equivalence;
 use std::path::Path;
 
-/// An LTS that is equivalent to the state space of a specification, which is never made.
+/// An LTS that is equivalent to the state space of a specification; the state space itself is never built.
 pub fn read(
     path: &Path,
     equivalence: Equivalence,

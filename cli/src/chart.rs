@@ -1,9 +1,9 @@
 //! Message sequence charts in SVG: a lifeline for each leaf that takes part, a row for each step.
 //!
-//! A step of two leaves is an arrow between their lifelines, with a head at either end, since actions that communicate
-//! have no direction. More leaves are joined by a bar, a single one has a box. Steps whose label is hidden are grey. If a run
-//! goes round, an arrow at the right leads from its last step back to before the one from which it repeats.
-//! Invariant: with any labels and names the picture is well-formed XML, and rows are written one by one.
+//! A step of two leaves is an arrow between their lifelines, with a head at either end, since actions that communicate have
+//! no direction. More leaves are joined by a bar, a single one has a box. Steps whose label is hidden are grey. If a run ends
+//! in a cycle, an arrow at the right leads from its last step back to the first step of the cycle. Invariant: with any labels
+//! and names the picture is well-formed XML, and rows are written one by one.
 
 use crate::shown_trace::{ShownState, ShownStep, ShownTrace};
 pub use gridlock_manager::method::page::escaped;
@@ -19,7 +19,7 @@ const MARGIN: f64 = 16.0;
 const NAME_HEIGHT: f64 = 26.0;
 const TITLE_HEIGHT: f64 = 36.0;
 const LEAST_GAP: f64 = 110.0;
-/// The width of the arrow back of a run that goes round.
+/// The width of the arrow back, for a run that ends in a cycle.
 const BACK: f64 = 24.0;
 /// Labels and names that are longer are cut; the whole text is in a tooltip.
 const LONGEST_TEXT: usize = 48;
@@ -34,8 +34,8 @@ pub const STYLE: &str = "\
 .hidden .step{stroke:#8a97a5;fill:#8a97a5}.hidden text{fill:#66727f}\
 .back{fill:none;stroke:#8a3f9e;stroke-width:1.5}.again{fill:#8a3f9e;text-anchor:end}";
 
-/// What is different on a page that is dark, where the chart is in an element of the class `chart`. Not in files, since
-/// not all that shows SVG can do this.
+/// The differences on a dark page, where the chart is in an element of the class `chart`. Files do not have them, since not
+/// all SVG viewers support this.
 pub const DARK: &str = "\
 @media (prefers-color-scheme:dark){.chart .paper{fill:none}.chart text{fill:#dde5ec}.chart .number{fill:#7c8996}\
 .chart .head{fill:#26313c;stroke:#5d7388}.chart .life{stroke:#46525e}.chart .step{stroke:#6fb1f2;fill:#6fb1f2}\
@@ -43,7 +43,7 @@ pub const DARK: &str = "\
 .chart .label{stroke:#14191f}.chart .hidden .step{stroke:#7c8996;fill:#7c8996}.chart .hidden text{fill:#93a0ad}\
 .chart .back{stroke:#c98adb}.chart .again{fill:#c98adb}}";
 
-/// Where things are.
+/// The positions of the elements of a chart.
 struct Layout {
     /// The names of the lifelines.
     names: Vec<Name>,
@@ -78,9 +78,9 @@ pub fn write(trace: &ShownTrace, title: &str, out: &mut dyn Write) -> io::Result
     out.flush()
 }
 
-/// Draws a part of a trace for a page that brings [`STYLE`] itself and wants to know which step is pointed at: each row
-/// has the attribute `data-step`. The first one is the step of that number, counted from 1. All leaves have a lifeline if
-/// they are few, so that the picture does not change while the reader goes on.
+/// Draws a part of a trace for a page that has [`STYLE`] and needs to know which step the pointer is on: each row has the
+/// attribute `data-step`. The first row is the step of the given number, counted from 1. All leaves have a lifeline if they
+/// are few, so that the picture stays the same while the reader steps on.
 pub fn embedded(trace: &ShownTrace, first_number: usize) -> String {
     const FEW: usize = 8;
     let names =
@@ -101,14 +101,14 @@ pub fn embedded(trace: &ShownTrace, first_number: usize) -> String {
     String::from_utf8(out).unwrap_or_default()
 }
 
-/// The names of those who take part in something.
+/// The names of the leaves that take part in a step.
 fn involved(trace: &ShownTrace) -> Vec<Name> {
     let involved: std::collections::BTreeSet<&str> =
         trace.steps.iter().flat_map(|s| &s.leaves).map(|p| p.name.as_str()).collect();
     trace.end.iter().filter(|s| involved.contains(s.name.as_str())).map(Name::new).collect()
 }
 
-/// What a lifeline is called.
+/// The name of a lifeline.
 struct Name {
     full: String,
     short: String,
@@ -172,7 +172,7 @@ impl Layout {
         self.top + NAME_HEIGHT + ROW / 2.0
     }
 
-    /// The lifelines of those who take part, from left to right.
+    /// The lifelines of the leaves that take part, from left to right.
     fn involved(&self, step: &ShownStep) -> Vec<f64> {
         let part = |p: &crate::shown_trace::ShownPart| self.names.iter().position(|n| n.full == p.name);
         let mut lifelines: Vec<usize> = step.leaves.iter().filter_map(part).collect();
@@ -210,8 +210,8 @@ impl Layout {
         Ok(())
     }
 
-    /// The arrow from the last of some rows back to where the run repeats, or to the top if that is before the first. No
-    /// group: those that are not rows are names.
+    /// The arrow from the last row back to the row from which the run repeats, or to the top if that is before the first. It
+    /// is not in a group: groups that are not rows are names.
     fn back(&self, rows: usize) -> String {
         let Some(from) = self.repeats_from.filter(|_| rows > 0) else { return String::new() };
         let left = self.width - BACK - MARGIN / 2.0;
@@ -280,7 +280,7 @@ impl Layout {
     }
 }
 
-/// What is written at a step: a hidden one shows what it hides.
+/// The text at a step: for a hidden step, the hidden label.
 fn label(step: &ShownStep) -> Cow<'_, str> {
     match &step.unhidden {
         Some(unhidden) => Cow::Owned(format!("{} [{unhidden}]", step.label)),

@@ -1,4 +1,4 @@
-//! Options that several commands share: what a run may spend, and how tables are filled.
+//! Options that several commands share: limits of a run, and how tables are filled.
 //!
 //! Commands and the road use them, and the list of all commands ([`arguments`](crate::arguments)) uses the commands, so they
 //! stand apart from it.
@@ -29,7 +29,7 @@ impl LimitFlags {
         self.max_states.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX))
     }
 
-    /// What the run may spend.
+    /// The limits of the run.
     pub fn watched(&self) -> watch::Limits {
         self.resources.watched()
     }
@@ -54,7 +54,7 @@ pub struct Resources {
 }
 
 impl Resources {
-    /// What the run may spend.
+    /// The limits of the run.
     pub fn watched(&self) -> watch::Limits {
         watch::Limits { memory: Some(self.memory()), time: self.time_limit }
     }
@@ -65,7 +65,7 @@ impl Resources {
     }
 }
 
-/// What there is, divided by the processes that share the machine.
+/// The memory of the machine, divided by the processes that share it.
 pub fn share_of_memory() -> u64 {
     default_limit() / launched().map_or(1, |launch| launch.here)
 }
@@ -99,7 +99,7 @@ pub struct TableArguments {
 }
 
 impl TableArguments {
-    /// The options that say the same, for another command line.
+    /// The same options, for another command line.
     pub fn arguments(&self) -> Vec<String> {
         let usual = Options::default();
         let mut all = Vec::new();

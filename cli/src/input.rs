@@ -1,4 +1,4 @@
-//! Reads what commands work on: specifications, and files in the Aldebaran format (`.aut`).
+//! Reads the input of commands: specifications, and files in the Aldebaran format (`.aut`).
 
 use crate::flags::{LimitFlags, TableArguments, TableMode};
 use crate::outcome::Failure;
@@ -22,15 +22,15 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-/// What standard input is called on the command line.
+/// The name of standard input on the command line.
 const STDIN: &str = "-";
 
-/// This number of states is looked at while tables are built, however few the user allows.
+/// At least this many states are explored while tables are built, even if the user allows fewer.
 const FEW_STATES: usize = 4096;
 
 /// The text of a specification.
 pub struct Specification {
-    /// How the user called the file.
+    /// The file, as the user named it.
     pub name: String,
     text: String,
 }
@@ -63,8 +63,8 @@ impl Specification {
         fingerprint(&self.text)
     }
 
-    /// Reads the text: properties can then be translated, and tables filled. `place` is how the specification is called
-    /// in the places that states and faults mention. Tables are not filled ahead far beyond `most` states.
+    /// Reads the text: properties can then be translated, and tables filled. `place` is the name of the specification in the
+    /// places that states and faults mention. Tables are not filled ahead far beyond `most` states.
     pub fn check(
         &self,
         place: &str,
@@ -95,7 +95,7 @@ impl Specification {
         }
     }
 
-    /// Tells on standard error which equations disagree.
+    /// Reports on standard error which equations disagree.
     pub fn tell(&self, disagreements: &Disagreements) {
         let place = |span: Span| {
             let (line, column) = locate(&self.text, span.start as usize);
@@ -149,7 +149,7 @@ impl Specification {
         fill(checked, &[], watch)
     }
 
-    /// What to do if this is no specification at all, by its name.
+    /// A hint if, by its name, the file is no specification at all.
     fn mistaken(&self) -> Option<String> {
         let name = &self.name;
         match Path::new(name).extension()?.to_str()? {
@@ -184,7 +184,7 @@ impl Specification {
     }
 }
 
-/// Says no to a specification whose tables are not complete.
+/// Refuses a specification whose tables are not complete.
 pub fn require_closed(system: &System, what: &str) -> Result<(), Failure> {
     let Some(why) = system.left_open else { return Ok(()) };
     let remedy = match why {
@@ -228,11 +228,11 @@ fn filled(
     if watch.stopped().is_some() { Err(Failure::Stopped) } else { Ok(system) }
 }
 
-/// Tables that are no longer filled once the run is to stop: where filling them is slow, a search asks too seldom.
+/// A table source that stops filling once the run is to stop: if filling is slow, the search itself asks too seldom.
 pub struct Stoppable<'a> {
-    /// What fills them.
+    /// The source that fills the tables.
     pub builder: &'a mut Builder,
-    /// Says when to stop.
+    /// The watch that it asks.
     pub watch: &'a Watch,
 }
 
@@ -346,7 +346,7 @@ pub fn name_of(path: &Path) -> String {
     if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() }
 }
 
-/// The name of an input in messages, and what is in it.
+/// The name of an input in messages, and a reader of its content.
 pub fn open(path: &Path) -> Result<(String, Box<dyn BufRead>), Failure> {
     let name = name_of(path);
     if is_stdin(path) {

@@ -23,12 +23,12 @@ mod watch;
 use gridlock_manager::method::{Entry, METHODS, quantities};
 use std::process::ExitCode;
 
-/// The program: reads the command line of this process, and does what it says.
+/// The program: reads the command line of this process, and runs the command.
 pub fn run() -> ExitCode {
     run_with(METHODS)
 }
 
-/// The same with other ways to search than the usual ones.
+/// The same with another list of methods.
 pub fn run_with(methods: &'static [Entry]) -> ExitCode {
     methods::set(methods);
     match commands::arguments::parse() {

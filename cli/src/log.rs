@@ -1,4 +1,4 @@
-//! What happens inside, for those who want to know: `--log-dir`, and the variable RUST_LOG that says how much.
+//! Logs: `--log-dir`, and the variable RUST_LOG, which sets the level.
 
 use crate::outcome::Failure;
 use gridlock_manager::grid::transport::launch::launched;
@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::path::Path;
 use tracing_subscriber::EnvFilter;
 
-/// Begins to log: into a file of this process in that directory, or on standard error if RUST_LOG is set.
+/// Begins to log: to a file of this process in that directory, or to standard error if RUST_LOG is set.
 pub fn begin(dir: Option<&Path>) -> Result<(), Failure> {
     let asked = std::env::var("RUST_LOG").ok().filter(|text| !text.is_empty());
     if dir.is_none() && asked.is_none() {

@@ -1,4 +1,4 @@
-//! The list of methods on the command line: `check --search` has the names that the list has, and the flags.
+//! The list of methods on the command line: `check --search` takes its names and flags from the list.
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
@@ -12,14 +12,14 @@ pub fn methods() -> &'static [Entry] {
     LIST.get_or_init(|| METHODS)
 }
 
-/// Says which methods the program has, before anybody asks.
+/// Sets the methods of the program, before the list is first read.
 pub fn set(methods: &'static [Entry]) {
     // Once somebody has asked, that stands.
     let _ = LIST.set(methods);
 }
 
-/// `--search`, and what it means together with the other flags. Stands before [`Flags`] in a command: clap takes the
-/// values of what it has read away.
+/// `--search`, and the method that it means together with the other flags. It must stand before [`Flags`] in a command: clap
+/// removes the values of arguments that it has read.
 #[derive(Debug)]
 pub struct SearchFlag(pub Chosen);
 

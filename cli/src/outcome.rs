@@ -1,4 +1,4 @@
-//! How a command ends: its exit code and, if it did not succeed, why.
+//! The end of a command: its exit code and, if it did not succeed, the reason.
 
 use crate::terminal::{Style, tell};
 use crate::watch::Watch;
@@ -18,26 +18,26 @@ Exit codes:
 /// The answer of a command that came to an end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exit {
-    /// It holds, is equal, is done.
+    /// The property holds, the systems are equal, or the command is done.
     Yes,
-    /// It is violated or different.
+    /// The property is violated, or the systems differ.
     No,
-    /// A limit was reached or the run was interrupted, and the user has been told.
+    /// A limit was reached or the run was interrupted, and this was reported to the user.
     Unknown,
 }
 
 /// Why a command has no answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Failure {
-    /// The user can put it right: a wrong argument, an unreadable file. One message without `error:`.
+    /// A mistake that the user can correct: a wrong argument, an unreadable file. One message without `error:`.
     Input(String),
     /// The specification is faulty. The message is complete: place, text, underlining.
     Specification(String),
-    /// A limit on the size of something was reached: which, and what was seen.
+    /// A limit on a size was reached: which limit, and the figures so far.
     Limit(String),
-    /// The [`Watch`] said so and knows why.
+    /// The [`Watch`] stopped the run, and has the reason.
     Stopped,
-    /// A fault of ours: what contradicts what.
+    /// An internal error: the two facts that contradict each other.
     Internal(String),
     /// Not a failure: this process has worked for another, which ended with this exit code.
     Served(u8),
@@ -55,7 +55,7 @@ impl From<Error> for Failure {
 }
 
 impl Failure {
-    /// The same for another process to tell.
+    /// The reason in words, for another process to report.
     pub fn reason(&self, watch: &Watch) -> String {
         match self {
             Failure::Input(text) | Failure::Limit(text) | Failure::Internal(text) => text.clone(),
@@ -66,7 +66,7 @@ impl Failure {
         }
     }
 
-    /// Something the user can put right.
+    /// A mistake that the user can correct.
     pub fn input(message: impl Display) -> Self {
         Failure::Input(message.to_string())
     }
@@ -79,7 +79,7 @@ pub const REPORT_IT: &str =
 /// The exit code of an internal error.
 pub const INTERNAL_ERROR: u8 = 101;
 
-/// Tells the user why there is no answer, if there is none, and gives the exit code.
+/// Prints why there is no answer, if there is none, and returns the exit code.
 pub fn finish(outcome: Result<Exit, Failure>, watch: &Watch) -> u8 {
     let Style { wrong, strong, off, .. } = Style::of_stderr();
     match outcome {

@@ -32,7 +32,7 @@ pub struct OutputArguments {
     format: Option<Format>,
 }
 
-/// A place that can be written to, as far as that can be known before.
+/// A destination that can be written to, as far as that is known before.
 pub struct Destination {
     /// Standard output if there is none.
     path: Option<PathBuf>,
@@ -72,7 +72,7 @@ pub fn is_stdout(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// Checks, before any work is done for it, that a file can be written there as far as one can know.
+/// Checks, before any work is done, that a file can be written there, as far as that is known before.
 pub fn check_place(path: &Path) -> Result<(), Failure> {
     let cannot = |reason: String| Failure::input(format_args!("cannot write {}: {reason}", path.display()));
     if path.is_dir() {
@@ -109,7 +109,7 @@ impl Destination {
     }
 }
 
-/// Makes one result of several: the first failure. The others are shown before.
+/// Joins several results: returns the first failure, and prints the others before.
 pub fn first_failure(results: impl IntoIterator<Item = Result<(), Failure>>) -> Result<(), Failure> {
     let mut failures = results.into_iter().filter_map(Result::err);
     let Some(first) = failures.next() else { return Ok(()) };
@@ -132,7 +132,7 @@ fn to_stdout(error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("cannot write to standard output: {error}"))
 }
 
-/// A reader that has seen enough (`| head`) is no failure.
+/// A reader that stops reading (`| head`) is no failure.
 fn enough(error: io::Error) -> io::Result<()> {
     if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) }
 }

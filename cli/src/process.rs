@@ -1,7 +1,7 @@
-//! This process as one of several: how it begins and ends.
+//! The beginning and end of this process, which may be one of several.
 //!
-//! Rank 0 speaks for all: it alone writes to standard output, and all ranks end with its exit code. Invariant: no rank
-//! waits for one that has given up. One that cannot work tells rank 0 why; one that panics ends the whole job.
+//! Rank 0 reports for all: only rank 0 writes to standard output, and all ranks end with its exit code. Invariant: no rank
+//! waits for one that has given up. A rank that cannot work tells rank 0 why; a rank that panics ends the whole job.
 
 use crate::commands::Command;
 use crate::outcome::{Exit, Failure, INTERNAL_ERROR, finish};
@@ -11,7 +11,7 @@ use gridlock_manager::grid::transport::launch::{Launch, launched};
 use gridlock_manager::method::Peers;
 use std::time::Duration;
 
-/// Time for the process that speaks to do so.
+/// The time that rank 0 gets to report.
 const SPEAK: Duration = Duration::from_secs(1);
 
 /// Whether this process is one of several that work together.
@@ -19,21 +19,21 @@ pub fn is_distributed() -> bool {
     launched().is_some_and(|launch| launch.is_distributed())
 }
 
-/// Whether this process has nothing to say, because another one speaks.
+/// Whether this process prints nothing, because another one reports.
 pub fn is_silent() -> bool {
     launched().is_some_and(|launch| launch.is_distributed() && !launch.speaks())
 }
 
-/// The exit code of a process that has nothing to say, once the one that speaks has had its time to: mpirun ends all
+/// Returns the exit code of a process that prints nothing, after it has given the reporting process its time: mpirun ends all
 /// processes when the first has failed.
 pub fn let_speak(code: u8) -> u8 {
     std::thread::sleep(SPEAK);
     code
 }
 
-/// Ends a process whose arguments are wrong, with this exit code. Of several processes all may have the same arguments, or this
-/// one alone: the one that speaks tells its own problem, or that of a rank, and all end together. mpirun would end the others
-/// with the first that fails, but not every launcher does.
+/// Ends a process whose arguments are wrong, with this exit code. Of several processes all may have these arguments, or this
+/// one alone: the reporting process prints its own problem, or that of a rank, and all end together. mpirun would end the
+/// others with the first that fails, but not every launcher does.
 pub fn refuse(code: u8, problem: &str, speak: impl FnOnce()) -> u8 {
     let problem = problem.trim().trim_start_matches("error: ");
     let peers = match launched().filter(Launch::is_distributed).map(|_| Peers::join(None)) {
@@ -60,7 +60,7 @@ pub fn refuse(code: u8, problem: &str, speak: impl FnOnce()) -> u8 {
     code
 }
 
-/// Runs a command, with the processes that were started together with this one; gives the exit code.
+/// Runs a command, with the processes that were started together with this one; returns the exit code.
 pub fn run(command: &Command, watch: &Watch, quiet: bool) -> u8 {
     let alone = "only `check` (not --search dfs) and `hunt` run on several: start this command once, without mpirun or srun";
     let peers = match Peers::join((!command.runs_on_ranks()).then_some(alone)) {

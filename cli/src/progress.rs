@@ -1,11 +1,11 @@
-//! How far a run is, on standard error: a spinner on a terminal, else a line now and then. There is no bar, nor a time
-//! that is left: no search knows how much there is to do.
+//! The progress of a run, on standard error: a spinner on a terminal, otherwise a line from time to time. There is neither a
+//! bar nor an estimate of the remaining time: no search knows how much work is left.
 
 use crate::terminal::{Style, tell};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::time::{Duration, Instant};
 
-/// What takes less is not worth a word.
+/// A phase that takes less shows no progress.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// The time between two frames of the spinner.
 const FRAME: Duration = Duration::from_millis(120);
@@ -55,7 +55,7 @@ impl Progress {
         self.last = Instant::now();
     }
 
-    /// Removes what does not stay by itself.
+    /// Removes the spinner.
     pub fn clear(&mut self) {
         if let Kind::Spinner(bar) = &mut self.kind
             && let Some(bar) = bar.take()
@@ -65,7 +65,7 @@ impl Progress {
     }
 }
 
-/// As many of the parts of a line as fit: a number of which only some digits are seen is another number.
+/// As many of the parts of a line as fit: a line cut within a number would show another number.
 fn fitting(line: &str, room: usize) -> &str {
     if line.chars().count() < room {
         return line;

@@ -1,4 +1,4 @@
-//! Traces that were saved, or written by hand: reading them, and finding the run that they stand for.
+//! Reads traces that were saved or written by hand, and finds the runs that they stand for.
 //!
 //! A trace is what `check --trace-out` or `sim` wrote (text, JSON or Aldebaran), or a list of labels. Invariant: a run that
 //! [`follow`] returns has been checked step by step on the network, by code that shares nothing with the searches.
@@ -18,7 +18,7 @@ use gridlock_lts::model::trace_file::{RecordedStep, TraceFile};
 use serde::Deserialize;
 use std::path::Path;
 
-/// A trace that is longer was not written by hand nor by a search that ended well.
+/// A longer trace was written neither by hand nor by a search that ended properly.
 pub const LONGEST_FILE: u64 = 1 << 30;
 
 /// A trace as it was saved.
@@ -30,23 +30,23 @@ pub struct Saved {
     pub repeats_from: Option<usize>,
 }
 
-/// How far a saved trace is a run.
+/// The result of following a saved trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Followed {
-    /// It is one.
+    /// The whole trace is a run.
     Whole,
-    /// All steps are possible, but after the last the run is not where it should go round from.
+    /// All steps are possible, but the last one does not lead back to the state from which the run should repeat.
     Open,
     /// The next step is not possible.
     Part,
 }
 
-/// A step that is looked for.
+/// A step to look for.
 #[derive(Debug)]
 pub enum Wanted {
-    /// By everything a step is known by.
+    /// A step by all that is recorded of it.
     Recorded(RecordedStep),
-    /// By its label, without white space.
+    /// A step by its label, without white space.
     Label(String),
 }
 
@@ -111,8 +111,8 @@ pub fn follow(
     }
 }
 
-/// Finds a run that has all these steps and goes round where it should, and checks it once more step by step. If there are
-/// several, one through the states that were recorded is taken, unless they are called otherwise by now.
+/// Finds a run that has all these steps and repeats where it should, and checks it once more step by step. Of several runs it
+/// takes one through the recorded states, unless the states have other names by now.
 fn find(
     network: &mut Network,
     builder: &mut Builder,
@@ -159,7 +159,7 @@ pub fn read(path: &Path) -> Result<Saved, Failure> {
     parse(&name, &text)
 }
 
-/// Reads a trace in any of the formats. `name` is how it is called in messages.
+/// Reads a trace in any of the formats. `name` is its name in messages.
 pub fn parse(name: &str, text: &str) -> Result<Saved, Failure> {
     let content = text.lines().find(|l| !l.trim().is_empty() && !l.starts_with(['#', '%'])).unwrap_or("");
     let wrong = |problem: &dyn std::fmt::Display| Failure::input(format_args!("{name}: {problem}"));
@@ -187,7 +187,7 @@ pub fn parse(name: &str, text: &str) -> Result<Saved, Failure> {
     }
 }
 
-/// Labels, one a line. Anything else that is text is refused: it would be a trace that does not run.
+/// Labels, one per line. Other text is refused: read as labels it would be a trace that cannot be followed.
 fn labels(text: &str) -> Result<Vec<Wanted>, String> {
     let mut labels = Vec::new();
     for (number, line) in (1..).zip(text.lines().map(str::trim)) {
@@ -206,7 +206,8 @@ fn labels(text: &str) -> Result<Vec<Wanted>, String> {
     Ok(labels)
 }
 
-/// The field `trace` of what `check` wrote. Steps without participants, or that are only texts, are known by their labels.
+/// The field `trace` of a result of `check`. Steps without participants, and steps that are plain texts, are identified by
+/// their labels.
 fn from_json(text: &str) -> Result<Saved, String> {
     #[derive(Deserialize)]
     struct File {

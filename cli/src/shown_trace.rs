@@ -1,7 +1,7 @@
-//! A trace as people and programs get to see it: on standard output, and in files of four formats.
+//! A trace as it is shown to people and programs: on standard output, and in files of four formats.
 //!
-//! Invariant: it holds everything that is shown, as text, so that neither network nor tables are needed any more. Steps
-//! are in the order of the run, who takes part and `end` in the order of the specification.
+//! Invariant: it has everything that is shown, as text, so that neither network nor tables are needed any more. Steps are in
+//! the order of the run, participants and `end` in the order of the specification.
 
 use crate::chart;
 use crate::outcome::Failure;
@@ -24,7 +24,7 @@ pub use gridlock_manager::method::JSON_VERSION;
 /// See the module head.
 #[derive(Serialize, Clone, Default, Debug)]
 pub struct ShownTrace {
-    /// Where it begins, if not in the initial state.
+    /// The state in which it begins, if not the initial one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
     /// The steps.
@@ -46,17 +46,17 @@ pub struct ShownTrace {
 /// One step.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
 pub struct ShownStep {
-    /// What the system shows, `tau` if everything is hidden; the message if the specification has no meaning here.
+    /// The visible label, `tau` if all actions are hidden; the message if the specification has no meaning here.
     pub label: String,
-    /// What the label was before hiding, if something was hidden.
+    /// The label before hiding, if something was hidden.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub unhidden: Option<String>,
-    /// Who takes part.
+    /// The leaves that take part.
     #[serde(default)]
     pub leaves: Vec<ShownPart>,
 }
 
-/// What one leaf does in a step.
+/// The part of one leaf in a step.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
 pub struct ShownPart {
     /// The leaf.
@@ -64,14 +64,14 @@ pub struct ShownPart {
     /// The same, briefly.
     #[serde(skip)]
     pub short: String,
-    /// What it contributes.
+    /// The action that it contributes.
     pub action: String,
     /// Its state afterwards.
     #[serde(default)]
     pub state: String,
 }
 
-/// Where one leaf is.
+/// The state of one leaf.
 #[derive(Serialize, Clone, PartialEq, Eq, Debug)]
 pub struct ShownState {
     /// The leaf.
@@ -81,13 +81,13 @@ pub struct ShownState {
     pub short: String,
     /// Its state.
     pub state: String,
-    /// What stands in the specification where control is, if that is inside a process.
+    /// The text of the specification at the control point, if that is inside a process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
 }
 
 impl ShownTrace {
-    /// Describes a trace of a network from its initial state, and why nothing happens at its end if that is so.
+    /// Describes a trace of a network from its initial state, and, if no step is possible at its end, why.
     pub fn new(net: &Network, source: &dyn TableSource, trace: &Trace) -> Self {
         let short = brief(net);
         let fault = |step: &Step| matches!(net.vectors[step.vector.0 as usize].outcome, Outcome::Fault(_));
@@ -126,19 +126,19 @@ impl ShownTrace {
         ShownTrace { steps: steps.collect(), end: end.collect(), terminated, ..ShownTrace::default() }
     }
 
-    /// Whether the text calls processes by other than their full names.
+    /// Whether the text uses short names of processes.
     pub fn has_short_names(&self) -> bool {
         self.end.iter().any(|leaf| leaf.short != leaf.name)
     }
 
-    /// Writes the full names of processes that the rest of the text calls by short ones.
+    /// Writes the full names of processes for which the rest of the text uses short ones.
     pub fn write_names(&self, style: Style, out: &mut dyn Write) -> io::Result<()> {
         let names: Vec<(&str, &str)> =
             self.end.iter().map(|leaf| (leaf.short.as_str(), leaf.name.as_str())).collect();
         write_names(&names, style, out)
     }
 
-    /// Writes the steps for people, one a line.
+    /// Writes the steps for people, one per line.
     pub fn write_steps(&self, style: Style, out: &mut dyn Write) -> io::Result<()> {
         write_steps(&self.steps, style, out)?;
         let Style { faint, off, .. } = style;
@@ -146,7 +146,7 @@ impl ShownTrace {
             .map_or(Ok(()), |from| writeln!(out, "{faint}        and so on from step {from} for ever{off}"))
     }
 
-    /// Writes for people where every leaf is at the end.
+    /// Writes the states of all leaves at the end, for people.
     pub fn write_end(&self, style: Style, out: &mut dyn Write) -> io::Result<()> {
         let Style { faint, off, .. } = style;
         let width = self.end.iter().map(|leaf| leaf.short.chars().count()).max().unwrap_or(0);
@@ -156,12 +156,12 @@ impl ShownTrace {
         })
     }
 
-    /// Writes for people why nothing happens at the end, if that is so.
+    /// Writes for people why no step is possible at the end, if none is.
     pub fn write_stuck(&self, style: Style, out: &mut dyn Write) -> io::Result<()> {
         stuck::write_text(&self.stuck, style, out)
     }
 
-    /// The same as a trace file.
+    /// The trace in the form of a trace file.
     pub fn record(&self, specification: &str) -> TraceFile {
         let steps = self.steps.iter().map(ShownStep::record).collect();
         TraceFile {
@@ -172,7 +172,7 @@ impl ShownTrace {
         }
     }
 
-    /// Writes a file, in the format that its name asks for. `title` says what the trace shows.
+    /// Writes a file, in the format of its name. `title` says what the trace shows.
     pub fn save(&self, path: &Path, specification: &str, title: &str, watch: &Watch) -> Result<(), Failure> {
         let before = watch.phase();
         watch.enter(Phase::Writing);
@@ -217,7 +217,7 @@ impl ShownTrace {
 }
 
 impl ShownStep {
-    /// The same as a trace file has it.
+    /// The step in the form of a trace file.
     pub fn record(&self) -> RecordedStep {
         let part = |p: &ShownPart| RecordedPart {
             leaf: p.name.clone(),
@@ -227,7 +227,7 @@ impl ShownStep {
         RecordedStep { label: self.label.clone(), parts: self.leaves.iter().map(part).collect() }
     }
 
-    /// The label; if something in it is hidden, also what that was.
+    /// The label; if something in it is hidden, also the label before hiding.
     pub fn full_label(&self) -> String {
         match &self.unhidden {
             // Only the message of a fault can have several lines.
@@ -236,7 +236,7 @@ impl ShownStep {
         }
     }
 
-    /// Who takes part, and how where the label does not say it.
+    /// The participants, with their actions if the label does not show these.
     pub fn participants(&self) -> String {
         self.each_participant().join(", ")
     }
@@ -256,7 +256,7 @@ pub fn brief(net: &Network) -> Vec<String> {
     short_names(&net.leaves.iter().map(|leaf| leaf.name.as_str()).collect::<Vec<_>>())
 }
 
-/// Writes the full names of what is called by another one, if there are any.
+/// Writes the full names of leaves that have short ones, if there are any.
 pub fn write_names(names: &[(&str, &str)], style: Style, out: &mut dyn Write) -> io::Result<()> {
     let Style { strong, off, .. } = style;
     let different: Vec<_> = names.iter().filter(|(short, name)| short != name).collect();
@@ -268,9 +268,10 @@ pub fn write_names(names: &[(&str, &str)], style: Style, out: &mut dyn Write) ->
     different.iter().try_for_each(|(short, name)| writeln!(out, "  {short:<width$}  {name}"))
 }
 
-/// A list with commas that begins in some column. Where the line of a terminal ends, it goes on in another one below.
+/// A list with commas that begins in the column `first`. At the end of the terminal's line it continues on the next line, in
+/// the column `below`.
 fn wrapped(parts: &[String], first: usize, below: usize, columns: usize) -> String {
-    /// It is no use to wrap into less than this.
+    /// Lists are not wrapped into fewer columns than this.
     const NARROWEST: usize = 24;
     let (mut text, mut column) = (String::new(), first);
     for (k, part) in parts.iter().enumerate() {
@@ -290,9 +291,9 @@ fn wrapped(parts: &[String], first: usize, below: usize, columns: usize) -> Stri
     text
 }
 
-/// Writes steps for people, numbered from 1, one a line if the terminal is wide enough.
+/// Writes steps for people, numbered from 1, one per line if the terminal is wide enough.
 pub fn write_steps(steps: &[ShownStep], style: Style, out: &mut dyn Write) -> io::Result<()> {
-    /// A label beyond this does not push all others aside.
+    /// A label longer than this does not widen the column.
     const WIDEST: usize = 40;
     let Style { faint, off, columns, .. } = style;
     let width =

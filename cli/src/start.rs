@@ -1,7 +1,7 @@
-//! Where a run begins, if not in the initial state: `--from`.
+//! The state in which a run begins, if not the initial one: `--from`.
 //!
 //! The state is the one after the first steps of a saved trace, or one that a file of JSON describes process by process.
-//! Invariant: the network that searches get begins there, so everything that they say, count and show is from there on.
+//! Invariant: the network that searches get begins there, so all their verdicts, counts and traces start from that state.
 
 use crate::input::read_text;
 use crate::outcome::Failure;
@@ -28,9 +28,9 @@ pub struct FromFlag {
 /// A state to begin in.
 #[derive(Debug)]
 pub struct Start {
-    /// The file, as the user called it.
+    /// The file, as the user named it.
     file: String,
-    /// What the user wrote, if it was an argument.
+    /// The argument of the user, if there was one.
     flag: Option<String>,
     /// Equal for equal texts.
     print: String,
@@ -39,13 +39,13 @@ pub struct Start {
 
 #[derive(Debug)]
 enum Given {
-    /// After these steps, and the number of steps in the file.
+    /// The state after these steps, with the number of steps in the file.
     Steps(Saved, usize),
-    /// Where processes are in the state that is described.
+    /// The state that is described, process by process.
     State(Vec<Described>),
 }
 
-/// Where a process is, as JSON has it.
+/// The state of a process, as JSON has it.
 #[derive(Deserialize, Clone, PartialEq, Eq, Debug)]
 pub struct Described {
     /// The process.
@@ -63,7 +63,7 @@ pub struct ShownStart<'a> {
     steps: Option<usize>,
 }
 
-/// What a file may have instead of a trace.
+/// The content of a file that describes a state.
 #[derive(Deserialize)]
 struct StateFile {
     #[serde(default)]
@@ -74,7 +74,7 @@ struct StateFile {
     verdict: Option<IgnoredAny>,
 }
 
-/// The least that a trace has.
+/// The least content of a file with a trace.
 #[derive(Deserialize)]
 struct TraceFile {
     #[serde(default)]
@@ -82,7 +82,7 @@ struct TraceFile {
 }
 
 impl FromFlag {
-    /// Reads the file, if there is to be one.
+    /// Reads the file, if the flag names one.
     pub fn read(&self) -> Result<Option<Start>, Failure> {
         self.from.as_deref().map(Start::read).transpose()
     }
@@ -127,7 +127,7 @@ impl Start {
         Ok(Start { file, flag: None, print, place })
     }
 
-    /// In words, to stand behind `from`.
+    /// The state in words, to follow the word `from`.
     pub fn shown(&self) -> String {
         match &self.place {
             Given::Steps(saved, _) => format!("step {} of {}", count(saved.steps.len() as u64), self.file),
@@ -144,7 +144,7 @@ impl Start {
         ShownStart { file: &self.file, step, steps }
     }
 
-    /// What tells it from other states to begin in, independent of the file's name.
+    /// Distinguishes it from other states to begin in, independent of the file's name.
     pub fn identity(&self) -> String {
         match &self.place {
             Given::Steps(saved, _) => format!("step {} of {}", saved.steps.len(), self.print),
@@ -198,7 +198,7 @@ impl Start {
         Ok(trace.end(net))
     }
 
-    /// Begins where all processes are as they are described.
+    /// Makes the specification begin in the described state.
     fn describe(&self, state: &[Described], checked: &mut Checked, watch: &Watch) -> Result<(), Failure> {
         let names: Vec<String> = checked.leaves().map(str::to_owned).collect();
         if let Some(unknown) = state.iter().find(|one| !names.contains(&one.name)) {
@@ -241,7 +241,8 @@ impl Start {
     }
 }
 
-/// The file and the number of steps. A file that is called so as a whole is meant as a whole.
+/// Splits the flag into the file and the number of steps. If there is a file with the whole text as its name, that file is
+/// meant.
 fn divided(flag: &str) -> (&str, Option<usize>) {
     let divided = flag.rsplit_once('@').and_then(|(file, step)| Some((file, step.parse().ok()?)));
     match divided {
@@ -250,8 +251,8 @@ fn divided(flag: &str) -> (&str, Option<usize>) {
     }
 }
 
-/// The state that a text describes, if it does that and has no trace. A text that has neither, and is no answer without a
-/// trace, says nothing.
+/// The state that a text describes, if it describes one and has no trace. An error if a text has neither a state nor a trace,
+/// and is no result without a trace.
 fn described(text: &str) -> Result<Option<Vec<Described>>, String> {
     if !text.trim_start().starts_with('{') {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Why nothing happens at the end of a trace: as text, as HTML and as JSON.
+//! Why no step is possible at the end of a trace: as text, as HTML and as JSON.
 //!
 //! Invariant: processes stand in the order of the specification; a remedy that helps several of them is given once.
 
@@ -10,7 +10,7 @@ use gridlock_lts::model::stuck::Refusal;
 use serde::Serialize;
 use std::io::{self, Write};
 
-/// Names of processes without offers that one line has.
+/// The most names of processes without offers in one line.
 const NAMED: usize = 12;
 
 /// One process, and what it offers.
@@ -21,7 +21,7 @@ pub struct ShownStuck {
     /// The same, briefly.
     #[serde(skip)]
     pub short: String,
-    /// What it offers, and why that does not happen.
+    /// Its offers, and why they do not happen.
     pub offers: Vec<ShownRefusal>,
     /// The number of further offers.
     pub more_offers: usize,
@@ -36,7 +36,7 @@ pub struct ShownRefusal {
     pub obstacle: &'static str,
     /// The same as a sentence.
     pub why: String,
-    /// What the user probably forgot.
+    /// The probable mistake of the user, and its remedy.
     pub remedy: Option<String>,
 }
 
@@ -47,7 +47,7 @@ impl From<Refusal> for ShownRefusal {
     }
 }
 
-/// Why nothing happens in a state; nothing if something does, or if that is not known.
+/// Why no step is possible in a state; empty if one is possible, or if that is not known.
 pub fn explain(
     net: &Network,
     source: &dyn TableSource,
@@ -92,7 +92,7 @@ fn idle(stuck: &[ShownStuck]) -> Option<String> {
     }
 }
 
-/// Writes for people why nothing happens.
+/// Writes for people why no step is possible.
 pub fn write_text(stuck: &[ShownStuck], style: Style, out: &mut dyn Write) -> io::Result<()> {
     if stuck.is_empty() {
         return Ok(());

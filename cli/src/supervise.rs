@@ -1,8 +1,8 @@
 //! Runs a command in a thread of its own and watches over it from the main thread.
 //!
-//! The thread has a large stack, since specifications may be nested deeply. The main thread compares with the limits,
-//! listens for signals and shows progress. Work that does not notice in time that it is to stop (an algorithm that asks
-//! nobody) is ended by ending the process, though never while a result is being written.
+//! The thread has a large stack, since specifications may be nested deeply. The main thread checks the limits, listens for
+//! signals and shows progress. If the work does not notice in time that it is to stop (an algorithm that never asks), the
+//! main thread ends the process, though never while a result is being written.
 
 use crate::commands::arguments::Arguments;
 use crate::outcome::{Exit, Failure, INTERNAL_ERROR, REPORT_IT, finish};
@@ -22,20 +22,20 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Reserved, not used: pages count only once they are touched.
+/// The size of the stack. It is only reserved: pages count once they are touched.
 const STACK: usize = 256 << 20;
-/// For systems that refuse that much.
+/// The size for systems that refuse that much.
 const SMALL_STACK: usize = 16 << 20;
-/// How often the main thread looks.
+/// Time between two checks of the main thread.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 /// How long work may take to notice that it is to stop.
 const GRACE: Duration = Duration::from_secs(3);
-/// The same where other processes have to notice and to answer, perhaps on machines that have much to do.
+/// The same if other processes have to notice and to answer, perhaps on busy machines.
 const GRACE_OF_RANKS: Duration = Duration::from_secs(30);
-/// What a second Ctrl-C ends with, as a shell reports it.
+/// The exit code after a second Ctrl-C, as a shell reports it.
 const KILLED: i32 = 130;
-/// Signals that follow the first one within this time are the same wish: `timeout` sends each signal twice, to the process
-/// and to its group, and so do some launchers.
+/// Signals that follow the first one within this time count as the same signal: `timeout` sends each signal twice, to the
+/// process and to its group, and so do some launchers.
 const ONE_WISH: Duration = Duration::from_millis(500);
 
 /// Runs the command that the user asked for.
@@ -83,7 +83,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
     ExitCode::from(attend(&watch, &ended, &|| arguments.command.give_up(&watch, arguments.quiet || silent)))
 }
 
-/// Looks after the work until it ends, or must be ended. Gives the exit code.
+/// Watches the work until it ends or must be ended. Returns the exit code.
 fn attend(watch: &Watch, ended: &Receiver<u8>, give_up: &dyn Fn() -> Option<Result<Exit, Failure>>) -> u8 {
     let mut stopped_at: Option<Instant> = None;
     let grace = if process::is_distributed() { GRACE_OF_RANKS } else { GRACE };
@@ -112,7 +112,7 @@ fn attend(watch: &Watch, ended: &Receiver<u8>, give_up: &dyn Fn() -> Option<Resu
     }
 }
 
-/// Whether work that was told to stop some time ago is to be ended from outside.
+/// Whether work that was asked to stop some time ago is to be ended from outside.
 fn must_end(phase: Phase, reason: Reason, too_long: bool) -> bool {
     match (phase, reason) {
         (Phase::Writing, _) => false,
@@ -125,15 +125,15 @@ fn must_end(phase: Phase, reason: Reason, too_long: bool) -> bool {
     }
 }
 
-/// Whether the memory in use is so far beyond the limit that the work cannot be left to notice it by itself. A search
-/// that moves to a larger table has both for a moment, so small limits have some room.
+/// Whether the memory in use is so far beyond the limit that the process must be ended at once. A search that moves to a
+/// larger table has both tables for a moment, so small limits have some margin.
 fn is_far_over(resident: u64, limit: u64) -> bool {
     resident > limit.saturating_add((limit / 10).max(64 << 20))
 }
 
 /// The flag that the first SIGINT or SIGTERM sets; a second one, after a moment, ends the process at once. SIGUSR1, which
-/// batch systems send some time before their limit, and perhaps more than once, only sets the flag. SIGHUP keeps its
-/// meaning, so that `nohup` works. A thread listens, since handlers cannot compare times.
+/// batch systems send some time before their limit, perhaps more than once, only sets the flag. SIGHUP keeps its meaning, so
+/// that `nohup` works. A thread listens, since handlers cannot compare times.
 fn catch_signals() -> std::io::Result<Arc<AtomicBool>> {
     let signalled = Arc::new(AtomicBool::new(false));
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGUSR1])?;
@@ -151,12 +151,12 @@ fn catch_signals() -> std::io::Result<Arc<AtomicBool>> {
     Ok(signalled)
 }
 
-/// Whether a signal at this time is the second wish to end; `first` is when the first one came.
+/// Whether a signal at this time counts as the second one; `first` is the time of the first one.
 fn ends_at_once(first: &mut Option<Instant>, now: Instant) -> bool {
     now.saturating_duration_since(*first.get_or_insert(now)) > ONE_WISH
 }
 
-/// Signals that are meant for all ranks are heard by the one that speaks; to the others they mean nothing.
+/// Rank 0 handles signals that are meant for all ranks; the other ranks ignore them.
 fn pass_over_signals() -> std::io::Result<Arc<AtomicBool>> {
     let heard = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGUSR1] {
@@ -165,7 +165,7 @@ fn pass_over_signals() -> std::io::Result<Arc<AtomicBool>> {
     Ok(Arc::default())
 }
 
-/// A panic is a fault of ours, and what helps us find it is one line, not a backtrace, unless one is asked for.
+/// A panic is an internal error. It is reported in one line, without a backtrace unless one is asked for.
 fn announce_panics() {
     let backtrace = std::env::var_os("RUST_BACKTRACE").is_some_and(|v| v != "0");
     let usual = std::panic::take_hook();

@@ -1,6 +1,6 @@
-//! What differs on a terminal: colours, and that lines have an end. And messages to it that must not fail.
+//! Properties of a terminal: colours and the width of lines. Also messages to it that must not fail.
 //!
-//! Text from files may hold characters that a terminal obeys instead of showing them. Invariant: text that goes through
+//! Text from files may contain characters that a terminal interprets as commands. Invariant: text that goes through
 //! [`Escaping`] or [`tell`] has no such character but line breaks, tabs and the colours of [`Style`].
 
 use console::Term;
@@ -8,20 +8,20 @@ use gridlock_manager::grid::transport::launch::launched;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write, stderr, stdout};
 
-/// Escape sequences, all empty where there is to be no colour.
+/// Escape sequences, all empty if there are to be no colours.
 #[derive(Clone, Copy)]
 pub struct Style {
-    /// What matters most.
+    /// Begins important text.
     pub strong: &'static str,
-    /// What matters least.
+    /// Begins unimportant text.
     pub faint: &'static str,
-    /// What is as it should be.
+    /// Begins text about a good result.
     pub good: &'static str,
-    /// What is wrong.
+    /// Begins text about a problem.
     pub wrong: &'static str,
-    /// Back to the ordinary.
+    /// Returns to ordinary text.
     pub off: &'static str,
-    /// Characters that fit into a line; where there is no terminal, as many as you like.
+    /// Characters that fit into a line; without a terminal there is no limit.
     pub columns: usize,
 }
 
@@ -54,7 +54,7 @@ impl Style {
         Style { columns: terminal.size_checked().map_or(usize::MAX, |(_, columns)| columns.into()), ..style }
     }
 
-    /// Whether a text can be written again and again at the same place, as a bar does it.
+    /// Whether text can be redrawn at the same place, as a spinner needs it.
     pub fn can_redraw() -> bool {
         stderr().is_terminal() && !is_dumb()
     }
@@ -66,18 +66,18 @@ impl Style {
 }
 
 /// Whether a terminal may be given colours. See <https://no-color.org>: any value but the empty one means no. A process that
-/// mpirun started writes to a terminal that is none: what it says goes where mpirun writes, which may be a file.
+/// mpirun started may see a terminal that is none: its output goes where mpirun writes, which may be a file.
 pub fn colours_wanted() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) && !is_dumb() && launched().is_none()
 }
 
-/// A terminal that is no more than a printer.
+/// Whether the terminal has no escape sequences.
 fn is_dumb() -> bool {
     std::env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
-/// Writes a line to standard error. That nobody listens there is no reason to fail. It is one write: what others write at
-/// the same moment, mpirun above all, must not come between its words.
+/// Writes a line to standard error. A closed standard error is no reason to fail. It is one write, so that the output of
+/// other processes, mpirun above all, does not come between its words.
 pub fn tell(text: impl std::fmt::Display) {
     let mut line = String::new();
     escape(&text.to_string(), &mut line);
@@ -85,14 +85,14 @@ pub fn tell(text: impl std::fmt::Display) {
     let _ = stderr().write_all(line.as_bytes());
 }
 
-/// Whether a terminal obeys a character or shows the text around it in another order.
+/// Whether a terminal interprets a character as a command, or shows the text around it in another order.
 fn is_dangerous(c: char) -> bool {
     (c.is_control() && !matches!(c, '\n' | '\t'))
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Appends a text in which dangerous characters are written as `\u001b`. That is also how JSON writes them, so JSON stays
-/// what it is. The colours of [`Style`] pass.
+/// Appends a text in which dangerous characters are written as `\u001b`. JSON writes them in the same way, so JSON keeps its
+/// meaning. The colours of [`Style`] pass unchanged.
 fn escape(text: &str, out: &mut String) {
     let Style { strong, faint, good, wrong, off, .. } = Style::COLOURED;
     let colours = [strong, faint, good, wrong, off];
@@ -117,7 +117,7 @@ fn escape(text: &str, out: &mut String) {
     out.push_str(rest);
 }
 
-/// Writes text on, with dangerous characters escaped. Pieces must end between characters, as formatted text does.
+/// Passes text on, with dangerous characters escaped. Pieces must end between characters, as formatted text does.
 pub struct Escaping<W>(pub W);
 
 impl<W: Write> Write for Escaping<W> {

@@ -1,7 +1,7 @@
-//! What the working thread and the main thread share: whether to stop, and how far the work is.
+//! The state that the working thread and the main thread share: whether to stop, and the progress of the work.
 //!
-//! The main thread decides ([`Watch::check`]); the work asks [`Watch::stopped`] as often as it can, which costs one
-//! atomic read. Once stopped, always stopped, and for the first reason.
+//! The main thread decides ([`Watch::check`]); the work asks [`Watch::stopped`] as often as it can, which costs one atomic
+//! read. Invariant: a run that was stopped stays stopped, for the first reason.
 
 use crate::progress::Progress;
 use crate::quantities::{bytes, count, duration};
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What a run may spend.
+/// The limits of a run.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Limits {
     /// Bytes of memory.
@@ -32,11 +32,11 @@ pub enum Reason {
     Memory(u64),
 }
 
-/// What the work is at, as far as stopping is concerned.
+/// The phase of the work, as far as it matters for stopping.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Phase {
-    /// It computes, and asks now and then whether to stop.
+    /// It computes, and asks regularly whether to stop.
     Working,
     /// It waits for the user and can be ended at any time.
     Waiting,
@@ -54,7 +54,7 @@ struct Activity {
     since: Instant,
 }
 
-/// What is being done, and where it is shown.
+/// The activity, and the display that shows it.
 struct Board {
     activity: Option<Activity>,
     progress: Progress,
@@ -65,10 +65,10 @@ pub struct Watch {
     limits: Limits,
     started: Instant,
     signalled: Arc<AtomicBool>,
-    /// For those who compute without asking the watch.
+    /// A flag for computations that do not ask the watch.
     halt: Arc<Halt>,
     reason: OnceLock<Reason>,
-    /// The last line of progress before that.
+    /// The last line of progress before the stop.
     last: OnceLock<String>,
     phase: AtomicU8,
     /// Whether a thread has begun to write the result of the run.
@@ -76,12 +76,12 @@ pub struct Watch {
     board: Mutex<Board>,
     counted: AtomicU64,
     transitions: AtomicU64,
-    /// What else there is to say about how far the work is.
+    /// Further text for the line of progress.
     detail: Mutex<String>,
 }
 
 impl Watch {
-    /// A watch over a run that begins now. `signalled` becomes true when the user wants an end.
+    /// A watch over a run that begins now. `signalled` becomes true when the user wants the run to end.
     pub fn new(limits: Limits, signalled: Arc<AtomicBool>, progress: Progress) -> Self {
         Watch {
             limits,
@@ -118,8 +118,7 @@ impl Watch {
         })
     }
 
-    /// Tells the same to computations that know nothing of a watch, and hears from them of memory that they need and
-    /// that is not there.
+    /// The same for computations that do not know the watch. They also report there when they need more memory than there is.
     pub fn halt(&self) -> Arc<Halt> {
         self.halt.clone()
     }
@@ -133,7 +132,7 @@ impl Watch {
         self.halt.ask();
     }
 
-    /// Compares with the limits.
+    /// Checks the limits.
     pub fn check(&self) {
         if self.stopped().is_some() {
             return;
@@ -156,7 +155,7 @@ impl Watch {
         }
     }
 
-    /// What the work is at.
+    /// The phase of the work.
     pub fn phase(&self) -> Phase {
         match self.phase.load(Relaxed) {
             p if p == Phase::Waiting as u8 => Phase::Waiting,
@@ -165,7 +164,7 @@ impl Watch {
         }
     }
 
-    /// Says what the work is at from now on.
+    /// Sets the phase of the work.
     pub fn enter(&self, phase: Phase) {
         self.phase.store(phase as u8, Relaxed);
     }
@@ -179,7 +178,7 @@ impl Watch {
         first
     }
 
-    /// Says what is being done and counted from now on.
+    /// Sets the activity, and the unit that is counted.
     pub fn begin(&self, what: &'static str, unit: &'static str) {
         self.counted.store(0, Relaxed);
         self.transitions.store(0, Relaxed);
@@ -187,14 +186,14 @@ impl Watch {
         self.lock().activity = Some(Activity { what, unit, since: Instant::now() });
     }
 
-    /// Says that nothing is being counted for now. Once this returns, nothing is shown, and results can be.
+    /// Ends the activity. Once this returns no progress is shown, so that results can be printed.
     pub fn rest(&self) {
         let mut board = self.lock();
         board.activity = None;
         board.progress.clear();
     }
 
-    /// Brings what is shown up to date.
+    /// Updates the display.
     pub fn show(&self) {
         let mut board = self.lock();
         if let Some(activity) = board.activity {
@@ -202,13 +201,13 @@ impl Watch {
         }
     }
 
-    /// Says how far the work is.
+    /// Sets the progress of the work.
     pub fn count(&self, counted: usize, transitions: usize) {
         self.counted.store(counted as u64, Relaxed);
         self.transitions.store(transitions as u64, Relaxed);
     }
 
-    /// Says what else belongs into the line of progress, such as `12 waiting`.
+    /// Sets further text for the line of progress, such as `12 waiting`.
     pub fn detail(&self, text: String) {
         *self.detail.lock().unwrap_or_else(PoisonError::into_inner) = text;
     }
@@ -241,7 +240,7 @@ impl Watch {
         line
     }
 
-    /// The reason for the end in the user's words, and what was seen until then.
+    /// The reason for the end in the user's words, and the figures until then.
     pub fn why_stopped(&self) -> String {
         let reason = match self.stopped() {
             Some(Reason::Time(limit)) => format!("the time limit of {} is reached", duration(limit)),

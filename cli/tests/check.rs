@@ -1,6 +1,6 @@
 //! `gridlock check` and `gridlock replay` from outside: exit codes, standard output, JSON, files.
 //!
-//! The expected sizes of the models come from `models/*/expect.tsv`, which were found by hand, by formula or by other
+//! The expected sizes of the models come from `models/*/expect.tsv`, which were computed by hand, by formula or by other
 //! tools; the verdict, counts and counterexample must not depend on the number of workers.
 
 // Not all of it is needed here.
@@ -24,7 +24,7 @@ const HUGE: &str = "\
 act tick: Nat;
 proc Clock(n: Nat) = tick(n) . Clock((n + 1) mod 50);
 init allow({tick}, Clock(0) || Clock(0) || Clock(0) || Clock(0) || Clock(0) || Clock(0) || Clock(0) || Clock(0));";
-/// Endless, and in one process only.
+/// A single process with endlessly many states.
 const COUNTER: &str = "act up: Nat; proc P(n: Nat) = up(n) . P(n + 1); init P(0);";
 const FAULTY: &str = "\
 act a: Nat; b;
@@ -188,7 +188,7 @@ fn a_property_about_what_cannot_happen_is_told() {
     assert!(text(&output.stderr).contains("--see-hidden: no action 'g' is declared"));
 }
 
-/// A computation that asks nobody whether to stop costs neither the first line nor the JSON.
+/// A computation that never asks whether to stop costs neither the first line nor the JSON.
 #[test]
 fn a_long_computation_leaves_a_result() {
     let files = Files::new();
@@ -257,7 +257,7 @@ fn json_has_its_fields_and_nothing_beside_it() {
     assert_eq!(report["property"], "deadlock, never tau");
 }
 
-/// The documentation names exactly the fields that there are.
+/// The documentation names exactly the fields of the result.
 #[test]
 fn every_field_is_documented() {
     let files = Files::new();
@@ -370,7 +370,7 @@ fn wrong_use_is_told() {
 struct Expected {
     directory: PathBuf,
     spec: String,
-    /// No number: too large to be counted.
+    /// `None`: too many to be counted.
     states: Option<u64>,
     transitions: Option<u64>,
     deadlocks: Option<u64>,
@@ -477,7 +477,7 @@ fn the_models_are_as_expected_whatever_the_number_of_workers() {
     }
 }
 
-/// What is too large for the other tests of the models, but not for one search of the specification alone.
+/// Models that are too large for the other tests, but not for one search of the specification alone.
 #[test]
 fn larger_models_have_the_expected_sizes() {
     if std::env::var_os("GRIDLOCK_SLOW").is_none() {
@@ -513,7 +513,7 @@ fn tables_on_demand_give_the_same_answers() {
     }
 }
 
-/// A counterexample in every format, and what `replay` says of it.
+/// Without a counterexample no file is written.
 #[test]
 fn nothing_is_written_where_nothing_was_found() {
     let files = Files::new();

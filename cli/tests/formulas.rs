@@ -1,4 +1,4 @@
-//! Formulas and the flags that stand for them, from outside: verdicts, evidence, which searches refuse them.
+//! Formulas and the flags that stand for them, from outside: verdicts, evidence, and the searches that refuse them.
 
 // Not all of it is needed here.
 #[allow(dead_code)]
@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
 
-/// A buffer that may lose what it got, or break down.
+/// A buffer that may lose its content, or break down.
 const LOSSY: &str = "\
 act receive, send: Nat; lose, break, idle;
 proc B = sum n: Nat. (n < 2) -> receive(n) . (send(n) . B + lose . B) + break . D;
@@ -137,7 +137,7 @@ fn evidence_is_told_in_text_and_json() {
     assert_eq!(report["repeats_from"], Value::Null);
 }
 
-/// A run that goes round is saved with where it repeats, in all formats, and replayed with it.
+/// A run that ends in a cycle is saved with the step from which it repeats, in all formats, and replayed with it.
 #[test]
 fn runs_that_go_round_are_saved_and_replayed() {
     let files = Files::new();
@@ -174,7 +174,7 @@ fn runs_that_go_round_are_saved_and_replayed() {
     assert_eq!(run(&["replay", &spec, &beyond]).status.code(), Some(2));
 }
 
-/// The whole proof as an LTS: what no single run shows, and what one does.
+/// The whole proof as an LTS: of an answer that no single run shows, and of one that a run shows.
 #[test]
 fn proofs_are_written_as_systems() {
     let files = Files::new();
@@ -237,7 +237,7 @@ fn a_formula_with_other_properties() {
     assert_eq!((exit, &report["property"]), (1, &"never lose".into()), "{report}");
 }
 
-/// Where one formula takes too many states the next one may still be violated; if it is not, nothing was decided.
+/// If one formula needs too many states the next one may still be violated; if it is not, the answer is `unknown`.
 #[test]
 fn a_formula_without_an_answer_hides_no_other_one() {
     let spec = models().join("peterson/peterson.mcrl2").display().to_string();
@@ -399,7 +399,7 @@ fn liveness_of_the_models_by_flags() {
     }
 }
 
-/// Which runs count: two processes that have nothing to do with each other, and two that need a third.
+/// Which runs count: two independent processes, and two that need a third.
 #[test]
 fn justness_is_between_all_runs_and_fair_ones() {
     let files = Files::new();
@@ -477,7 +477,8 @@ fn what_holds_for_want_of_steps_is_told() {
     assert_eq!(json(&[&spec, "--never", "lose"]).0["warnings"].as_array().map(Vec::len), Some(0));
 }
 
-/// Every search with every kind of property: it decides it as breadth first does, or it refuses and names who can.
+/// Every search with every kind of property: it decides it as breadth first does, or it refuses it and names the searches
+/// that can decide it.
 #[test]
 fn every_search_decides_or_refuses_every_property() {
     let files = Files::new();

@@ -1,5 +1,5 @@
-//! `--from`: searches that begin in the state after a saved trace, from outside. Every search comes to the same verdict there,
-//! counterexamples replay from there, checkpoints know where their run began, and what cannot be is refused.
+//! `--from`: searches that begin in the state after a saved trace, from outside. Every search has the same verdict there,
+//! counterexamples replay from there, checkpoints have the state where their run began, and impossible states are refused.
 
 #[allow(dead_code, reason = "other tests need the rest of it")]
 #[path = "harness/mod.rs"]

@@ -1,5 +1,5 @@
-//! `gridlock check --search local` from outside: the verdicts of the models, what is handed over, what is refused, and what
-//! the result says about the blocks.
+//! `gridlock check --search local` from outside: the verdicts of the models, properties that are handed over, flags that are
+//! refused, and the figures about blocks.
 
 #[allow(dead_code, reason = "other tests need the rest of it")]
 #[path = "harness/mod.rs"]
@@ -66,8 +66,8 @@ fn the_models_get_their_verdicts() {
     );
 }
 
-/// Twelve managers, and two workers: if each takes the next job as soon as it is free, how much sooner are they done than one?
-/// By states and not by the clock, which depends on what else the machine does.
+/// Twelve managers, and two workers: if each takes the next job as soon as it is free, how much sooner are they done than
+/// one? Time is counted in states and not by the clock, which depends on the load of the machine.
 #[test]
 fn the_jobs_of_twelve_managers_are_even() {
     if std::env::var_os("GRIDLOCK_SLOW").is_none_or(|v| v != "1") {
@@ -175,7 +175,7 @@ fn what_grows_for_ever_is_handed_over() {
     assert_eq!((&report["verdict"], &report["local"]["then"]), (&"violated".into(), &"by slices".into()));
 }
 
-/// Watches a log: exit code, what is on standard output, and on standard error.
+/// Watches a log: exit code, standard output and standard error.
 fn watch(arguments: &[&str], log: &str) -> (Option<i32>, String, String) {
     let (_dir, path) = directory();
     let file = path("log.jsonl");
@@ -185,7 +185,7 @@ fn watch(arguments: &[&str], log: &str) -> (Option<i32>, String, String) {
 }
 
 /// Two proposals of Paxos with the paper's kind of bug: from a snapshot in which one acceptor has accepted, and another one
-/// has promised without having heard of that, the violation is predicted.
+/// has promised without knowing of that, the violation is predicted.
 #[test]
 fn a_violation_is_predicted_from_a_snapshot() {
     let (_dir, path) = directory();
@@ -232,8 +232,8 @@ fn a_violation_is_predicted_from_a_snapshot() {
     assert!(out.contains("from the state in line 1 of "), "{out}{err}");
 }
 
-/// The paper's bug of Paxos, from the state in which the paper found it: nodes 0 and 1 have accepted, and the vote of
-/// node 0 is known to its own learner only. Nothing but what the processes are in is told.
+/// The paper's bug of Paxos, from the state in which the paper found it: nodes 0 and 1 have accepted, and the vote of node 0
+/// is known to its own learner only. The snapshot has only the local states of the processes.
 #[test]
 fn the_bug_of_paxos_is_predicted_from_a_described_snapshot() {
     let (_dir, path) = directory();
@@ -317,7 +317,7 @@ fn lines_that_cannot_be_used_are_told() {
     assert!(text(&output.stderr).contains("there is no such file"), "{}", text(&output.stderr));
 }
 
-/// A log that grows is watched until somebody ends that: what was predicted by then is the answer.
+/// A log that grows is watched until the user ends the command: the predictions until then are the answer.
 #[cfg(unix)]
 #[test]
 fn an_interrupted_watch_takes_no_prediction_back() {

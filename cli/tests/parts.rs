@@ -1,5 +1,5 @@
-//! `gridlock check --search parts` from outside: the verdicts of the models, what is handed over, what is refused, and what
-//! the result says about the parts.
+//! `gridlock check --search parts` from outside: the verdicts of the models, properties that are handed over, flags that are
+//! refused, and the figures about parts.
 
 #[allow(dead_code, reason = "other tests need the rest of it")]
 #[path = "harness/mod.rs"]
@@ -174,7 +174,7 @@ fn a_picture_costs_no_verdict_and_is_there_whole_or_not_at_all() {
     );
 }
 
-/// What must be the same for any number of workers, and after a run was resumed.
+/// The facts that must be the same for any number of workers, and after a run was resumed.
 fn facts(report: &Value) -> Value {
     let mut obligations = report["parts"]["obligations"].clone();
     for obligation in obligations.as_array_mut().expect("a list") {
@@ -331,7 +331,7 @@ fn what_drowns_in_products_is_decided_by_interfaces() {
     }
 }
 
-/// What `gridlock parts --count` says.
+/// The output of `gridlock parts --count`.
 #[track_caller]
 fn counts(spec: &str, groups: &str) -> Value {
     let output = run(&["parts", spec, "--parts", groups, "--count", "--json"]);

@@ -1,5 +1,5 @@
 //! `gridlock check --reduce on` from outside: the verdicts of the models are those of the full search, with fewer states;
-//! what it cannot do is refused.
+//! unsupported combinations are refused.
 
 #[allow(dead_code, reason = "other tests need the rest of it")]
 #[path = "harness/mod.rs"]
@@ -19,7 +19,7 @@ fn check(arguments: &[&str]) -> Value {
 
 /// Models larger than this take too long in a test.
 const MOST: u64 = 10_000;
-/// And larger than this with searches that begin slowly.
+/// The same for searches that begin slowly.
 const FEW: u64 = 1_000;
 
 #[test]
@@ -137,7 +137,7 @@ fn what_a_reduction_cannot_do_is_refused() {
     }
 }
 
-/// More than forty million states, and nobody has said anything about reduction.
+/// More than forty million states, and no flag about reduction.
 #[test]
 fn what_is_large_is_reduced_unless_every_step_is_asked_for() {
     let (_dir, path) = directory();

@@ -1,5 +1,5 @@
-//! Breadth-first search that is killed, stopped and resumed, from outside: it comes to the same end, or says which file is
-//! not as it was.
+//! Breadth-first search that is killed, stopped and resumed, from outside: it has the same result, or names the file that was
+//! changed.
 #![cfg(unix)]
 
 #[allow(dead_code)]
@@ -20,7 +20,7 @@ fn philosophers(file: &str, n: u32) -> String {
     file.to_owned()
 }
 
-/// What must be the same however often a run was interrupted.
+/// The facts that must be the same, no matter how often a run was interrupted.
 fn facts(result: &Value) -> Vec<Value> {
     ["verdict", "reason", "states", "transitions", "deadlocks", "depth", "trace", "end"]
         .map(|name| result[name].clone())
@@ -171,7 +171,7 @@ fn what_is_not_as_it_was_is_named() {
     assert!(out.contains("resumed at depth 5 with"), "{out}");
 }
 
-/// A disk that is full looks to a program like a file that may not grow any more.
+/// A limit on the size of files stands for a full disk: a program sees both in the same way.
 #[test]
 fn a_full_disk_costs_no_verdict() {
     let (_dir, path) = directory();

@@ -1,4 +1,4 @@
-//! What the user can write on the command line: the commands, and what all of them understand.
+//! The command line: the commands, and the options that all of them take.
 
 use super::{Command, GROUPS};
 use crate::outcome::EXIT_CODES;
@@ -8,7 +8,7 @@ use clap::{ArgAction, ColorChoice, CommandFactory, FromArgMatches, Parser};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-/// What every command understands stands last in its help: it is what one needs last.
+/// The heading of options that every command takes. They stand last in its help, since they are needed least.
 const GENERAL: &str = "General options";
 
 /// A model checker for specifications in mCRL2's language.
@@ -42,7 +42,7 @@ pub struct Arguments {
     pub command: Command,
 }
 
-/// Reads the command line. The error is for the user, and may be the help that was asked for.
+/// Reads the command line. The error is shown to the user; it may be the help that was asked for.
 pub fn parse() -> Result<Arguments, clap::Error> {
     let mut command = command();
     if !colours_wanted() {
@@ -89,7 +89,7 @@ pub fn command() -> clap::Command {
     Arguments::command().help_template(template)
 }
 
-/// [`GROUPS`], and what they forget.
+/// [`GROUPS`], and the commands that they do not list.
 fn groups(command: &clap::Command) -> Vec<(&'static str, Vec<String>)> {
     let named = |n: &str| GROUPS.iter().any(|(_, commands)| commands.contains(&n));
     let mut groups: Vec<(&str, Vec<String>)> = GROUPS

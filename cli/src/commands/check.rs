@@ -1,4 +1,4 @@
-//! `gridlock check`: whether a specification has its properties, and if not, what shows it.
+//! `gridlock check`: whether a specification has its properties, and if not, a counterexample.
 
 use crate::flags::{LimitFlags, TableArguments};
 use crate::methods::{Flags, SearchFlag, methods};

@@ -1,4 +1,4 @@
-//! `gridlock compare`: whether two systems are equivalent, and if not, what shows it.
+//! `gridlock compare`: whether two systems are equivalent, and if not, a difference.
 
 use super::lts::size;
 use crate::by_parts;

@@ -1,4 +1,4 @@
-//! `gridlock completions`: what a shell needs to complete commands and options.
+//! `gridlock completions`: the script that a shell needs to complete commands and options.
 
 use super::arguments::command;
 use crate::outcome::{Exit, Failure};

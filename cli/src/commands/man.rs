@@ -61,8 +61,8 @@ fn rendered(command: clap::Command) -> io::Result<Vec<u8>> {
     }
 }
 
-/// What stands at the end of a help, with sections of its own: a line that ends in a colon becomes the title of the
-/// indented lines below it, which are not to be filled.
+/// The end of a help text, divided into sections: a line that ends in a colon becomes the title of the indented lines below
+/// it, which are not filled.
 fn with_sections(page: &str) -> String {
     const LAST: &str = ".SH EXTRA\n";
     let Some((before, help)) = page.split_once(LAST) else { return page.to_owned() };

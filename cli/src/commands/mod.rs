@@ -1,4 +1,4 @@
-//! The commands, one module each: its arguments, and what it does with the libraries.
+//! The commands, one module each: its arguments, and its work with the libraries.
 
 pub mod arguments;
 mod check;
@@ -60,7 +60,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// What the command may spend.
+    /// The limits of the command.
     pub fn limits(&self) -> Limits {
         match self {
             Command::Check(a) => a.limits.watched(),
@@ -91,7 +91,7 @@ impl Command {
         }
     }
 
-    /// Whether it makes a result of it, too, that it was stopped before it began.
+    /// Whether it also writes a result if it was stopped before it began.
     pub fn reports_its_end(&self) -> bool {
         let distributed = launched().is_some_and(|launch| launch.is_distributed());
         matches!(self, Command::Check(_) | Command::Hunt(_)) && !distributed

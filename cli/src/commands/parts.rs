@@ -205,7 +205,7 @@ impl Shown {
     }
 }
 
-/// One number for each of the other; as a number of machine size, which ends at 10^308.
+/// The ratio of the two numbers; `None` beyond the range of floating-point numbers, which ends at 10^308.
 fn ratio(global: &BigUint, local: &BigUint) -> Option<f64> {
     let [global, local] = [global, local].map(|n| n.to_string().parse::<f64>().unwrap_or(f64::INFINITY));
     Some(global / local).filter(|ratio| ratio.is_finite())

@@ -1,6 +1,6 @@
-//! `gridlock plan`: how large a specification is, from a sample, and what it takes to check it on a cluster.
+//! `gridlock plan`: estimates the size of a state space from a sample, and the resources to check it on a cluster.
 //!
-//! Invariant: what was measured, what is an estimate and what nobody knows are told apart.
+//! Invariant: the output distinguishes measured figures, estimates and unknown ones.
 
 use crate::flags::{Resources, TableArguments, TableMode};
 use crate::input::{Specification, fill, is_stdin};
@@ -84,10 +84,10 @@ pub struct Arguments {
     tables: TableArguments,
 }
 
-/// A reduced search may look at this part of the sample only: its states cost ten times as much and more.
+/// A reduced search may visit only this part of the sample, as a divisor: its states cost ten times as much and more.
 const DEARER: u64 = 10;
 
-/// What a sample showed.
+/// The figures of a sample.
 struct Sampled {
     estimate: Estimate,
     stats: Stats,
@@ -110,7 +110,7 @@ impl Sampled {
     }
 }
 
-/// What to do.
+/// The advice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Advice {
@@ -122,9 +122,9 @@ enum Advice {
     Reduced,
     /// Ranks.
     Ranks,
-    /// More ranks than anybody has.
+    /// More ranks are needed than is realistic.
     Slices,
-    /// Nobody knows.
+    /// There is no estimate.
     Unknown,
 }
 
@@ -142,7 +142,7 @@ struct Plan {
     words_per_state: usize,
     /// Exact, or estimated, or null.
     states: Option<f64>,
-    /// That there are as many is certain.
+    /// A certain lower bound on the states.
     states_at_least: u64,
     states_low: Option<f64>,
     states_high: Option<f64>,
@@ -225,7 +225,7 @@ pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool) -> Result<Exit, Fa
     }
 }
 
-/// What is needed for the least, the likely and the largest size.
+/// The resources for the least, the likely and the largest size.
 fn needs(estimate: &Estimate, costs: Costs) -> Option<[Need; 3]> {
     match estimate.size {
         Size::Exact(n) => Some([need(n as f64, estimate.widest, costs); 3]),
@@ -436,7 +436,7 @@ fn show(
     row("do", command(arguments, plan.advice, needs))
 }
 
-/// What to type.
+/// The command to type.
 fn command(arguments: &Arguments, advice: Advice, needs: Option<[Need; 3]>) -> String {
     let spec = asked(arguments);
     let ranks = arguments.ranks.filter(|&n| n > 1);
@@ -522,7 +522,7 @@ fn script(arguments: &Arguments, advice: Advice, likely: Option<Need>) -> String
     )
 }
 
-/// The specification and what is asked of it, as words for a shell.
+/// The specification and the properties, as words for a shell.
 fn asked(arguments: &Arguments) -> String {
     let spec = arguments.specification.display().to_string();
     let more = arguments.wanted.arguments().into_iter().chain(arguments.tables.arguments());

@@ -1,7 +1,7 @@
 //! `gridlock replay`: whether a trace is a run of a specification, step by step.
 //!
-//! The trace is searched for by its labels and by who contributes what, with [`gridlock_lts::engine::replay`], which shares
-//! nothing with the searches. All runs that fit are followed at once, so a trace is refused only if none does.
+//! The trace is searched for by its labels and by the parts of its participants, with [`gridlock_lts::engine::replay`], which
+//! shares nothing with the searches. All runs that fit are followed at once, so a trace is refused only if none does.
 
 use crate::flags::{Resources, TableArguments, TableMode};
 use crate::input::{Specification, is_stdin};
@@ -94,7 +94,7 @@ enum End<'a> {
     Refused {
         step: &'a str,
     },
-    /// Not where it was before the step from which it should repeat.
+    /// In another state than that before the step from which it should repeat.
     Open {
         from: usize,
     },
@@ -159,7 +159,7 @@ fn is_fault(net: &Network, step: &Step) -> bool {
     matches!(net.vectors[step.vector.0 as usize].outcome, Outcome::Fault(_))
 }
 
-/// What can happen after a trace.
+/// The steps that are possible after a trace.
 fn possible(system: &mut System, trace: &Trace) -> Result<Vec<ShownStep>, String> {
     let System { network, builder, .. } = system;
     let state = trace.end(network);

@@ -1,6 +1,6 @@
-//! `gridlock status`: how far a search is, from its checkpoint, whether it runs or not.
+//! `gridlock status`: the progress of a search, from its checkpoint, whether it runs or not.
 //!
-//! Invariant: nothing is written. The lock is only tried for a moment, so looking disturbs nobody.
+//! Invariant: nothing is written. The lock is only tried for a moment, so the command does not disturb a run.
 
 use crate::methods::methods;
 use crate::outcome::{Exit, Failure};
@@ -22,7 +22,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// A run that is alive replaces its page every two seconds. This counts where locks tell nothing.
+/// A page older than this is that of a run that has ended: a run replaces its page every two seconds. It is used where locks
+/// do not work.
 const ALIVE: u64 = 15;
 
 const HELP: &str = "\
@@ -56,7 +57,7 @@ pub struct Arguments {
     json: bool,
 }
 
-/// What a checkpoint tells.
+/// The content of a checkpoint.
 #[derive(Serialize)]
 struct Status {
     version: u32,
@@ -65,7 +66,7 @@ struct Status {
     verdict: Option<String>,
     reason: Option<String>,
     message: Option<String>,
-    /// Answers on disk, and what they took.
+    /// Answers on disk, and their effort.
     answers: u64,
     answered_states: u64,
     answered_seconds: f64,
@@ -137,7 +138,7 @@ fn look(dir: &Path) -> Result<Status, Failure> {
     })
 }
 
-/// The JSON in a file; nothing if there is no such file.
+/// The JSON in a file; `None` if there is no such file.
 fn parsed<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Option<T>, Failure> {
     let cannot =
         |why: &dyn std::fmt::Display| Failure::input(format_args!("cannot read {}: {why}", path.display()));

@@ -1,7 +1,7 @@
-//! `gridlock watch`: what may go wrong soon, from each state of a log.
+//! `gridlock watch`: predicts violations from each state of a log.
 //!
-//! A line of the log is a snapshot or a trace; from the state there a local search with a limit is made, as `check --from` would
-//! do it. Invariant: one line at a time is in memory, and what is said of it depends on nothing but the line.
+//! A line of the log is a snapshot or a trace; from the state there a local search with a limit is made, as `check --from`
+//! would do it. Invariant: one line at a time is in memory, and the answer to a line depends on that line only.
 
 use crate::flags::{Resources, TableArguments, TableMode};
 use crate::input::{Specification, is_stdin, open};
@@ -81,7 +81,7 @@ pub struct Arguments {
     told: Told,
 }
 
-/// What was told so far; the main thread looks at it if the run is ended while it waits for a line.
+/// The answers so far; the main thread reads them if the run is ended while it waits for a line.
 #[derive(Default, Debug)]
 struct Told {
     hold: AtomicU64,
@@ -93,7 +93,7 @@ struct Told {
 /// A line of the log.
 enum Line {
     Text(String),
-    /// It has more than [`LONGEST_LINE`] bytes, which were passed over.
+    /// It has more than [`LONGEST_LINE`] bytes, which were skipped.
     TooLong,
 }
 
@@ -164,7 +164,7 @@ pub fn give_up(arguments: &Arguments, watch: &Watch, quiet: bool) -> Result<Exit
     end(arguments, watch, quiet, true)
 }
 
-/// Sums up what was told. That a run was stopped takes no prediction back.
+/// Sums up the answers. Stopping a run does not take a prediction back.
 fn end(arguments: &Arguments, watch: &Watch, quiet: bool, stopped: bool) -> Result<Exit, Failure> {
     let Told { hold, violated, unknown, unusable } = &arguments.told;
     let [hold, violated, unknown, unusable] = [hold, violated, unknown, unusable].map(|n| n.load(Relaxed));
@@ -191,7 +191,7 @@ fn end(arguments: &Arguments, watch: &Watch, quiet: bool, stopped: bool) -> Resu
     }
 }
 
-/// Searches from one state, and tells what comes of it.
+/// Searches from one state, and prints the answer.
 fn answer(
     arguments: &Arguments,
     specification: &Specification,
@@ -235,7 +235,7 @@ fn answer(
     })?
 }
 
-/// The next line, as soon as it is there; none at the end.
+/// The next line, as soon as it has arrived; `None` at the end.
 fn next_line(input: &mut dyn BufRead, name: &str, watch: &Watch) -> Result<Option<Line>, Failure> {
     watch.rest();
     watch.enter(Phase::Waiting);

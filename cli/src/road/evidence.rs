@@ -11,7 +11,7 @@ pub fn is_known(path: &Path) -> bool {
     path.extension().is_some_and(|e| e.eq_ignore_ascii_case("aut") || e.eq_ignore_ascii_case("dot"))
 }
 
-/// Writes it, in the format that the name asks for.
+/// Writes the proof, in the format of the file's name.
 pub fn save(proof: &ProofLts, path: &Path) -> Result<(), Failure> {
     let name = |place: &(Option<u32>, String)| match place {
         (Some(state), part) => format!("state {state}\n{part}"),

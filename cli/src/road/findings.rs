@@ -1,6 +1,6 @@
-//! Findings: described and saved as soon as they are known, with what finds them again.
+//! Findings: described and saved as soon as they are known, with the commands that find them again.
 //!
-//! Invariant: a file of another run is never replaced. What an equal run wrote is left as it is.
+//! Invariant: a file of another run is never replaced. A file that an equal run wrote is left as it is.
 
 use super::Task;
 use super::properties::AskedProperty;
@@ -30,7 +30,7 @@ pub struct Finding {
     /// The property that is violated.
     pub property: Option<String>,
     pub message: String,
-    /// The search that found it, and the member it belongs to; none if it needs no search.
+    /// The search that found it, and the member it belongs to; `None` if it needs no search.
     pub job: Option<u64>,
     pub member: Option<String>,
     /// Steps now, and before it was shortened.
@@ -48,8 +48,8 @@ pub struct Finding {
     pub from_seed: Option<String>,
     pub trace: Vec<ShownStep>,
     pub end: Vec<ShownState>,
-    /// For a run against a formula: from which step it repeats, after which step the formula cannot be fulfilled any more,
-    /// and how many states can be reached then.
+    /// For a run that violates a formula: the step from which it repeats, the step after which the formula cannot be
+    /// fulfilled any more, and the number of states that can be reached then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repeats_from: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -112,12 +112,12 @@ struct FindingFile<'a> {
     command: String,
     /// A command that does everything again up to that search.
     from_seed: String,
-    /// What the method needs to do it again.
+    /// The record that the method needs to repeat the search.
     #[serde(flatten)]
     search: &'a dyn erased_serde::Serialize,
 }
 
-/// A finding in words; nothing if it is none.
+/// A finding in words; `None` if it is none.
 pub fn describe(
     asked: &[AskedProperty],
     tables: &Tables,
@@ -165,7 +165,7 @@ pub fn describe(
     Some((finding, origin))
 }
 
-/// Writes the trace and, beside it, what finds it again, if the method says where.
+/// Writes the trace and, beside it, the file that finds it again, if the method names a directory.
 pub fn save(
     task: &Task,
     specification: &Specification,
@@ -222,7 +222,7 @@ fn command(task: &Task, options: &[String]) -> String {
     all.map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// Writes a file, or finds that it is there with the same content. False if another one has its name.
+/// Writes a file, or finds that it exists with the same content. False if a file with other content has its name.
 fn claim(path: &Path, content: &[u8]) -> io::Result<bool> {
     let new = write_new(path, |out| out.write_all(content))?;
     Ok(new || fs::read(path).is_ok_and(|there| there == content))

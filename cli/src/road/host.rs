@@ -1,4 +1,4 @@
-//! What the road does for a method while it runs: progress on standard error, notes, and findings that are saved at once.
+//! The services of the road for a method while it runs: progress on standard error, notes, and findings that are saved at once.
 
 use super::findings::{Finding, describe, save};
 use super::properties::AskedProperty;
@@ -21,17 +21,17 @@ pub struct RoadHost<'a> {
 }
 
 impl<'a> RoadHost<'a> {
-    /// A host that tells nothing but warnings if it is to be quiet.
+    /// A host; if it is quiet it prints only warnings.
     pub fn new(task: &'a Task, specification: &'a Specification, watch: &'a Watch, quiet: bool) -> Self {
         RoadHost { task, specification, watch, quiet, asked: Mutex::default() }
     }
 
-    /// Learns what the properties are called.
+    /// Sets the names of the properties.
     pub fn know(&self, asked: Vec<AskedProperty>) {
         *lock(&self.asked) = asked;
     }
 
-    /// What was found so far.
+    /// The findings so far.
     pub fn findings(&self) -> Vec<Finding> {
         lock(&self.task.findings).clone()
     }

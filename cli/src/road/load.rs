@@ -1,4 +1,4 @@
-//! From texts to a system and what is asked of it.
+//! From texts to a system and its properties.
 
 use super::Task;
 use super::host::RoadHost;
@@ -14,17 +14,17 @@ use gridlock_manager::grid::journal::Identity;
 use gridlock_manager::method::{Host, Tables};
 use std::sync::Arc;
 
-/// Everything that the texts say.
+/// The result of loading the texts.
 pub struct Loaded {
     /// The processes.
     pub tables: Tables,
-    /// What is asked.
+    /// The properties to check.
     pub properties: Properties,
-    /// What the patterns of the method mean.
+    /// The meanings of the method's patterns.
     pub patterns: Vec<Property>,
-    /// What decides all of this.
+    /// The identity that determines all of this.
     pub identity: Identity,
-    /// What was told about properties before the tables were filled.
+    /// Warnings about properties from before the tables were filled.
     pub warnings: Vec<String>,
     /// Equations that disagree, if they are looked for; more may be found while tables are filled.
     pub disagreements: Option<Arc<Disagreements>>,

@@ -1,8 +1,8 @@
-//! The road of `check` and `hunt`, whichever way they search: load, choose, run, report, exit.
+//! The road of `check` and `hunt` for all methods: load, choose, run, report, exit.
 //!
-//! [`load`] makes a system and its properties from texts; the command has chosen a [`Method`]; that is conducted here,
-//! with a [`host`] that shows progress and takes findings; [`report`] and [`page`] tell the outcome. Invariant: nothing
-//! here knows which method it is, and a result that exists reaches the user whatever limit was hit.
+//! [`load`] makes a system and its properties from texts; the command has chosen a [`Method`]; this module conducts it, with
+//! a [`host`] that shows progress and takes findings; [`report`] and [`page`] show the outcome. Invariant: nothing here knows
+//! which method it is, and a result that exists reaches the user no matter which limit was hit.
 
 mod evidence;
 mod findings;
@@ -35,42 +35,42 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What was found so far, for the thread of the run and for the one that may have to end it.
+/// The findings so far, for the thread of the run and for the one that may have to end it.
 pub type Findings = Arc<Mutex<Vec<Finding>>>;
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a command asks for.
+/// The task of a command.
 pub struct Task<'a> {
     /// The command, for command lines that find something again.
     pub command: &'static str,
     /// The specification.
     pub specification: &'a Path,
-    /// What the user wants to know.
+    /// The properties that the user asks for.
     pub wanted: &'a Wanted,
-    /// Where it begins, if not in the initial state.
+    /// The state in which it begins, if not the initial one.
     pub from: Option<Start>,
     /// How tables are filled.
     pub tables: &'a TableArguments,
     /// The method, as the list has it.
     pub entry: &'static Entry,
-    /// The same with what the user wrote about it.
+    /// The method with the user's flags.
     pub method: &'a dyn Method,
-    /// What the user wrote that every search understands.
+    /// Flags that every search takes.
     pub common: Common,
     /// Bytes that the process may use.
     pub memory: u64,
     /// Whether to look for equations that disagree.
     pub check_equations: bool,
-    /// Where the counterexample is wanted.
+    /// The file for the counterexample.
     pub trace_out: Option<&'a Path>,
-    /// Where the whole proof of a formula's answer is wanted.
+    /// The file for the whole proof of a formula's answer.
     pub evidence_out: Option<&'a Path>,
-    /// Where the result is wanted as JSON.
+    /// The file for the result as JSON.
     pub json: Option<&'a Path>,
-    /// Where findings are put as soon as they are known.
+    /// The list that gets findings as soon as they are known.
     pub findings: Findings,
 }
 
@@ -80,7 +80,7 @@ impl Task<'_> {
         self.method.threads(self.common.workers)
     }
 
-    /// Says no to what cannot be, before any work is done.
+    /// Refuses flags that cannot be fulfilled, before any work is done.
     fn check(&self) -> Result<(), Failure> {
         self.method.check(&self.common)?;
         if usize::from(is_stdin(self.specification)) + self.wanted.on_stdin() > 1 {
@@ -112,18 +112,18 @@ impl Task<'_> {
     }
 }
 
-/// What came of a task.
+/// The result of a task.
 struct Examined {
     outcome: Outcome,
     trace: Option<ShownTrace>,
     doubts: Doubts,
     build_time: Duration,
-    /// What the search is done with. To free millions of small pieces takes time, in which a limit must not take the result
-    /// away.
+    /// Tables that the search does not need any more. Freeing millions of small pieces takes time, and a limit that is
+    /// reached then must not cost the result.
     tables: Option<Tables>,
 }
 
-/// Goes the road.
+/// Runs a task.
 pub fn run(task: &Task, watch: &Watch, quiet: bool, peers: &Peers) -> Result<Exit, Failure> {
     task.check()?;
     let specification = Specification::read(task.specification)?;
@@ -171,7 +171,7 @@ pub fn run(task: &Task, watch: &Watch, quiet: bool, peers: &Peers) -> Result<Exi
     conclude(&report, watch, quiet)
 }
 
-/// Tells the result everywhere, and what the program ends with.
+/// Writes the result to all destinations, and returns the exit code.
 fn conclude(report: &FinishedRun, watch: &Watch, quiet: bool) -> Result<Exit, Failure> {
     let told = tell_all(report, watch, quiet);
     if let Conclusion::Faulty(_) = &report.outcome.conclusion {
@@ -184,8 +184,8 @@ fn conclude(report: &FinishedRun, watch: &Watch, quiet: bool) -> Result<Exit, Fa
     })
 }
 
-/// Writes the result of a run whose work does not notice that it is to stop, from another thread: what was found, or else that
-/// it is unknown, and why.
+/// Writes the result of a run whose work does not notice that it is to stop, from another thread: the findings, or else
+/// `unknown` with the reason.
 pub fn give_up(task: &Task, watch: &Watch, quiet: bool) -> Result<Exit, Failure> {
     watch.rest();
     let limit = watch.limit().unwrap_or(Limit::Interrupted);
@@ -211,8 +211,8 @@ pub fn give_up(task: &Task, watch: &Watch, quiet: bool) -> Result<Exit, Failure>
     conclude(&report, watch, quiet)
 }
 
-/// Where the property of a finding stands. One of several in a file has a name of its own, which nobody knows before the file is
-/// translated.
+/// The index of the property of a finding. A property of a file with several has a name of its own, which is known only once
+/// the file is translated.
 fn place_of(asked: &mut Vec<AskedProperty>, name: &str, found: &Finding) -> usize {
     asked.iter().position(|one| one.name == name).unwrap_or_else(|| {
         let repeats = found.repeats_from.is_some() || found.critical_step.is_some();
@@ -222,7 +222,7 @@ fn place_of(asked: &mut Vec<AskedProperty>, name: &str, found: &Finding) -> usiz
     })
 }
 
-/// Goes the road for one of several states, up to the result, and lets the caller tell it.
+/// Runs a task for one of several states, up to the result, which the caller reports.
 pub fn tell_one<R>(
     task: &Task,
     specification: &Specification,
@@ -252,7 +252,7 @@ pub fn tell_one<R>(
     }))
 }
 
-/// Everything up to the result; `asked` becomes what is really searched for.
+/// Everything up to the result; `asked` becomes the list of properties that are searched for.
 fn examine(
     task: &Task,
     specification: &Specification,
@@ -311,7 +311,7 @@ fn examine(
     Ok(Examined { outcome, trace, doubts, build_time, tables: run.tables.take() })
 }
 
-/// Writes the result to all places where it is wanted. Standard output comes first: a disk that is full must not cost the
+/// Writes the result to all destinations that the user asked for. Standard output comes first: a full disk must not cost the
 /// verdict.
 fn tell_all(report: &FinishedRun, watch: &Watch, quiet: bool) -> Result<(), Failure> {
     let Task { trace_out, evidence_out, json, method, .. } = *report.task;

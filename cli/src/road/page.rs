@@ -1,6 +1,6 @@
-//! `--report`: a page about a run that needs nothing but itself.
+//! `--report`: a self-contained page about a run.
 //!
-//! Invariant: the page is well-formed HTML whatever names and labels contain, and loads nothing from elsewhere.
+//! Invariant: the page is well-formed HTML for any names and labels, and loads no other files.
 
 use super::report::FinishedRun;
 use crate::chart;

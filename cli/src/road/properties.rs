@@ -1,4 +1,4 @@
-//! What is asked of a search: from the options on the command line to properties of the library.
+//! The properties of a search: from the options on the command line to properties of the library.
 
 use crate::input::{faulty, is_stdin, read_text};
 use crate::outcome::Failure;
@@ -95,7 +95,7 @@ struct ByFlag {
     just: Option<(Option<String>, String)>,
 }
 
-/// What a property is about.
+/// The kind of a property.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// Freedom from deadlock.
@@ -108,12 +108,12 @@ pub enum Kind {
     Game,
 }
 
-/// The name of a property in reports, and what it is about.
+/// The name of a property in reports, and its kind.
 #[derive(Clone, Debug)]
 pub struct AskedProperty {
     /// Stable: `deadlock`, `never` and the pattern, or the file.
     pub name: String,
-    /// What it is about.
+    /// Its kind.
     pub kind: Kind,
 }
 
@@ -154,20 +154,20 @@ pub fn after(steps: usize) -> String {
     }
 }
 
-/// Properties and, for each, what it is called.
+/// Properties and their names.
 #[derive(Default)]
 pub struct Properties {
-    /// What each is called.
+    /// The name and kind of each.
     pub asked: Vec<AskedProperty>,
     /// The properties themselves.
     pub checked: Vec<Property>,
-    /// What was asked for, wherever the files are: equal lists give equal properties.
+    /// The properties as texts, independent of where files are: equal lists give equal properties.
     pub identity: Vec<String>,
-    /// The formulas that automata watch, to find out what they were never asked.
+    /// The formulas that automata watch, to find antecedents that never occur.
     watched: Vec<Box<dyn Equations>>,
 }
 
-/// A formula of more parts than this is not asked what it was never asked.
+/// A formula of more parts than this is not checked for antecedents that never occur.
 const MOST_PARTS: usize = 256;
 
 impl Properties {
@@ -182,8 +182,8 @@ impl Properties {
         self.checked.push(property);
     }
 
-    /// The antecedents of formulas that automata watched and that hold, of which the tables have no step. They must be complete.
-    /// What cannot be found out is left out.
+    /// The antecedents of formulas that automata watched and that hold, of which the tables have no step. They must be
+    /// complete. Antecedents for which this cannot be decided are left out.
     pub fn unasked(&self, net: &Network) -> Vec<String> {
         let mut all = Vec::new();
         for equations in &self.watched {
@@ -199,7 +199,7 @@ impl Wanted {
         self.deadlock || self.allow_termination || nothing_else
     }
 
-    /// What the flags stand for.
+    /// The properties that the flags stand for.
     fn by_flags(&self) -> Vec<ByFlag> {
         let mut all = Vec::new();
         let mut add = |name: String, text: String| all.push(ByFlag { name, text, just: None });
@@ -222,7 +222,7 @@ impl Wanted {
         all
     }
 
-    /// Every run does it, from the beginning or after some steps.
+    /// Every run does a step of `p`, from the beginning or after some steps.
     fn reached(&self, after: Option<&str>, p: &str) -> ByFlag {
         let (name, way) = match after {
             None => (format!("inevitable {p}"), String::new()),
@@ -268,7 +268,7 @@ impl Wanted {
         Ok(Property::Formula(Box::new(Just::new(steps(goal)?, after, blocking, name.to_owned()))))
     }
 
-    /// Says no to what does not fit together.
+    /// Refuses flags that do not fit together.
     fn check(&self) -> Result<(), Failure> {
         if self.fair != Fair::None && self.inevitable.is_empty() && self.response.is_empty() {
             return Err(Failure::input("--fair belongs to --inevitable and --response"));
@@ -293,7 +293,8 @@ impl Wanted {
         Ok(self.texts.get_or_init(|| texts))
     }
 
-    /// Translates what is wanted; a specification that lacks an action is no reason to leave a property out.
+    /// Translates the properties that the user asks for; a property is translated even if the specification lacks an action
+    /// of it.
     pub fn translate(&self, builder: &Builder) -> Result<Properties, Failure> {
         self.check()?;
         let mut properties = Properties::default();
@@ -336,7 +337,7 @@ impl Wanted {
         Ok(properties)
     }
 
-    /// What properties see of what is hidden.
+    /// The hidden actions that properties see.
     pub fn sight(&self, builder: &Builder) -> Result<Sight, Failure> {
         match &self.see_hidden {
             None => Ok(Sight::default()),
@@ -345,7 +346,7 @@ impl Wanted {
         }
     }
 
-    /// What to say about named actions that no step seems to have: what they are about may hold for no other reason.
+    /// Warnings about named actions that no step seems to have: a property may hold only because of that.
     pub fn notes(&self, builder: &Builder) -> Result<Vec<String>, Failure> {
         let mut all = Vec::new();
         let mut add = |place: &str, names: Vec<(String, Unseen)>| {
@@ -375,7 +376,7 @@ impl Wanted {
         Ok(all)
     }
 
-    /// The options that say the same, for another command line.
+    /// The same options, for another command line.
     pub fn arguments(&self) -> Vec<String> {
         let mut all = Vec::new();
         if self.deadlock {
@@ -410,7 +411,7 @@ impl Wanted {
         all
     }
 
-    /// What is wanted before anything is translated, for a report on a run that did not come that far.
+    /// The properties before they are translated, for a report on a run that did not come that far.
     pub fn names(&self) -> Vec<AskedProperty> {
         let mut asked = Vec::new();
         if self.deadlock() {

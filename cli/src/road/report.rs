@@ -1,4 +1,4 @@
-//! What a run tells at its end: for people on standard output, for programs as JSON. `docs/json.md` documents every field.
+//! The report of a run at its end: for people on standard output, for programs as JSON. `docs/json.md` documents every field.
 
 use super::Task;
 use super::findings::Finding;
@@ -15,7 +15,7 @@ use std::time::Duration;
 
 /// More properties than this are not named one by one.
 const NAMED: usize = 4;
-/// Of a longer counterexample that is saved the file has the steps.
+/// The steps of a longer counterexample are shown only in the file in which it is saved, if it is saved.
 const SHOWN_STEPS: usize = 200;
 
 /// Why a property may hold, or not, for another reason than it should.
@@ -23,25 +23,25 @@ const SHOWN_STEPS: usize = 200;
 pub struct Doubts {
     /// Actions that properties name and no step can be seen to have.
     pub warnings: Vec<String>,
-    /// Of formulas that automata watched and that hold: after which steps they ask for something although there are none.
+    /// Of formulas that automata watched and that hold: the antecedents for which the system has no step.
     pub vacuous: Vec<String>,
 }
 
 /// A finished run.
 pub struct FinishedRun<'a> {
-    /// What was asked for.
+    /// The task.
     pub task: &'a Task<'a>,
-    /// The specification as the user called it.
+    /// The specification, as the user named it.
     pub specification: &'a str,
     /// The properties, numbered as in the conclusion.
     pub asked: &'a [AskedProperty],
-    /// What came out.
+    /// The outcome.
     pub outcome: &'a Outcome,
     /// The run that shows a violation or a fault.
     pub trace: Option<&'a ShownTrace>,
-    /// What to think of before believing it.
+    /// Reasons to doubt the verdict.
     pub doubts: &'a Doubts,
-    /// What a method found that may find several.
+    /// The findings of a method that may find several.
     pub findings: &'a [Finding],
     /// Time to read the specification and to build tables and properties.
     pub build_time: Duration,
@@ -133,13 +133,13 @@ impl FinishedRun<'_> {
         json
     }
 
-    /// After which steps formulas that hold ask for something, although there are none.
+    /// The antecedents of formulas that hold, for which the system has no step.
     fn vacuous(&self) -> Vec<&str> {
         let all = self.outcome.figures.vacuous().iter().chain(&self.doubts.vacuous);
         all.map(String::as_str).collect()
     }
 
-    /// What is to be said before the numbers.
+    /// The notes before the figures.
     pub fn notes(&self) -> Vec<Cow<'_, str>> {
         let vacuous = self.vacuous().into_iter().map(|antecedent| {
             Cow::from(format!(
@@ -191,7 +191,7 @@ impl FinishedRun<'_> {
         self.trace.map_or(Ok(()), |trace| self.write_trace(trace, style, out))
     }
 
-    /// What was done, as numbers.
+    /// The work done, as numbers.
     pub fn rows(&self) -> Vec<Row> {
         self.outcome.figures.rows(&self.spent())
     }
@@ -235,7 +235,7 @@ impl FinishedRun<'_> {
         matches!(self.outcome.conclusion, Conclusion::Violated(p) if self.asked[p].kind == Kind::Deadlock)
     }
 
-    /// Where it begins, if not in the initial state.
+    /// The state in which it begins, if not the initial one.
     fn begins(&self) -> Option<String> {
         self.task.from.as_ref().map(|start| match start.shown() {
             state if state.starts_with("the ") => state,
@@ -243,7 +243,7 @@ impl FinishedRun<'_> {
         })
     }
 
-    /// The same, to stand behind something else.
+    /// The same, to follow another text.
     fn from(&self) -> String {
         self.task.from.as_ref().map_or(String::new(), |start| format!(", from {}", start.shown()))
     }
@@ -278,7 +278,7 @@ impl FinishedRun<'_> {
         }
     }
 
-    /// What there is to say beyond the verdict.
+    /// The message beyond the verdict.
     fn message(&self) -> Option<String> {
         let (steps, terminated) =
             self.trace.map_or((0, false), |trace| (trace.steps.len(), trace.terminated));

@@ -1,7 +1,7 @@
 //! Chromium without a window, driven by its own protocol over a web socket.
 //!
-//! Clicks and keys are those of a user: they go through the browser's input. Every script error, every message of the
-//! console and every resource that could not be loaded is remembered ([`Browser::assert_no_problems`]).
+//! Clicks and keys go through the browser's input, like those of a user. Every script error, every message of the console and
+//! every resource that could not be loaded is recorded ([`Browser::assert_no_problems`]).
 
 use serde_json::{Value, json};
 use std::fs;
@@ -36,7 +36,7 @@ fn binary() -> Option<String> {
 }
 
 impl Browser {
-    /// Starts the browser; none if there is none, which the test says.
+    /// Starts the browser; `None` if there is none, which is printed.
     pub fn start() -> Option<Browser> {
         let Some(binary) = binary() else {
             // Not by a macro: those are silent in tests that pass.
@@ -169,7 +169,7 @@ impl Browser {
         }
     }
 
-    /// Presses a key, by the name that scripts know it by.
+    /// Presses a key, by the name that scripts use.
     pub fn press(&mut self, key: &str) {
         let mut down = json!({ "type": "keyDown", "key": key });
         if key.chars().count() == 1 {
@@ -187,7 +187,7 @@ impl Browser {
         self.call("DOM.setFileInputFiles", json!({ "nodeId": node["nodeId"], "files": [file] }));
     }
 
-    /// Fails if the page had a script error, or told of anything in the console.
+    /// Fails if the page had a script error, or wrote a message to the console.
     #[track_caller]
     pub fn assert_no_problems(&mut self) {
         // Events that are on their way come before the answer.

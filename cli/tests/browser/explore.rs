@@ -1,4 +1,4 @@
-//! `gridlock explore`, clicked through.
+//! `gridlock explore`, used by clicks and keys.
 
 use crate::chromium::Browser;
 use gridlock_lts::model::trace_file::TraceFile;

@@ -1,7 +1,6 @@
 //! The pages that gridlock makes, in a real browser: `explore`, and the report of a swarm.
 //!
-//! Needs Chromium. Where there is none the tests say so and pass; `scripts/test` installs it, and reports what was left
-//! out.
+//! Needs Chromium. Without it the tests say so and pass; `scripts/test` installs it, and reports tests that were left out.
 
 mod chromium;
 mod explore;

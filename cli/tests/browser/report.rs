@@ -59,7 +59,7 @@ fn a_swarm_that_holds() {
     browser.assert_no_problems();
 }
 
-/// Jobs that repeat work: how much, which of them, and who did what.
+/// Jobs that repeat work: how much, which jobs, and which worker did what.
 #[test]
 fn a_swarm_that_repeats_itself() {
     let Some(mut browser) = Browser::start() else { return };
@@ -102,7 +102,7 @@ fn a_swarm_with_a_counterexample() {
     browser.assert_no_problems();
 }
 
-/// On a telephone, too, nothing is wider than the page: what needs more room scrolls by itself.
+/// On a telephone, too, nothing is wider than the page: an element that needs more room scrolls by itself.
 fn assert_narrow(browser: &mut Browser) {
     let size =
         |width| json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500 });

@@ -1,4 +1,4 @@
-//! Inputs that are no specifications, or extreme ones: a clear answer within seconds, and nothing is written.
+//! Inputs that are no specifications, or extreme ones: a clear answer within seconds, and no file is written.
 
 use crate::harness::{BUFFERS, Bench, Ran};
 use std::fs;

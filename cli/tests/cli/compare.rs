@@ -2,7 +2,7 @@
 
 use crate::harness::{BUFFERS, Bench};
 
-/// What two buffers in a row do, seen from outside.
+/// The behaviour of two buffers in a row, seen from outside.
 const SERVICE: &str = "
 sort D = struct d1 | d2;
 act r1, s4: D;

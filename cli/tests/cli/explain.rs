@@ -1,4 +1,4 @@
-//! A deadlock explains itself, names stay short, and nothing that is shown can steer a terminal or costs a verdict.
+//! A deadlock explains itself, names stay short, and no output can control a terminal or cost a verdict.
 
 use crate::harness::Bench;
 use serde_json::Value;

@@ -1,5 +1,5 @@
-//! `gridlock explore` without a browser: who is answered, what is refused, how it ends. The page itself is tested in
-//! `tests/browser`.
+//! `gridlock explore` without a browser: which requests are answered, which are refused, and how it ends. The page itself is
+//! tested in `tests/browser`.
 
 use crate::harness::{BUFFERS, Bench, PARTIAL, finish};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -53,7 +53,7 @@ impl Server {
         ))
     }
 
-    /// Asks and gives the body of the answer.
+    /// Asks a question and returns the body of the answer.
     #[track_caller]
     fn asks(&self, about: &str, body: &str) -> serde_json::Value {
         let (status, answer) = self.post(about, body);
@@ -118,7 +118,7 @@ fn others_are_refused() {
     assert_eq!(server.send(&delete).0, 405);
 }
 
-/// A run that goes round is opened with where it repeats, drawn with it and saved with it.
+/// A run that ends in a cycle is opened with the step from which it repeats, drawn with it and saved with it.
 #[test]
 fn runs_that_go_round_can_be_walked() {
     let b = Bench::new(&[("two.mcrl2", "act a, b, c; proc P = a . Q; Q = b . c . Q; init P;")]);

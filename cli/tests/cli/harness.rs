@@ -36,17 +36,17 @@ pub struct Bench {
     directory: TempDir,
 }
 
-/// What a run left behind.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Ran {
-    /// The exit code; none if a signal ended it.
+    /// The exit code; `None` if a signal ended it.
     pub code: Option<i32>,
     pub out: String,
     pub err: String,
 }
 
 impl Ran {
-    /// Asserts the exit code and gives the run back.
+    /// Asserts the exit code and returns the run.
     #[track_caller]
     pub fn exits(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "{self:?}");

@@ -1,4 +1,4 @@
-//! What somebody meets who has just installed it: slips, completions, manual pages, and output on a terminal.
+//! The first steps of a new user: slips, completions, manual pages, and output on a terminal.
 
 use crate::harness::{BUFFERS, Bench, COUNTER, Ran, finish};
 use std::io::Write;
@@ -77,7 +77,7 @@ fn manual_pages_refer_to_pages_that_are_there() {
     }
 }
 
-/// Runs a command on a terminal of this many columns; none if there is no `script` to make one.
+/// Runs a command on a terminal of this many columns; `None` if there is no `script` to make one.
 fn on_a_terminal(b: &Bench, columns: u32, variables: &[(&str, &str)], arguments: &str) -> Option<Ran> {
     let line = format!("stty cols {columns} rows 50; {} {arguments}", env!("CARGO_BIN_EXE_gridlock"));
     let mut command = Command::new("script");
@@ -119,7 +119,7 @@ fn lines_end_where_the_terminal_ends() {
     assert_eq!(steps[at + 1], format!("{:column$}Q: another_rather_long_name(1)", ""), "{}", ran.out);
 }
 
-/// What is seen of a text: escape sequences end in a letter.
+/// The visible part of a text: escape sequences end in a letter.
 fn without_escapes(text: &str) -> String {
     let mut parts = text.split('\x1b');
     let first = parts.next().unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! `gridlock plan`: what was seen, what is a guess and what nobody knows.
+//! `gridlock plan`: measured figures, estimates, and figures that are unknown.
 
 use serde_json::Value;
 use std::fs;

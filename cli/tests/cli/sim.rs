@@ -7,7 +7,7 @@ fn bench() -> Bench {
     Bench::new(&[("buffers.mcrl2", BUFFERS), ("partial.mcrl2", PARTIAL)])
 }
 
-/// The lines that tell about steps.
+/// The lines about steps.
 fn steps(out: &str) -> Vec<&str> {
     out.lines().filter(|line| line.starts_with("step ")).collect()
 }

@@ -1,4 +1,4 @@
-//! Limits and signals: exit code 3, and nothing is written.
+//! Limits and signals: exit code 3, and no file is written.
 
 use crate::harness::{Bench, COUNTER};
 

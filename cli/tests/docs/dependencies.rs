@@ -1,4 +1,4 @@
-//! What is said about dependencies: each is judged in `docs/dependencies.md`, and all can be built by the oldest compiler
+//! The statements about dependencies: each is judged in `docs/dependencies.md`, and all can be built by the oldest compiler
 //! that is promised.
 
 use super::{metadata, root};
@@ -21,7 +21,7 @@ fn judged() -> BTreeSet<String> {
     names
 }
 
-/// Those that the crates of the workspace ask for.
+/// The dependencies of the crates of the workspace.
 fn direct(metadata: &Value) -> BTreeSet<String> {
     let members = metadata["workspace_members"].as_array().unwrap();
     let packages = metadata["packages"].as_array().unwrap().iter();

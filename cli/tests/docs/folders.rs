@@ -76,7 +76,7 @@ fn named(text: &str, own: &[String]) -> BTreeSet<Vec<String>> {
     all
 }
 
-/// Which modules of a folder need which others of it, by what is written in the files.
+/// Which modules of a folder need which others of it, by the paths in their files.
 fn needs(source: &Path, folder: &[String]) -> BTreeMap<String, BTreeSet<String>> {
     let (mut files, mut edges) = (Vec::new(), BTreeMap::<String, BTreeSet<String>>::new());
     sources(source, &mut files);

@@ -1,4 +1,4 @@
-//! Every example of the page about the language is explored, and its last line is what came out.
+//! Every example of the page about the language is explored, and its last line is the output.
 
 use super::root;
 use std::fs;
@@ -12,7 +12,7 @@ fn examples() -> Vec<String> {
     blocks.map(|rest| rest.split_once("```").expect("the block ends").0.to_owned()).collect()
 }
 
-/// The exit code of `gridlock lts` and what it says on standard error.
+/// The exit code of `gridlock lts` and its standard error.
 fn explored(specification: &str) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gridlock"));
     command.args(["lts", "-"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());

@@ -38,7 +38,7 @@ fn without_code(text: &str) -> String {
     out
 }
 
-/// What is in the brackets of links and pictures.
+/// The targets of links and pictures.
 fn links(text: &str) -> Vec<&str> {
     text.split("](").skip(1).filter_map(|rest| rest.split_once(')').map(|(link, _)| link)).collect()
 }

@@ -1,4 +1,4 @@
-//! The documentation is true as far as a program can tell: commands run, figures are what they print, examples can be
+//! The documentation is true as far as a program can tell: commands run and print the figures of the text, examples can be
 //! explored, links lead somewhere, dependencies are judged, licences are allowed.
 
 mod dependencies;

@@ -1,5 +1,4 @@
-//! Every command of the README is executed, in the order in which it stands there, and prints the figures that the text
-//! tells.
+//! Every command of the README is executed, in the order of the text, and prints the figures that the text gives.
 
 use super::root;
 use std::collections::BTreeSet;
@@ -18,7 +17,7 @@ fn commands() -> Vec<String> {
     readme().lines().filter_map(|line| line.strip_prefix("    ")).map(str::to_owned).collect()
 }
 
-/// What the text tells, the command that shows it, and what that prints.
+/// Texts of the README, the command that shows each, and its output.
 const FIGURES: &[(&str, &str, &[&str])] = &[
     ("Four processes", "info models/abp/abp.mcrl2", &["4 processes"]),
     ("15 steps show how", "--trace-out bug.trace", &["after 15 steps", "counterexample, 15 steps"]),
@@ -34,7 +33,7 @@ const FIGURES: &[(&str, &str, &[&str])] = &[
     ("equal", "compare abp.aut small.aut", &["equal (branching)"]),
 ];
 
-/// What the text around it promises.
+/// The exit code that the text around a command promises.
 fn promised(words: &[&str]) -> i32 {
     let buggy = words.iter().any(|word| word.contains("-bug"));
     i32::from(buggy && matches!(words[0], "check" | "hunt"))

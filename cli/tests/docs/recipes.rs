@@ -1,5 +1,5 @@
-//! Recipes for containers and clusters, which nothing here can run: what they name is there, versions are those of the
-//! project, and what is shell or Python can be read as such.
+//! Recipes for containers and clusters, which the tests cannot run: the files that they name exist, versions are those of the
+//! project, and shell or Python parts can be parsed.
 
 use crate::{metadata, root};
 use std::io::Write;
@@ -30,7 +30,7 @@ fn after<'t>(text: &'t str, word: &str, ends: &[char]) -> &'t str {
     rest.split(ends).next().unwrap_or_default()
 }
 
-/// A program that only reads: what it is given is well formed.
+/// Asserts that a program that only parses accepts a text.
 fn readable(program: &str, arguments: &[&str], text: &str) {
     let child = Command::new(program).args(arguments).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn();
     // Not every machine has Python; every one has a shell.
@@ -151,7 +151,7 @@ fn recipes_have_the_versions_of_the_project() {
     assert!(root().join(after(&easybuild, "start_dir = '", &['\''])).join("Cargo.toml").is_file());
 }
 
-/// `scripts/scale` computes from what was counted and measured, without doing that again.
+/// `scripts/scale` computes from saved counts and measurements, without repeating them.
 #[test]
 fn larger_searches_are_computed_again() {
     let (dir, mut rows) = (tempfile::tempdir().expect("a directory"), Vec::new());

@@ -1,4 +1,4 @@
-//! Runs the binary; what several tests share.
+//! Runs the binary, and has helpers that several tests share.
 
 // Not all of it is needed everywhere.
 #[allow(dead_code)]
@@ -77,7 +77,7 @@ pub struct Expected {
     pub shortest: Option<usize>,
 }
 
-/// Models that are quickly done, with what every search decides.
+/// Models that are searched quickly, with properties that every search decides.
 pub fn expectations(most: u64) -> Vec<Expected> {
     let mut directories: Vec<PathBuf> =
         fs::read_dir(models()).expect("models").map(|e| e.expect("an entry").path()).collect();

@@ -1,16 +1,16 @@
-//! Moments of a run that a test waits for. A test that kills or signals a run does it when something has happened, never after
-//! some time: how long anything takes depends on the machine and on what else it does.
+//! Moments of a run that a test waits for. A test kills or signals a run at an event, never after some time: durations depend
+//! on the machine and its load.
 
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// What does not come in this time does not come.
+/// An event that has not come after this time is not waited for any longer.
 const PATIENCE: Duration = Duration::from_secs(1200);
 const PAUSE: Duration = Duration::from_millis(3);
 
-/// Waits until something is there.
+/// Waits until a condition holds.
 #[track_caller]
 pub fn wait_for(what: &str, mut there: impl FnMut() -> bool) {
     let begun = Instant::now();
@@ -20,7 +20,7 @@ pub fn wait_for(what: &str, mut there: impl FnMut() -> bool) {
     }
 }
 
-/// Waits until something has happened, or until the process has ended, which is told.
+/// Waits until a condition holds, or until the process has ended; then returns its status.
 #[track_caller]
 pub fn end_or(child: &mut Child, what: &str, mut there: impl FnMut() -> bool) -> Option<ExitStatus> {
     let mut end = None;
@@ -31,7 +31,7 @@ pub fn end_or(child: &mut Child, what: &str, mut there: impl FnMut() -> bool) ->
     end
 }
 
-/// Whether a process has something to do when this signal comes: before that, it would just die.
+/// Whether a process has a handler for this signal: before that, the signal would just kill it.
 pub fn catches(pid: u32, signal: i32) -> bool {
     let Ok(status) = fs::read_to_string(format!("/proc/{pid}/status")) else {
         // A system without /proc, where nobody can tell. A process that has gone does not come back.
@@ -43,7 +43,7 @@ pub fn catches(pid: u32, signal: i32) -> bool {
     caught.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
-/// Bytes in the files of a checkpoint, which need not be there; without pages and results, which a run writes again and again.
+/// Bytes in the files of a checkpoint, which need not exist; pages and results, which a run rewrites, are left out.
 pub fn bytes_in(place: &str) -> u64 {
     let files = fs::read_dir(place).into_iter().flatten().flatten();
     let files = files.filter(|file| file.path().extension().is_none_or(|end| end != "json"));
@@ -51,8 +51,8 @@ pub fn bytes_in(place: &str) -> u64 {
     files.filter_map(|file| file.metadata().ok()).filter(fs::Metadata::is_file).map(|file| file.len()).sum()
 }
 
-/// Waits until nobody has a checkpoint any more. The last thread of a process that was killed may still be on its way out of the
-/// disk when nothing else of it is to be seen.
+/// Waits until no process has a checkpoint open any more. The last thread of a process that was killed may still be in a disk
+/// operation when nothing else of the process is visible.
 #[track_caller]
 pub fn wait_until_free(place: &str) {
     if let Ok(lock) = File::open(Path::new(place).join("lock")) {

@@ -1,4 +1,4 @@
-//! What is found, what is never found, and that it is found again.
+//! Violations that hunts find and find again, and properties that hold.
 
 use crate::harness::{directory, ends, model, run, text};
 use crate::hunting::{expected, hunt};
@@ -7,7 +7,7 @@ use std::fs;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// Above this a search of everything takes long in a test.
+/// With more states than this a full search takes too long in a test.
 const SMALL: u64 = 20_000;
 
 #[test]
@@ -127,7 +127,7 @@ fn several_findings_differ() {
     assert_eq!(fs::read_dir(path("out")).expect("a directory").count(), 10);
 }
 
-/// Time is up when it is up, also where single searches are long.
+/// The time budget is kept, even if single searches are long.
 #[test]
 fn budgets_are_kept() {
     let (_dir, path) = directory();
@@ -160,7 +160,7 @@ fn labels_are_preferred() {
     assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stderr));
 }
 
-/// What takes many steps of one kind and none of another: no manager but the last may give up before the commit.
+/// Violations that need many steps of one kind and none of another: no manager but the last may give up before the commit.
 #[test]
 fn aims_lead_far_into_large_systems() {
     let (_dir, path) = directory();
@@ -171,7 +171,7 @@ fn aims_lead_far_into_large_systems() {
     assert_eq!(report["findings"][0]["steps"], 25);
 }
 
-/// Jobs begin with 1,000 states. Small ones that find nothing new any more make room for larger ones.
+/// Jobs begin with 1,000 states. Jobs that find nothing new any more are followed by larger ones.
 #[test]
 fn a_system_a_little_larger_than_a_job_is_seen_as_a_whole() {
     let spec = model("slidingwindow/slidingwindow.mcrl2");

@@ -1,4 +1,4 @@
-//! Runs hunts and reads what they say.
+//! Runs hunts and reads their results.
 
 use crate::harness::{models, run, text};
 use serde_json::Value;
@@ -22,7 +22,7 @@ impl Expected {
     }
 }
 
-/// What the models are expected to be.
+/// The expected results of the models.
 pub fn expected() -> Vec<Expected> {
     let mut all = Vec::new();
     let mut folders: Vec<_> =
@@ -68,7 +68,7 @@ pub fn hunt(arguments: &[&str]) -> Value {
     report
 }
 
-/// Takes away what depends on time, the machine and the way there.
+/// Removes fields that depend on time, the machine and the course of the run.
 pub fn strip(value: &mut Value) {
     match value {
         Value::Object(fields) => {

@@ -1,4 +1,4 @@
-//! Runs against formulas: found with every seed, replayed, the same for all workers, and refused where a game is needed.
+//! Runs that violate formulas: found with every seed, replayed, the same for all workers, and refused where a game is needed.
 
 use crate::harness::{directory, ends, model, models, run, text};
 use crate::hunting::{hunt, strip};
@@ -19,7 +19,7 @@ impl Row {
     }
 }
 
-/// What the models are expected to be; changed specifications are written to `path`.
+/// The expected results of the models; changed specifications are written to `path`.
 fn rows(path: &dyn Fn(&str) -> String) -> Vec<Row> {
     let mut folders: Vec<_> =
         fs::read_dir(models()).expect("models").map(|e| e.expect("a folder").path()).collect();
@@ -103,7 +103,7 @@ fn workers_change_nothing() {
     }
 }
 
-/// A finding has what finds it again, and says what it shows.
+/// A finding has the commands that find it again, and says what it shows.
 #[test]
 fn a_finding_is_told_and_found_again() {
     let (_dir, path) = directory();

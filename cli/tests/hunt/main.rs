@@ -1,4 +1,4 @@
-//! Hunts from outside: what is found, that it is found again, and that nothing depends on workers, kills or luck.
+//! Hunts from outside: their findings, that these are found again, and that nothing depends on workers, kills or chance.
 //!
 //! GRIDLOCK_SLOW=1 runs every seeded bug with twenty seeds.
 #![cfg(unix)]

@@ -1,4 +1,4 @@
-//! Hunts where tables cannot be completed before the search, or are not to be.
+//! Hunts on tables that cannot be completed before the search, or are not to be.
 
 use crate::harness::{directory, ends, run, text};
 use crate::hunting::{expected, hunt, strip};
@@ -56,7 +56,7 @@ fn an_endless_counter_is_hunted() {
     }
 }
 
-/// What a hunt by prefixes proves of the models is the same whether tables are complete or not.
+/// The proofs of a hunt by prefixes about the models are the same whether tables are complete or not.
 #[test]
 fn proofs_do_not_depend_on_how_tables_are_filled() {
     let (_dir, path) = directory();

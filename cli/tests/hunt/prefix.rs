@@ -1,9 +1,9 @@
-//! What a hunt by prefixes proves about the models.
+//! The proofs of a hunt by prefixes about the models.
 
 use crate::harness::{directory, ends, model};
 use crate::hunting::{expected, hunt};
 
-/// "No violation within k steps" against the lengths of the shortest counterexamples, which breadth-first search knows.
+/// "No violation within k steps" against the lengths of the shortest counterexamples, from breadth-first search.
 #[test]
 fn no_violation_is_nearer_than_it_says() {
     let (_dir, path) = directory();
@@ -41,7 +41,7 @@ fn what_is_proved_is_told() {
     assert!(out.contains("every reachable state was seen"), "{out}");
 }
 
-/// All that an exhausted bound has is counted, and searches that tell each other expand less.
+/// All states within an exhausted bound are counted, and searches that share states expand fewer.
 #[test]
 fn what_is_told_is_counted() {
     let (_dir, path) = directory();
@@ -63,7 +63,7 @@ fn what_is_told_is_counted() {
     assert!(on["states"].as_u64() < off["states"].as_u64(), "{} and {}", on["states"], off["states"]);
 }
 
-/// What a search found that left out what others had told is found again by the file beside it, without the others.
+/// A finding of a search that left out states reported by others is found again from the file beside it, without the others.
 #[test]
 fn findings_of_searches_that_were_told_are_found_again() {
     let (_dir, path) = directory();

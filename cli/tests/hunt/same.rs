@@ -1,4 +1,4 @@
-//! The same seed and number of jobs give the same, whatever the number of workers.
+//! The same seed and number of jobs give the same result for any number of workers.
 
 use crate::harness::{directory, model};
 use crate::hunting::{hunt, strip};

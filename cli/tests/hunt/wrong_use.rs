@@ -1,4 +1,4 @@
-//! What cannot be meant is refused before any work, with what to do about it.
+//! Flags that make no sense are refused before any work, with a remedy.
 
 use crate::harness::{directory, model, run, text};
 use std::fs;

@@ -1,4 +1,4 @@
-//! Formulas that are no safety formulas, on ranks that own their states: what one machine says, evidence included.
+//! Formulas that are no safety formulas, on ranks that own their states: the same results as on one machine, evidence included.
 
 use crate::harness::{directory, model, models, text};
 use crate::owned::{on_ranks, same};
@@ -104,7 +104,7 @@ fn large_systems_are_decided_by_all_ranks() {
     assert!(out.contains("decided by") && out.contains("rank 0 alone"), "{out}{}", text(&output.stderr));
 }
 
-/// Limits end it on all ranks, wherever they are.
+/// A limit that any rank reaches ends the search on all ranks.
 #[test]
 fn limits_end_formulas_on_all_ranks() {
     // So large that no machine comes to its end before.

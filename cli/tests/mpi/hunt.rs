@@ -1,10 +1,10 @@
-//! Hunts on ranks come to the same as on threads.
+//! Hunts on ranks have the same results as on threads.
 
 use crate::harness::{directory, model, run, text};
 use crate::ranks::gridlock;
 use serde_json::Value;
 
-/// What must be the same.
+/// The facts that must be the same.
 fn facts(out: &[u8]) -> Vec<Value> {
     let mut report: Value = serde_json::from_slice(out).expect("JSON and nothing else");
     let mut findings = report["findings"].take();

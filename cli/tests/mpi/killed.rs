@@ -1,4 +1,4 @@
-//! Ranks that are killed: the job dies, and a resumed one comes to the same end.
+//! Ranks that are killed: the job ends, and a resumed one has the same result.
 
 use crate::harness::moments::{bytes_in, end_or};
 use crate::harness::{command, directory, model, text};
@@ -19,7 +19,7 @@ fn line(checkpoint: &str) -> Vec<String> {
     all
 }
 
-/// What must be the same however often a run was killed.
+/// The facts that must be the same, no matter how often a run was killed.
 fn facts(checkpoint: &str) -> Vec<Value> {
     let bytes = fs::read(Path::new(checkpoint).join("result.json")).expect("a result");
     let result: Value = serde_json::from_slice(&bytes).expect("JSON");
@@ -34,15 +34,15 @@ fn facts(checkpoint: &str) -> Vec<Value> {
     facts
 }
 
-/// How many bytes more there are to be in a checkpoint when ranks are killed: some part of what a run writes, or none, and then
-/// they are killed as soon as they are there.
+/// How many more bytes a checkpoint is to have when ranks are killed: a part of the bytes that a run writes, or none; then
+/// ranks are killed as soon as they exist.
 pub fn moment(rng: &mut Rng, whole: u64) -> u64 {
     if rng.percent(20) { 0 } else { rng.between(1, whole as usize / 3) as u64 }
 }
 
-/// Waits for a process, or kills some ranks, or all together with mpirun, once this many bytes more are in the checkpoint; `None`
-/// leaves it alone. Gives the exit code if it came to its end before that.
-/// `end` is the code with which it ends if it is left alone.
+/// Waits for a process, or kills some ranks, or all together with mpirun, once this many bytes more are in the checkpoint;
+/// `None` leaves it alone. Returns the exit code if it ended before that. `end` is the code with which it ends if it is left
+/// alone.
 pub fn disturb(
     line: &[String],
     checkpoint: &str,
@@ -72,7 +72,7 @@ pub fn disturb(
     code
 }
 
-/// Kills one rank or all of them; the exit code if that was too late.
+/// Kills one rank or all of them; returns the exit code if the run had ended before.
 fn kill(mut child: Child, checkpoint: &str, end: i32, rng: &mut Rng) -> Option<i32> {
     let running = processes(checkpoint);
     if running.is_empty() || rng.percent(50) {
@@ -100,7 +100,7 @@ fn kill(mut child: Child, checkpoint: &str, end: i32, rng: &mut Rng) -> Option<i
     }
 }
 
-/// Whether a run says that it was told to stop.
+/// Whether a run reports that it was stopped.
 fn was_interrupted(checkpoint: &str) -> bool {
     let result = fs::read(Path::new(checkpoint).join("result.json"));
     let result = result.ok().and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());

@@ -1,5 +1,5 @@
-//! A local search on ranks: the blocks and verdicts of one process, also if what is left is handed over, if ranks are killed
-//! and the run is resumed, and from a state that is not the initial one.
+//! A local search on ranks: the blocks and verdicts of one process, also if undecided properties are handed over, if ranks
+//! are killed and the run is resumed, and from a state that is not the initial one.
 
 use crate::harness::{directory, model, run};
 use crate::obligations::{killed_and_resumed, parsed, ranks_agree_with_one_process};

@@ -1,4 +1,4 @@
-//! Swarms on the ranks of an MPI job, from outside: the same as with threads, whatever happens to the ranks.
+//! Swarms on the ranks of an MPI job, from outside: the same as with threads, even if ranks are killed or stopped.
 //!
 //!     cargo test -p gridlock --features mpi --test mpi
 //!

@@ -1,5 +1,5 @@
-//! What searches by obligations, local and by parts, have in common on ranks: they come to what one process comes to, and what
-//! killed ranks have answered is not asked again.
+//! Tests that searches by obligations, local and by parts, share on ranks: they have the same results as one process, and
+//! jobs that killed ranks have answered are not done again.
 
 use crate::harness::{directory, model, run, text};
 use crate::killed::disturb;
@@ -13,7 +13,7 @@ pub fn parsed(out: &[u8], err: &[u8]) -> Value {
     serde_json::from_slice(out).unwrap_or_else(|e| panic!("{e}: {}{}", text(out), text(err)))
 }
 
-/// What must be the same, wherever it was decided.
+/// The facts that must be the same on ranks and in one process.
 fn facts(report: &Value, search: &str) -> Value {
     let own = &report[search];
     let mut obligations = own["obligations"].clone();

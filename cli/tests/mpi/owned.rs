@@ -1,4 +1,4 @@
-//! Breadth-first search on ranks that own their states: what one machine says, in every number.
+//! Breadth-first search on ranks that own their states: the same result as on one machine, in every figure.
 
 use crate::harness::moments::{catches, wait_for};
 use crate::harness::{Expected, command, directory, expectations, model, text};
@@ -17,13 +17,13 @@ fn parsed(output: &Output, what: &str) -> Value {
         .unwrap_or_else(|e| panic!("{what}: {e}: {}{}", text(&output.stdout), text(&output.stderr)))
 }
 
-/// What one process says.
+/// The result of one process.
 fn alone(line: &[&str]) -> (Value, Option<i32>) {
     let output = command(line).output().expect("gridlock starts");
     (parsed(&output, &format!("{line:?}")), output.status.code())
 }
 
-/// What ranks say, without what is about ranks.
+/// The result of ranks, without the figures about ranks.
 pub fn on_ranks(size: usize, line: &[&str]) -> (Value, Option<i32>, Value) {
     let output = gridlock(size, line).output().expect("mpirun starts");
     let mut result = parsed(&output, &format!("{line:?} on {size} ranks"));
@@ -175,7 +175,7 @@ fn a_signal_ends_the_search_on_all_ranks() {
     }
 }
 
-/// Ranks with another specification or other options are named, and nobody waits for them.
+/// Ranks with another specification or other options are named, and no rank waits for them.
 #[test]
 fn ranks_that_differ_are_named() {
     let (_dir, path) = directory();

@@ -1,5 +1,5 @@
-//! A search by parts on ranks: the tree, figures and verdict of one process, also if what is left is handed over, if tables
-//! are filled meanwhile, and if ranks are killed and the run is resumed.
+//! A search by parts on ranks: the tree, figures and verdict of one process, also if undecided properties are handed over, if
+//! tables are filled during the search, and if ranks are killed and the run is resumed.
 
 use crate::harness::model;
 use crate::obligations::{killed_and_resumed, ranks_agree_with_one_process};

@@ -7,16 +7,16 @@ use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
 thread_local! {
-    /// Where the launchers that a test has started keep their files: until its thread ends.
+    /// The directories for files of the launchers that a test has started; they are removed when its thread ends.
     static SESSIONS: RefCell<Vec<TempDir>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Whether there is time for everything.
+/// Whether the slow tests are to run.
 pub fn slow() -> bool {
     std::env::var_os("GRIDLOCK_SLOW").is_some_and(|v| v == "1")
 }
 
-/// The launcher and its options, which GRIDLOCK_MPIRUN may say.
+/// The launcher and its options, from GRIDLOCK_MPIRUN if that is set.
 fn launcher() -> Vec<String> {
     let said = std::env::var("GRIDLOCK_MPIRUN").unwrap_or_default();
     let words = if said.trim().is_empty() { "mpirun --oversubscribe --bind-to none" } else { &said };
@@ -43,7 +43,7 @@ pub fn gridlock(ranks: usize, arguments: &[&str]) -> Command {
     mpirun(ranks, env!("CARGO_BIN_EXE_gridlock"), arguments)
 }
 
-/// Whether a launcher that was sent a signal ended with the exit code of its ranks. MPICH's may end with 0 all the same.
+/// Whether a launcher that was sent a signal ended with the exit code of its ranks. That of MPICH may end with 0 nevertheless.
 pub fn ends_as_its_ranks(output: &Output, code: i32) -> bool {
     let any_end = std::env::var_os("GRIDLOCK_MPIRUN").is_some();
     output.status.code() == Some(code) || any_end && output.status.success()
@@ -74,15 +74,15 @@ pub fn processes(word: &str) -> Vec<u32> {
     found.into_iter().map(|(_, pid)| pid).collect()
 }
 
-/// Sends a signal; whether the process was still there.
+/// Sends a signal; returns whether the process still existed.
 pub fn signal(name: &str, pid: u32) -> bool {
     let kill =
         Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).stderr(Stdio::null()).status();
     kill.expect("kill").success()
 }
 
-/// Kills what is left of the ranks that have this checkpoint, and waits until nobody has it any more. mpirun ends before its
-/// ranks do.
+/// Kills the remaining ranks that have this checkpoint, and waits until no process has it open any more. mpirun ends before
+/// its ranks do.
 #[track_caller]
 pub fn kill_the_rest(checkpoint: &str) {
     wait_for("the end of all ranks", || {

@@ -1,4 +1,4 @@
-//! Breadth-first search on ranks that are killed: another number of ranks, or threads, comes to the same end.
+//! Breadth-first search on ranks that are killed: another number of ranks, or threads, gets the same result.
 
 use crate::harness::moments::{bytes_in, end_or, wait_for};
 use crate::harness::{command, directory, model, text};
@@ -28,8 +28,8 @@ fn parsed(bytes: &[u8]) -> Value {
     serde_json::from_slice(bytes).unwrap_or_else(|e| panic!("{e}: {}", text(bytes)))
 }
 
-/// Kills a rank or all of them when something has been written after the next checkpoint; the exit code if the run came to its
-/// end before.
+/// Kills a rank or all of them when something has been written after the next checkpoint; returns the exit code if the run
+/// ended before.
 fn disturbed(line: &[String], place: &str, ranks: usize, left_alone: bool, rng: &mut Rng) -> Option<i32> {
     let line: Vec<&str> = line.iter().map(String::as_str).collect();
     let manifest = Path::new(place).join("manifest.json");
@@ -161,8 +161,8 @@ fn ranks_without_memory_are_resumed_by_more_of_them() {
     assert!(text(&output.stderr).contains("levels-001-00001 is missing"), "{}", text(&output.stderr));
 }
 
-/// The disk of one rank is full, which looks to a program like a file that may not grow any more: that costs the checkpoint, not
-/// the verdict, and what was written before is resumed by another number of ranks.
+/// The disk of one rank is full, for which a limit on the size of files stands: that costs the checkpoint, not the verdict,
+/// and another number of ranks resumes from the checkpoint written before.
 #[test]
 fn a_full_disk_of_one_rank_costs_no_verdict() {
     let (_dir, path) = directory();
@@ -194,7 +194,7 @@ fn a_full_disk_of_one_rank_costs_no_verdict() {
     assert_eq!(facts(&parsed(&output.stdout)), facts(&parsed(&alone.stdout)), "the checkpoint is whole");
 }
 
-/// A rank that hangs is named, and nobody waits for it for ever.
+/// A rank that hangs is named, and no rank waits for it for ever.
 #[test]
 fn a_rank_that_hangs_is_named() {
     let (_dir, path) = directory();

@@ -1,4 +1,4 @@
-//! Ranks and threads come to the same: verdict, traces, searches, states, counterexample, job by job.
+//! Ranks and threads have the same results: verdict, traces, searches, states, counterexample, job by job.
 
 use crate::harness::{directory, model, swarm, text};
 use crate::ranks::{gridlock, slow};
@@ -36,7 +36,7 @@ const RUNS: [(&str, &str); 20] = [
     ("twophase/twophase.mcrl2", "--subsystem TransactionManager --unroll 1 --simulate-workers 4"),
 ];
 
-/// Takes away what depends on time, the machine and the way there.
+/// Removes fields that depend on time, the machine and the course of the run.
 pub fn strip(value: &mut Value) {
     match value {
         Value::Object(fields) => {

@@ -9,7 +9,7 @@ fn script(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/cluster").join(name)
 }
 
-/// A script with gridlock as its program, where everybody may be root.
+/// A script with gridlock as its program, where root may run MPI.
 fn start(name: &str, dir: &str) -> Command {
     let mut command = Command::new("bash");
     command.arg(script(name)).current_dir(dir).env("GRIDLOCK", env!("CARGO_BIN_EXE_gridlock"));

@@ -1,4 +1,4 @@
-//! Slices on ranks: what threads and the exhaustive search say, whatever happens to the ranks.
+//! Slices on ranks: the results of threads and of the exhaustive search, even if ranks are killed.
 
 use crate::harness::moments::bytes_in;
 use crate::harness::{command, directory, expectations, model, run, swarm, text};
@@ -14,7 +14,7 @@ fn on_ranks(ranks: usize, spec: &str, options: &[&str], file: &str) -> Value {
     on_ranks_with(ranks, spec, options, file).0
 }
 
-/// The same, and what each rank had.
+/// The same, and the figures of each rank.
 fn on_ranks_with(ranks: usize, spec: &str, options: &[&str], file: &str) -> (Value, Vec<Value>) {
     let line = [&["check", spec, "--search", "isv", "--json", file], options].concat();
     let output = gridlock(ranks, &line).output().expect("mpirun starts");

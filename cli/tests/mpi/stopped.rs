@@ -1,4 +1,4 @@
-//! Runs on ranks that are told to stop, and what they leave behind; logs.
+//! Runs on ranks that are stopped, and the checkpoints and results that they leave; logs.
 
 use crate::harness::moments::{wait_for, wait_until_free};
 use crate::harness::{directory, ends, model, text};
@@ -22,7 +22,7 @@ fn start(line: &[String]) -> Child {
     gridlock(3, &line).spawn().expect("mpirun starts")
 }
 
-/// Answers on disk, and what the run is doing.
+/// The answers on disk, and the state of the run.
 fn status(place: &str) -> (u64, String) {
     let status: Value = serde_json::from_str(&ends(&["status", place, "--json"], 0)).expect("JSON");
     (status["answers"].as_u64().expect("a number"), status["state"].as_str().expect("a word").to_owned())

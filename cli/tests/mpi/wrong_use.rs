@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Output;
 
-/// What standard error says, without what mpirun adds about ranks that ended with an error.
+/// Standard error, without the lines that mpirun adds about ranks that ended with an error.
 #[track_caller]
 fn refused(output: &Output) -> String {
     let (out, err) = (text(&output.stdout), text(&output.stderr));
@@ -16,7 +16,7 @@ fn refused(output: &Output) -> String {
     err.lines().find(|line| line.contains("error: ")).expect("a message").to_owned()
 }
 
-/// The swarm that is asked for where nothing else is said.
+/// The flags of a swarm, used by tests that need no other.
 const SWARM: [&str; 4] = ["--search", "isv", "--subsystem", "User"];
 
 #[test]

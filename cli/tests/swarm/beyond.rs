@@ -1,8 +1,8 @@
-//! What a swarm leaves out, and leaves to another search.
+//! States that a swarm leaves out, and work that it leaves to another search.
 
 use crate::harness::{ends, model, run, swarm, text};
 
-/// Jobs that do the same work again and again are left to slices, which say how many states there are.
+/// Jobs that do the same work again and again are followed by a search by slices, which counts all states.
 #[test]
 fn beyond_the_work_limit_slices_go_on() {
     let (spec, property) = (model("dkr/steps.mcrl2"), model("dkr/greatest.mcf"));
@@ -27,7 +27,7 @@ fn beyond_the_work_limit_slices_go_on() {
     assert!(text(&wrong.stderr).contains("--beyond slice does not go with --ids or --shard"));
 }
 
-/// Where nothing is forbidden no job is needed; where something is, both ways agree, and the other one does more.
+/// If no step is forbidden no job is needed; if one is, both searches agree, and the full one does more work.
 #[test]
 fn what_cannot_be_violated_is_left_out() {
     let spec = model("beverage/beverage.mcrl2");

@@ -22,7 +22,7 @@ fn spawn(arguments: &[String]) -> Child {
     command(&arguments.iter().map(String::as_str).collect::<Vec<_>>()).spawn().expect("gridlock starts")
 }
 
-/// What must be the same however often a run was killed.
+/// The facts that must be the same, no matter how often a run was killed.
 fn facts(result: &Value) -> Vec<Value> {
     let names =
         ["searches", "ids_explored", "ids_pruned", "largest_states", "total_states", "total_transitions"];
@@ -31,8 +31,8 @@ fn facts(result: &Value) -> Vec<Value> {
     facts
 }
 
-/// Kills a run again and again, each time when there is a little more in its checkpoint, until it comes to its end. `whole` is
-/// what there is then.
+/// Kills a run again and again, each time when there is a little more in its checkpoint, until it comes to its end. `whole`
+/// is the size of the checkpoint then.
 fn kill_and_resume(place: &str, kills: &mut u32, most: u32, whole: u64) {
     let mut more = 0;
     loop {
@@ -113,7 +113,7 @@ fn a_killed_run_is_resumed() {
     assert!(text(&refused.stderr).contains("say --resume to continue it"));
 }
 
-/// The lock goes with the process that holds it, so nobody has to wait until its page is old.
+/// The lock is released with the process that holds it, so `status` need not wait until the page is old.
 #[test]
 fn status_knows_at_once_that_a_run_was_killed() {
     let (_dir, path) = directory();
@@ -168,7 +168,7 @@ fn signals_and_limits_leave_something_to_resume() {
     );
 }
 
-/// A disk that is full looks to a program like a file that may not grow any more.
+/// A limit on the size of files stands for a full disk: a program sees both in the same way.
 #[test]
 fn a_full_disk_leaves_something_to_resume() {
     let (_dir, path) = directory();

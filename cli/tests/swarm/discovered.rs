@@ -9,7 +9,7 @@ pub const COUNTER: &str =
     "act up, down: Nat; proc P(n: Nat) = up(n) . P(n + 1) + (n > 0) -> down(n) . P(Int2Nat(n - 1));
 init P(0);";
 
-/// Two of them beside one that has an end, and something that happens late.
+/// Two of them beside one that ends, and a step that happens late.
 pub const PAIR: &str =
     "act up: Nat; turn, both; proc P(n: Nat) = up(n) . P(n + 1); Q = turn . Q; R = turn . R;
 init allow({up, both}, comm({turn|turn -> both}, P(0) || P(0) || Q || R));";
@@ -21,7 +21,7 @@ fn file(text: &str) -> (tempfile::TempDir, String, impl Fn(&str) -> String) {
     (dir, spec, path)
 }
 
-/// Takes away what depends on time and on the workers.
+/// Removes fields that depend on time and on the workers.
 fn timeless(report: &mut Value) {
     let fields = report.as_object_mut().expect("an object");
     fields.retain(|name, _| !name.contains("second") && name != "workers");
@@ -70,7 +70,7 @@ fn what_has_no_end_is_bounded() {
     assert!(shown.contains("are known so far"), "{shown}");
 }
 
-/// Where the guide has an end, the answer and the counts are those of complete tables.
+/// If the guide is finite, the answer and the counts are those of complete tables.
 #[test]
 fn a_guide_with_an_end_is_exhausted() {
     let (mut held, mut violated) = (0, 0);

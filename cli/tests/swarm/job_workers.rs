@@ -20,7 +20,7 @@ const RUNS: [(&str, &str); 10] = [
     ("drm/drm.mcrl2", "--subsystem auto --unroll 0 --directed on --property drm/secret.mcf --ids 0.."),
 ];
 
-/// Takes away what depends on time and on the number of threads.
+/// Removes fields that depend on time and on the number of threads.
 fn strip(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -69,7 +69,7 @@ fn several_threads_do_the_same_jobs() {
     );
 }
 
-/// The number of threads is no part of what a run is: it may be another one each time that the run is resumed.
+/// The number of threads is no part of the identity of a run: it may change each time that the run is resumed.
 #[test]
 fn a_run_is_resumed_with_another_number() {
     let (_dir, path) = directory();

@@ -80,7 +80,7 @@ fn the_tables_of_the_paper_in_small() {
     the_numbers_are_those_of_a_run(&rows(&page, drm)[1]);
 }
 
-/// What the command of a row prints is what the row says.
+/// The command of a row prints the figures of the row.
 #[cfg(unix)]
 fn the_numbers_are_those_of_a_run(row: &[&str]) {
     let line = row[8].trim_matches('`').replacen("gridlock", env!("CARGO_BIN_EXE_gridlock"), 1);

@@ -1,4 +1,4 @@
-//! What a swarm leaves behind: shards to be merged, a page, documented fields.
+//! The results of a swarm: shards to be merged, a page, documented fields.
 
 use crate::harness::{directory, ends, model, models, run, swarm, text};
 use serde_json::Value;
@@ -57,7 +57,7 @@ fn shards_are_merged() {
     assert_eq!(merged(&[&d, &e], 3)["reason"], "bounded");
 }
 
-/// Shares of any number are merged to what one run says.
+/// Any number of shares is merged to the result of one run.
 #[test]
 fn shares_are_merged() {
     let (_dir, path) = directory();
@@ -150,7 +150,7 @@ fn rows(html: &str, heading: &str) -> Vec<Vec<String>> {
     table.split("<tr>").skip(2).map(cells).collect()
 }
 
-/// How the work went: the figures of the page are those of the result.
+/// The course of the work: the figures of the page are those of the result.
 #[test]
 fn the_page_tells_how_the_work_went() {
     let (_dir, path) = directory();
@@ -218,7 +218,7 @@ pub fn balanced(html: &str) {
     assert!(open.is_empty(), "{open:?}");
 }
 
-/// The documentation names the fields that there are.
+/// The documentation names all fields.
 #[test]
 fn every_field_is_documented() {
     let (_dir, path) = directory();
@@ -255,7 +255,7 @@ fn every_field_is_documented() {
     }
 }
 
-/// `auto` says what it chose and why, unless nobody wants to know.
+/// `auto` prints its choice and the reason, unless `--quiet` is given.
 #[test]
 fn a_choice_is_explained() {
     let spec = model("paxos/paxos-two.mcrl2");

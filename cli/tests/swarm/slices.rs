@@ -187,7 +187,7 @@ mod checkpoints {
         }
     }
 
-    /// A disk that is full looks to a program like a file that may not grow any more.
+    /// A limit on the size of files stands for a full disk: a program sees both in the same way.
     #[test]
     fn a_full_disk_leaves_something_to_resume() {
         let (_dir, path) = directory();
@@ -204,7 +204,7 @@ mod checkpoints {
         assert!(out.starts_with("holds: ") && !out.contains(" 0 results resumed"), "{out}");
     }
 
-    /// The way to a finding is found again, also if the finding itself is in the checkpoint.
+    /// The path to a finding is found again, also if the finding itself is in the checkpoint.
     #[test]
     fn a_finding_is_resumed() {
         let (_dir, path) = directory();

@@ -1,5 +1,5 @@
-//! What a swarm says about the models is what the exhaustive search says, and what `models/*/expect.tsv` says, which
-//! others found.
+//! The verdicts of a swarm about the models are those of the exhaustive search, and those of `models/*/expect.tsv`, which
+//! come from other tools.
 
 use crate::harness::{directory, expectations, model, run, swarm};
 use serde_json::Value;
@@ -18,8 +18,8 @@ fn subsystem(report: &Value) -> Option<String> {
     Some(names.collect::<Vec<_>>().join(","))
 }
 
-/// A subsystem of a specification and the options it needs: one without cycles if there is one. What is asked holds, since
-/// `auto` looks no further where it finds a violation.
+/// A subsystem of a specification and the options it needs: one without cycles if there is one. The property holds, since
+/// `auto` stops at a candidate with a violation.
 fn choose(spec: &str) -> Option<(String, &'static [&'static str])> {
     let (_dir, path) = directory();
     let truth = path("true.mcf");

@@ -178,7 +178,7 @@ fn wrong_use_is_told_with_a_remedy() {
     }
 }
 
-/// Rank 0 speaks for all, but it does not know the arguments of the others.
+/// Rank 0 reports for all, but it does not know the arguments of the others.
 #[test]
 fn a_wrong_option_of_another_rank_is_told_with_the_rank() {
     let variables = [("OMPI_COMM_WORLD_SIZE", "4"), ("OMPI_COMM_WORLD_RANK", "2")];
@@ -189,7 +189,7 @@ fn a_wrong_option_of_another_rank_is_told_with_the_rank() {
     assert!(err.starts_with("error: rank 2: ") && err.contains("'--no-such'"), "{err}");
 }
 
-/// Copies that do not know of each other are the classic accident. With MPI the message is another one, see the tests of that.
+/// Copies that do not know of each other are a common accident. With MPI the message is another one, see the tests of MPI.
 #[test]
 #[cfg(not(feature = "mpi"))]
 fn a_build_without_mpi_does_not_run_in_copies() {

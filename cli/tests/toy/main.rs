@@ -1,7 +1,7 @@
-//! A search that is not part of the program goes the whole road: load, choose, run, report, exit.
+//! A search that is not part of the program takes the whole road: load, choose, run, report, exit.
 //!
-//! What makes it a search of the program is one line, the list below; everything else about it is in its own file. The
-//! test is this program itself: started by the test it behaves as `gridlock` with one more search.
+//! One line makes it a search of the program: the list below. Everything else about it is in its own file. The test program
+//! is also the program under test: started by a test, it behaves as `gridlock` with one more search.
 
 mod walk;
 
@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 
 static SEARCHES: LazyLock<Vec<Entry>> = LazyLock::new(|| [METHODS, &[Entry::of::<walk::Walk>()]].concat());
 
-/// Set where this program is to be `gridlock`.
+/// The variable that is set if this program is to be `gridlock`.
 const AS_GRIDLOCK: &str = "GRIDLOCK_TOY";
 
 fn main() -> ExitCode {
@@ -42,7 +42,7 @@ fn gridlock(arguments: &[&str]) -> Output {
     Command::new(program).args(arguments).env(AS_GRIDLOCK, "1").output().expect("it starts")
 }
 
-/// What is on standard output and standard error after an end with this exit code.
+/// Standard output and standard error of a run, which must end with this exit code.
 fn ends(arguments: &[&str], code: i32) -> (String, String) {
     let output = gridlock(arguments);
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

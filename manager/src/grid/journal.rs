@@ -1,4 +1,4 @@
-//! The journal of a run: every answer, on disk before it counts.
+//! The journal of a run: every answer is written to a file before it counts.
 //!
 //! A journal is a directory with a file of records, a lock and a page on which people and programs read the progress of the
 //! run. The run is a function of its answers, so resuming gives them to the machine again, one record at a time: together
@@ -480,7 +480,7 @@ impl Source {
     }
 
     /// Length and checksum of the next record, if as many bytes are there. After a failure of the machine a file may end in
-    /// zeros, which look like records without content; these do not exist.
+    /// zeros, which look like records without content; no real record is empty.
     fn next_head(&mut self) -> Result<Option<(usize, u32)>, Trouble> {
         let mut head = [0; HEAD];
         if self.left < HEAD as u64 {

@@ -128,7 +128,7 @@ impl<'w> Grid<'w> {
         drive(machine, &mut self.start(work), journal, control)
     }
 
-    /// On a rank that does not lead: does jobs until rank 0 says that it is over, and returns its exit code.
+    /// On a rank that does not lead: does jobs until rank 0 ends the run, and returns its exit code.
     pub fn serve<W>(&self, work: &Arc<W>) -> Result<u8>
     where
         W: Work<Job: Serialize + DeserializeOwned, Answer: Serialize + DeserializeOwned> + ?Sized,

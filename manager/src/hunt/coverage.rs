@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(set, [0b1110, 1]);
     }
 
-    /// Stores random states in a small array and counts new ones that count as visited.
+    /// Stores random states in a small array and counts new states that are taken for visited.
     #[test]
     fn omissions_are_as_many_as_expected() {
         for (seed, bits, hashes, states) in

@@ -35,7 +35,7 @@ fn deciding(net: &Arc<Network>, properties: &Arc<[Property]>) -> Arc<Deciding> {
 }
 
 /// Decides all jobs in random order; some are lost, some answered twice, and the run may end after some answers. The
-/// records that are there by then go on in the next one.
+/// next run resumes from the records written so far.
 fn scrambled(work: &Deciding, rng: &mut Rng, cuts: bool) -> Told {
     let (life, mut records) = (Life::default(), Vec::<Record>::new());
     loop {

@@ -23,7 +23,7 @@ struct OnRanks<'a> {
     disorder: Disorder,
     /// Where the checkpoint is.
     dir: Option<&'a Path>,
-    /// Whether and why a rank is told to stop.
+    /// Whether and why a rank is to stop.
     told: Told<'a>,
 }
 

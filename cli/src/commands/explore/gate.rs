@@ -1,9 +1,8 @@
-//! Who may ask: only the page that was opened by the URL that was printed.
+//! Access control: only the page that was opened by the printed URL may send requests.
 //!
-//! Any page that the user visits can make the browser send requests to 127.0.0.1. Four locks, of which each would do:
-//! the name that was asked for must be that of this machine (else a foreign name was bound to its address), the request
-//! must not come from a page of another origin by its `Origin`, nor by what the browser says in `Sec-Fetch-Site`, and the
-//! path must begin with a secret.
+//! Any page that the user visits can make the browser send requests to 127.0.0.1. There are four checks, each of which would
+//! be enough: the requested host name must be that of this machine (otherwise a foreign name was bound to its address),
+//! neither the header `Origin` nor `Sec-Fetch-Site` may name another site, and the path must begin with a secret.
 
 use hyper::HeaderMap;
 use hyper::header::{HOST, HeaderName, ORIGIN};
@@ -27,7 +26,7 @@ impl Gate {
         Gate { hosts, secret }
     }
 
-    /// What is asked for, below the secret; if it is not granted, why.
+    /// The requested path below the secret, or why it is refused.
     pub fn pass<'p>(&self, headers: &HeaderMap, path: &'p str) -> Result<&'p str, &'static str> {
         let text = |name| headers.get_all(name).iter().map(|value| value.to_str().unwrap_or(""));
         let known = |host: &str| self.hosts.iter().any(|known| known.eq_ignore_ascii_case(host));
@@ -47,7 +46,7 @@ impl Gate {
     }
 }
 
-/// Whether two texts are equal, in a time that does not tell where they differ.
+/// Whether two texts are equal, in a time that does not reveal where they differ.
 fn same(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |different, (x, y)| different | (x ^ y)) == 0
 }

@@ -1,6 +1,6 @@
-//! A connection that is given up if its client does not take what is written to it.
+//! A connection that is closed if its client does not read.
 //!
-//! Invariant: a write that has waited for the whole time limit fails, and any progress starts the time anew.
+//! Invariant: a write that has waited for the whole time limit fails, and any progress restarts the time.
 
 use std::future::Future;
 use std::io;
@@ -24,7 +24,7 @@ impl<S: Unpin> Impatient<S> {
         Impatient { stream, limit, waiting: None }
     }
 
-    /// Passes on what a write came to, unless it has waited for too long.
+    /// Passes on the result of a write, unless it has waited for too long.
     fn timed<T>(
         &mut self,
         context: &mut Context<'_>,

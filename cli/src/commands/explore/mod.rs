@@ -1,6 +1,6 @@
 //! `gridlock explore`: a page on this machine to walk through the state space by hand.
 //!
-//! The page keeps the walk, as a list of moves, and asks what is there ([`walk`], [`view`]); the answers go through a
+//! The page keeps the walk, as a list of moves, and asks for the states on it ([`walk`], [`view`]); the answers go through a
 //! small server that only the page itself can reach ([`server`], [`gate`]).
 
 mod gate;
@@ -116,7 +116,7 @@ pub fn run(arguments: &Arguments, watch: &Watch, quiet: bool) -> Result<Exit, Fa
     }
 }
 
-/// What nobody who did not read the address can guess.
+/// A random secret for the address of the page.
 fn secret() -> Result<String, Failure> {
     let mut bytes = [0u8; 16];
     getrandom::fill(&mut bytes)
@@ -130,11 +130,11 @@ struct Opened {
     path: Vec<Move>,
     /// The first of the steps that are repeated for ever, counted from 1, if any are.
     repeats_from: Option<usize>,
-    /// What there is to say about it.
+    /// A remark about the trace.
     note: Option<String>,
 }
 
-/// A walk, and how far it has been gone.
+/// A walk, and the number of its steps up to the current place.
 #[derive(Deserialize)]
 struct WalkRequest {
     path: Vec<Move>,

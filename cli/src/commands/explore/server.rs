@@ -1,11 +1,11 @@
-//! HTTP on 127.0.0.1: connections read and write, one place answers.
+//! HTTP on 127.0.0.1: tasks read and write connections, and one loop answers.
 //!
-//! Everything runs in the thread that called [`serve`], whose stack is made for deep specifications. Tasks of connections
-//! check who asks ([`Gate`]), hand out the files of the page, and pass questions about the system to the loop that owns
-//! it. Invariants: nothing that a client sends makes memory grow without bound: connections, questions that wait, sizes of
-//! headers and bodies and the time to send them are all limited. And no client keeps others out: one that does not read
-//! what it asked for is cut off, one without the secret gets a single answer, and a new connection takes the place of the
-//! oldest stranger if all places are taken.
+//! Everything runs in the thread that called [`serve`], whose stack is large enough for deep specifications. Tasks of
+//! connections check each request ([`Gate`]), send the files of the page, and pass questions about the system to the loop
+//! that owns it. Invariants: no client can make memory grow without bound: connections, waiting questions, the sizes of
+//! headers and bodies and the time to send them are all limited. And no client keeps others out: a client that does not read
+//! its answer is cut off, one without the secret gets a single answer, and if all places are taken a new connection takes the
+//! place of the oldest one without the secret.
 
 use super::gate::Gate;
 use super::impatient::Impatient;
@@ -33,7 +33,7 @@ use tokio::time::{sleep, timeout};
 const CONNECTIONS: usize = 32;
 /// Questions that wait for an answer.
 const WAITING: usize = 8;
-/// The longest body: a trace that somebody opens in the page.
+/// The longest body: a trace that the user opens in the page.
 const BODY: usize = 16 << 20;
 /// How long a client may take to send a request, and to take the next piece of an answer.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -45,7 +45,7 @@ const SCRIPT: &str = include_str!("assets/script.js");
 const STYLE: &str = include_str!("assets/style.css");
 const ICON: &str = include_str!("assets/icon.svg");
 
-/// What every answer says about itself: the page uses nothing but itself, and is shown by nobody else.
+/// Headers of every answer: the page may load only its own files, and other pages may not embed it.
 const HEADERS: [(&str, &str); 5] = [
     (
         "content-security-policy",
@@ -58,7 +58,7 @@ const HEADERS: [(&str, &str); 5] = [
     ("cross-origin-opener-policy", "same-origin"),
 ];
 
-/// What the page wants to know; the second is what it sent.
+/// A question of the page.
 pub struct Question {
     /// The last part of the path.
     pub about: String,
@@ -68,7 +68,7 @@ pub struct Question {
 
 /// An answer as JSON.
 pub enum Reply {
-    /// What was asked for, or a problem that the page shows.
+    /// The answer, or a problem that the page shows.
     Json(Vec<u8>),
     /// There is no such question.
     Unknown,
@@ -76,7 +76,7 @@ pub enum Reply {
     Wrong(String),
 }
 
-/// A question, and where the answer is waited for.
+/// A question, and the channel for its answer.
 type Asked = (Question, oneshot::Sender<Reply>);
 
 /// Serves until the watch says that the run ends.
@@ -111,7 +111,7 @@ struct Served {
     known: Arc<AtomicBool>,
 }
 
-/// Makes room for one more: the oldest stranger goes, or the oldest of all if there is no stranger.
+/// Makes room for one more connection: closes the oldest without the secret, or the oldest of all if every one has it.
 fn make_room(served: &mut VecDeque<Served>) {
     served.retain(|connection| !connection.task.is_finished());
     while served.len() >= CONNECTIONS {

@@ -1,4 +1,4 @@
-//! What the page gets to see of a state, as JSON: the leaves with their local states, and the possible actions.
+//! The view of a state that the page gets, as JSON: the leaves with their local states, and the possible actions.
 //!
 //! Invariant: the answer has a bounded size in every state. Long texts are cut, actions and leaves are counted
 //! beyond the first ones.
@@ -33,16 +33,16 @@ pub struct View {
     stuck: Vec<ShownStuck>,
 }
 
-/// A leaf and where it is.
+/// A leaf and its local state.
 #[derive(Serialize)]
 struct LeafView {
     name: String,
     /// The local state as `sim` shows it.
     state: String,
-    /// The same in parts, where it has such parts: where control is, what the parameters are.
+    /// The same in parts, if it has these parts: the control point and the parameters.
     head: Option<String>,
     values: Vec<Parameter>,
-    /// What stands in the specification where control is.
+    /// The text of the specification at the control point.
     source: Option<String>,
     /// Whether the last step changed it.
     changed: bool,
@@ -113,7 +113,7 @@ fn leaf(walk: &Walk, ix: LeafIx, local: Local, before: Option<Local>) -> LeafVie
     }
 }
 
-/// Why nothing happens, for as many processes as are shown.
+/// Why no step is possible, for as many processes as are shown.
 fn stuck(walk: &Walk, state: &[Local]) -> Vec<ShownStuck> {
     let net = &walk.system.network;
     let mut all = stuck::explain(net, &walk.system.builder, state, &brief(net));

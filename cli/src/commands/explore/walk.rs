@@ -1,9 +1,8 @@
-//! A walk through the state space: where it leads, and what can be done there.
+//! A walk through the state space: its states, and the possible moves.
 //!
-//! A walk is a list of moves from the initial state. The page keeps that list; what is held here is the last walk
-//! that was asked for, so that the next one, which mostly differs at its end, costs a step. Invariant: `states` has the
-//! initial state and one more for each of `moves`, each is reached by its move from the one before, and none of the moves
-//! is a fault.
+//! A walk is a list of moves from the initial state. The page keeps that list; this module keeps the last walk that was asked
+//! for, so that the next one, which usually differs only at its end, costs one step. Invariant: `states` has the initial
+//! state and one more for each of `moves`, each is reached by its move from the one before, and none of the moves is a fault.
 
 use crate::input::Stoppable;
 use crate::watch::Watch;
@@ -14,11 +13,11 @@ use gridlock_lts::model::network::{
 use gridlock_lts::model::trace::Trace;
 use serde::{Deserialize, Serialize};
 
-/// Steps of a walk at most: states are kept, and pages are drawn by browsers.
+/// The most steps of a walk: its states are kept, and a browser has to draw it.
 pub const LONGEST: usize = 10_000;
 
-/// A step by what it is known by: the vector, and the number of one of the combinations of local moves that it stands for,
-/// counted as an odometer does, the last participant fastest. Tables that grow change neither.
+/// The identity of a step: the vector, and the number of one of the combinations of local moves that it stands for, counted
+/// as an odometer does, the last participant fastest. Tables that grow change neither.
 #[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Move(pub u32, pub u64);
 
@@ -42,7 +41,7 @@ impl Walk {
         &self.states
     }
 
-    /// Walks so far and no further. On failure the walk ends where it could not go on.
+    /// Makes the walk consist of these moves. On failure the walk ends before the move that is not possible.
     pub fn follow(&mut self, moves: &[Move], watch: &Watch) -> Result<(), String> {
         if moves.len() > LONGEST {
             return Err(format!("a walk has at most {LONGEST} steps"));
@@ -61,7 +60,7 @@ impl Walk {
         Ok(())
     }
 
-    /// Works out what is possible in a state.
+    /// Expands a state, so that its steps are known.
     pub fn expand(&mut self, state: &[Local], watch: &Watch) -> Result<(), String> {
         let System { network, builder, .. } = &mut self.system;
         let mut source = Stoppable { builder, watch };
@@ -107,7 +106,7 @@ pub fn enabled(net: &Network, state: &[Local], mut visit: impl FnMut(VectorIx, u
     }
 }
 
-/// Where a combination of an enabled vector leads, also if it is a fault.
+/// The state to which a combination of an enabled vector leads, also if it is a fault.
 pub fn arrival(net: &Network, state: &[Local], step: Move) -> Option<Vec<Local>> {
     let parts = &net.vectors.get(step.0 as usize)?.parts;
     if step.1 >= combinations(net, state, parts) {
@@ -122,7 +121,7 @@ pub fn arrival(net: &Network, state: &[Local], step: Move) -> Option<Vec<Local>>
     Some(target)
 }
 
-/// Where a move leads; nowhere if it is not possible or a fault.
+/// The state to which a move leads; `None` if it is not possible or a fault.
 fn target(net: &Network, state: &[Local], step: Move) -> Option<Vec<Local>> {
     match net.vectors.get(step.0 as usize)?.outcome {
         Outcome::Step(_) => arrival(net, state, step),

@@ -2,8 +2,8 @@
 
 /// Whether a graph has a cycle; a loop at one node is one. `targets[n]` are the successors of node `n`.
 ///
-/// Takes nodes away that nothing leads to (Kahn's way), which needs no recursion however long the paths are: what is
-/// left at the end lies on a cycle or behind one.
+/// Removes nodes without predecessors (Kahn's algorithm), which needs no recursion for any length of paths: the nodes left at
+/// the end lie on a cycle or behind one.
 pub fn has_cycle(targets: &[Vec<u32>]) -> bool {
     let mut incoming = vec![0usize; targets.len()];
     for &to in targets.iter().flatten() {

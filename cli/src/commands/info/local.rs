@@ -10,7 +10,7 @@ use gridlock_lts::model::network::Network;
 use serde::Serialize;
 use std::io::{self, Write};
 
-/// What it tells; the help of the command documents every field.
+/// The result of `info --local`; the help of the command documents every field.
 #[derive(Serialize)]
 pub struct Local {
     processes: Vec<Alone>,
@@ -51,7 +51,7 @@ fn matches(pattern: &str, name: &str) -> bool {
 }
 
 impl Local {
-    /// Looks at the processes.
+    /// Checks the processes.
     pub fn new(net: &Network, asked: &Properties, network: &[String], memory: u64) -> Result<Self, Failure> {
         if let Some(pattern) = network.iter().find(|p| !net.leaves.iter().any(|leaf| matches(p, &leaf.name)))
         {
@@ -92,7 +92,7 @@ impl Local {
         })
     }
 
-    /// For people.
+    /// Writes the result for people.
     pub fn show(&self, out: &mut dyn Write) -> io::Result<()> {
         let Style { strong, off, .. } = Style::of_stdout();
         writeln!(out, "\n{strong}one by one{off}, against all that the others may ever offer")?;

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use summary::{Blocked, Global, Process, Summary};
 
-/// How many rules people get to see unless they ask for all.
+/// The number of rules shown unless the user asks for all.
 const SHOWN_RULES: usize = 40;
 
 const HELP: &str = "\
@@ -192,7 +192,7 @@ fn show(summary: &Summary, all: bool, out: &mut dyn Write) -> io::Result<()> {
     summary.local.iter().try_for_each(|local| local.show(out))
 }
 
-/// What can never happen: usually something was forgotten in an `allow` or a `comm`.
+/// Shows the actions that can never happen: usually an `allow` or a `comm` lacks an entry.
 fn show_blocked(summary: &Summary, all: bool, out: &mut dyn Write) -> io::Result<()> {
     let Style { strong, off, .. } = Style::of_stdout();
     let Summary { blocked, motionless, .. } = summary;

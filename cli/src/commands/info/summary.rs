@@ -1,4 +1,4 @@
-//! What `info` tells about a specification. The structures are its JSON; the help of the command documents every field.
+//! The report of `info` about a specification. The structures are its JSON; the help of the command documents every field.
 
 use super::cycle::has_cycle;
 use super::local::Local;

@@ -1,6 +1,6 @@
 //! `gridlock merge`: joins the shards of a swarm.
 //!
-//! Invariant: `holds` is said only if shards of the same swarm hold, unbounded, for every trace ID there is.
+//! Invariant: the verdict is `holds` only if shards of the same swarm hold, unbounded, for all trace IDs.
 
 mod shard;
 

@@ -11,17 +11,17 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
-/// What a run is, name by name.
+/// The identity of a run, by names.
 type Identity = BTreeMap<String, String>;
 
-/// What a shard says.
+/// The answer of a shard.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Says {
-    /// Nothing was found, and the subsystem was never kept from moving.
+    /// Nothing was found, and no bound on cycles kept the subsystem from moving.
     Holds,
-    /// Nothing was found, but it was.
+    /// Nothing was found, but a bound on cycles kept the subsystem from moving.
     Bounded,
-    /// Something was.
+    /// A violation was found.
     Violated,
     /// The specification has no meaning in a reachable state.
     Faulty,
@@ -33,7 +33,7 @@ pub enum Says {
 pub struct Shard {
     /// The file or directory, as named on the command line.
     pub name: String,
-    /// What it is a shard of, and more.
+    /// The identity of its run, from which the swarm follows.
     pub identity: Identity,
     /// Its trace IDs.
     pub ids: Range<BigUint>,
@@ -102,7 +102,7 @@ impl Shard {
     }
 }
 
-/// The trace IDs that an identity is about.
+/// The trace IDs of an identity.
 fn ids(identity: &Identity) -> Option<Range<BigUint>> {
     match identity.get(IDS)?.as_str() {
         ALL_IDS => Some(BigUint::ZERO..parse_id(identity.get("traces")?).ok()?),
@@ -113,7 +113,7 @@ fn ids(identity: &Identity) -> Option<Range<BigUint>> {
     }
 }
 
-/// What is missing between 0 and `end` if these ranges are there.
+/// The ranges between 0 and `end` that these ranges leave out.
 pub fn gaps(mut ranges: Vec<Range<BigUint>>, end: &BigUint) -> Vec<Range<BigUint>> {
     ranges.sort_by(|a, b| a.start.cmp(&b.start));
     let (mut gaps, mut reached) = (Vec::new(), BigUint::ZERO);

@@ -175,7 +175,7 @@ impl Simulation<'_> {
         Ok(())
     }
 
-    /// Takes a step, `false` if it is one that leads nowhere.
+    /// Takes a step; `false` if it is a fault.
     fn step(&mut self, choice: usize, out: &mut dyn Write) -> Result<bool, End> {
         if self.watch.stopped().is_some() {
             return Err(End::Failure(Failure::Stopped));

@@ -1,4 +1,4 @@
-//! What a user can order in a simulation.
+//! The orders of a simulation.
 
 /// The orders, as the user reads them.
 pub const HELP: &str = "\
@@ -34,7 +34,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// Reads a line; nothing if there is nothing in it. The error is for the user.
+    /// Reads a line; `None` if it is empty. The error is shown to the user.
     pub fn parse(line: &str) -> Result<Option<Order>, String> {
         let line = line.trim();
         let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));

@@ -1,4 +1,4 @@
-//! A simulation without its user: where the system is, what is possible, how it came there.
+//! A simulation without its user interface: the current state, the possible steps, and the trace to the state.
 //!
 //! Invariant: all local states of the current state are expanded, and `possible` are its steps.
 
@@ -53,17 +53,17 @@ impl Session {
         self.system.builder.describe(leaf, local)
     }
 
-    /// What can happen next.
+    /// The possible steps.
     pub fn possible(&self) -> &[Step] {
         &self.possible
     }
 
-    /// How the system came here.
+    /// The trace to the current state.
     pub fn trace(&self) -> &Trace {
         &self.trace
     }
 
-    /// Where random choices began.
+    /// The seed of random choices.
     pub fn seed(&self) -> u64 {
         self.seed
     }
@@ -103,7 +103,7 @@ impl Session {
         ShownTrace::steps(self.network(), &self.system.builder, &trace).steps.remove(0)
     }
 
-    /// Why nothing happens here, if that is so. `short` are the names to call leaves by.
+    /// Why no step is possible here, if none is. `short` are the short names of leaves.
     pub fn stuck(&self, short: &[String]) -> Vec<ShownStuck> {
         stuck::explain(self.network(), &self.system.builder, &self.state(), short)
     }

@@ -1,4 +1,4 @@
-//! What a simulation shows: states, possible actions, steps.
+//! The output of a simulation: states, possible actions, steps.
 
 use super::session::Session;
 use crate::quantities::counted;
@@ -18,7 +18,7 @@ pub struct Show {
 }
 
 impl Show {
-    /// The current state and what is possible in it; all of that, or as much as fits a screen or two.
+    /// The current state and the possible actions: all of them, or as many as fit a screen or two.
     pub fn here(&self, session: &Session, all: bool, out: &mut dyn Write) -> io::Result<()> {
         let Style { strong, faint, off, .. } = self.style;
         let names = brief(session.network());
@@ -77,7 +77,7 @@ impl Show {
     }
 }
 
-/// The label of a step; if something in it is hidden, also what that was.
+/// The label of a step; if something in it is hidden, also the label before hiding.
 fn label(session: &Session, step: &Step) -> String {
     let net = session.network();
     let vector = &net.vectors[step.vector.0 as usize];
@@ -90,7 +90,7 @@ fn label(session: &Session, step: &Step) -> String {
     }
 }
 
-/// Who takes part in a step, and how.
+/// The participants of a step, and their actions.
 fn parts(session: &Session, step: &Step) -> String {
     let net = session.network();
     let vector = &net.vectors[step.vector.0 as usize];

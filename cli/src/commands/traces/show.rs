@@ -1,4 +1,4 @@
-//! What `traces` tells: for people, and as JSON, whose fields `docs/json.md` documents.
+//! The output of `traces`: for people, and as JSON, whose fields `docs/json.md` documents.
 
 use crate::quantities::{big, count, exact, rounded};
 use crate::shown_trace::JSON_VERSION;
@@ -11,7 +11,7 @@ use num_bigint::BigUint;
 use serde::Serialize;
 use std::io::{self, Write};
 
-/// What is known of a subsystem and its traces.
+/// The summary of a subsystem and its traces.
 #[derive(Serialize)]
 pub struct Summary {
     version: u32,
@@ -31,7 +31,7 @@ pub struct Summary {
     listed: Vec<Listed>,
 }
 
-/// What the traces run through.
+/// The size of the guide.
 #[derive(Serialize)]
 struct GuideSize {
     states: usize,
@@ -55,7 +55,7 @@ impl Listed {
 }
 
 impl Summary {
-    /// Puts together what there is to tell. There is no guide if the traces have no end.
+    /// Makes the summary. There is no guide if the traces have no end.
     pub fn new(
         specification: &str,
         subsystem: Vec<String>,

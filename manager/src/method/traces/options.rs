@@ -59,7 +59,7 @@ pub enum Jobs {
 const AUTO: &str = "auto";
 
 impl Informed {
-    /// Says no to what does not fit together.
+    /// Refuses flags that do not fit together.
     pub fn check(&self) -> Result<()> {
         if self.is_auto() && self.subsystem.len() > 1 {
             return Err(Error::input("--subsystem auto chooses by itself: leave the other ones out"));
@@ -220,7 +220,7 @@ pub fn about_traces(given: &[String]) -> Option<&str> {
 }
 
 impl Traces {
-    /// Says no to what does not fit together.
+    /// Refuses flags that do not fit together.
     pub(super) fn check_flags(&self, given: &[String]) -> Result<()> {
         if self.informed.subsystem.is_empty() {
             let about = match about_traces(given) {
