@@ -8,6 +8,8 @@
 //! | trace equivalence | a label like any other | strong quotient, subset construction (`determinise`), strong quotient |
 //! | weak trace equivalence | silent | branching quotient, subset construction, strong quotient |
 //!
+//! Where signature refinement takes long, another algorithm with a better worst case goes on (`bunches`).
+//!
 //! A minimal system has the canonical numbers of states and transitions, which other tools can be compared with: only
 //! reachable states, no inert tau, no transition twice (see `quotient` for how it is numbered). Two systems that differ
 //! get an explanation that can be checked against them: a trace that only one of them has, if moderate effort finds
@@ -28,6 +30,7 @@
 //!   and `bindgen` as a build dependency, need a newer compiler than this workspace does, and extend lifetimes by
 //!   `transmute`.
 
+mod bunches;
 mod determinise;
 mod distinguish;
 mod formula;

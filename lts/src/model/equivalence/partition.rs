@@ -34,6 +34,21 @@ impl Partition {
         }
     }
 
+    /// The blocks that another refinement found: the states block by block, the block of each state, and where each block
+    /// begins and ends. There is no history.
+    pub(super) fn of_blocks(
+        members: Vec<u32>,
+        block_of: Vec<u32>,
+        ranges: impl Iterator<Item = (u32, u32)>,
+    ) -> Self {
+        let mut position = vec![0; members.len()];
+        for (place, &s) in members.iter().enumerate() {
+            position[s as usize] = place as u32;
+        }
+        let blocks = ranges.map(|(begin, end)| Block { begin, end, parent: 0, round: 0 }).collect();
+        Partition { members, position, block_of, blocks }
+    }
+
     pub(super) fn block_of(&self, state: u32) -> u32 {
         self.block_of[state as usize]
     }

@@ -1,5 +1,6 @@
 //! Minimisation and comparison against the definitions on seeded random systems, and examples from textbooks.
 
+mod bunches;
 mod random;
 mod reference;
 
