@@ -8,7 +8,7 @@
 //! - `random`: the same in random order;
 //! - `shared`: random order, and a worker reports each state that it expands: the others know it DELAY turns later;
 //! - `stealing`: the same, and a worker without states takes the older half of the states of another: of two others, the one
-//! with more;
+//!   with more;
 //! - `member`: the member `prefix` of a hunt as it is. A turn is a state, an answer arrives when its job is through, the
 //!   first jobs have DELAY states, and the window is that of WORKERS workers.
 //!
